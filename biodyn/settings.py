@@ -1,0 +1,136 @@
+"""Every default of the program, once. A settings TOML overrides any of it; functions take the numbers they use."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from biodyn.errors import SettingsError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SignalSettings(_Section):
+    """Filtering and gap filling."""
+
+    cutoff_hz: float = Field(6.0, ge=0, description="low-pass cut-off of markers, Hz; 0 switches the filter off")
+    force_cutoff_hz: float | None = Field(
+        None, ge=0, description="cut-off of the plate forces, Hz; omitted = the same as the markers (recommended)"
+    )
+    filter_order: Literal[2, 4, 6, 8] = Field(4, description="total order of the zero-lag (two-pass) Butterworth filter")
+    spline_gap_s: float = Field(0.1, ge=0, description="longest gap filled by a spline, s")
+    rigid_gap_s: float = Field(0.5, ge=0, description="longest gap filled from the segment's other markers, s")
+
+
+class ModelSettings(_Section):
+    """Which body the markers are fitted to."""
+
+    skeleton: str = Field("auto", description="skeleton of the library, or auto: what the markers can see")
+    marker_set: str = Field("auto", description="marker set of the library, a TOML file, or auto: recognised from the labels")
+    anthropometry: str = Field("de_leva_1996", description="table of segment masses, centres and radii of gyration")
+    hip_centre: str = Field("harrington_2007", description="hip joint centre regression")
+    sex: Literal["male", "female", "mean"] | None = Field(
+        None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
+    )
+    foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
+    marker_diameter_mm: float = Field(14.0, gt=0, description="used where the file does not tell")
+
+
+class InverseKinematicsSettings(_Section):
+    """The least-squares fit of the skeleton to the markers."""
+
+    tolerance: float = Field(1e-8, gt=0, description="largest coordinate change of the last step, rad or m")
+    max_iterations: int = Field(60, ge=1)
+    visibility_ramp_s: float = Field(0.15, ge=0, description="a marker's weight fades over this time beside a gap, s")
+    marker_weights: dict[str, float] = Field(default_factory=dict, description="weights by marker label, over the set's")
+
+
+class ContactSettings(_Section):
+    """When a plate is loaded and whose foot it is."""
+
+    threshold_n: float = Field(20.0, gt=0, description="vertical force that counts as contact, N")
+    min_contact_s: float = Field(0.1, gt=0, description="shortest loading that is a foot contact, s")
+    max_foot_distance_m: float = Field(0.05, gt=0, description="centre of pressure may lie this far outside the sole, m")
+    plate_margin_m: float = Field(0.0, ge=0, description="the sole must lie this far inside the plate's edge, m")
+
+
+class GaitSettings(_Section):
+    """Events and cycles."""
+
+    events: Literal["auto", "plate", "kinematic", "file"] = Field(
+        "auto", description="source of the events; auto: plate, else kinematic, else file"
+    )
+
+
+class QualityLimits(_Section):
+    """Limits of the checks; OpenSim checklist and Hicks et al. 2015, doi 10.1115/1.4029304."""
+
+    marker_rms_m: float = 0.02
+    marker_max_m: float = 0.04
+    residual_force_fraction: float = 0.05
+    residual_moment_fraction: float = 0.01
+    mass_mismatch_fraction: float = 0.05
+
+
+class OutputSettings(_Section):
+    """What is written."""
+
+    figures: bool = True
+    report: bool = True
+    figure_dpi: int = Field(110, ge=40, le=600)
+
+
+class Settings(_Section):
+    """All settings of one trial; section names are the tables of a settings TOML."""
+
+    signals: SignalSettings = SignalSettings()  # type: ignore[call-arg]
+    model: ModelSettings = ModelSettings()  # type: ignore[call-arg]
+    inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
+    contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
+    gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
+    limits: QualityLimits = QualityLimits()
+    output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
+
+    @property
+    def force_cutoff_hz(self) -> float:
+        """Cut-off applied to the plate forces, Hz."""
+        forces = self.signals.force_cutoff_hz
+        return self.signals.cutoff_hz if forces is None else forces
+
+
+def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Settings:
+    """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
+
+    Raises SettingsError naming the offending entry.
+    """
+    if source is None:
+        return Settings()
+    if isinstance(source, Settings):
+        return source
+    origin = "the settings"
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        origin = str(path)
+        if not path.is_file():
+            raise SettingsError(f"Settings file '{path}' does not exist.", "Give --settings an existing TOML file.")
+        try:
+            source = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"'{path}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
+    try:
+        return Settings.model_validate(source)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        known = ""
+        if first["type"] == "extra_forbidden":
+            section: Any = Settings
+            for part in first["loc"][:-1]:
+                section = section.model_fields[str(part)].annotation
+            known = f"Known entries there: {', '.join(section.model_fields)}."
+        raise SettingsError(f"Entry '{where}' of {origin} is not valid: {first['msg']}.", known) from error

@@ -1,0 +1,62 @@
+"""Ground reaction as wrenches about the world origin, per plate and per foot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from biodyn.conventions import BoolArray, FloatArray, Side
+
+ContactDecision = Literal["assigned", "ambiguous", "rejected"]
+
+
+@dataclass(frozen=True)
+class PlateWrench:
+    """Reaction of one plate on whatever stands on it.
+
+    Attributes:
+        number: plate number in the file.
+        corners: (4, 3) m in World.
+        wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
+        rate_hz: samples a second of `wrench`.
+    """
+
+    number: int
+    corners: FloatArray
+    wrench: FloatArray
+    rate_hz: float
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One loading of one plate and what was decided about it. Times in s, 0 at the first frame."""
+
+    plate: int
+    start_s: float
+    end_s: float
+    side: Side | None
+    decision: ContactDecision
+    reason: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GroundReaction:
+    """Ground wrenches on the feet at the marker rate, with what is known of each frame.
+
+    Attributes:
+        wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing.
+        measured: per side (T,) bool; True where the wrench on that foot is known (swing, or fully measured stance).
+        reason: per side list of T strings, "" where measured.
+        on_floor: per side (T,) bool; the foot bears on the ground, measured or not.
+        centre_of_pressure: per side (T, 3) m, NaN below the contact threshold.
+        free_moment: per side (T,) Nm about the vertical through the centre of pressure, NaN below the threshold.
+    """
+
+    wrench: Mapping[Side, FloatArray]
+    measured: Mapping[Side, BoolArray]
+    reason: Mapping[Side, list[str]]
+    on_floor: Mapping[Side, BoolArray]
+    centre_of_pressure: Mapping[Side, FloatArray]
+    free_moment: Mapping[Side, FloatArray]
