@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.diagnostics import Diagnostic
 
 ContactDecision = Literal["assigned", "ambiguous", "rejected"]
 
@@ -20,12 +21,14 @@ class PlateWrench:
         corners: (4, 3) m in World.
         wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
         rate_hz: samples a second of `wrench`.
+        diagnostics: what was decided about the plate (baseline, signs).
     """
 
     number: int
     corners: FloatArray
     wrench: FloatArray
     rate_hz: float
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,32 @@
+"""The names of `model/library/c3d_names.toml`, compiled once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def names() -> dict[str, Any]:
+    """Return the table of names as read from the library; treat it as read-only."""
+    text = (files("biodyn.model") / "library" / "c3d_names.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def matcher(patterns: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[str]:
+    """Return one compiled pattern that matches a whole label by any of `patterns`."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE if ignore_case else 0)
+
+
+def letters(text: str) -> str:
+    """Return the letters of a text in lower case: 'Foot Strike1' -> 'footstrike'."""
+    return "".join(character for character in text.lower() if character.isalpha())
+
+
+def letters_and_digits(text: str) -> str:
+    """Return letters and digits in lower case: 'L_Knee-Width' -> 'lkneewidth'."""
+    return "".join(character for character in text.lower() if character.isalnum())
