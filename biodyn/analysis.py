@@ -1,0 +1,85 @@
+"""Everything one trial's analysis found, as plain values; tables, plots and the report are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.markersets import MarkerMapping
+from biodyn.model.subject import SubjectModel
+from biodyn.processing.dynamics import Dynamics
+from biodyn.processing.gaps import Gap
+from biodyn.processing.kinematics import Fit
+from biodyn.settings import Settings
+from biodyn.trial import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
+
+
+@dataclass(frozen=True)
+class SubjectFacts:
+    """Who walked, and where each number came from (plain words for the reader)."""
+
+    name: str
+    mass_kg: float
+    mass_source: str
+    height_m: float
+    height_source: str
+    sex: str
+    sex_source: str
+
+
+@dataclass(frozen=True)
+class StaticFacts:
+    """The static trial: its file, why it was taken, frames averaged (0-based, inclusive), marker movement in m."""
+
+    path: Path
+    sha256: str
+    reason: str
+    first: int
+    last: int
+    movement_m: float
+
+
+@dataclass(frozen=True)
+class TrialAnalysis:
+    """The whole analysis of one walk.
+
+    Attributes:
+        recording: the walk in World (X forward, Y up, Z right).
+        R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason says how it was found.
+        mapping: recognised marker set.
+        gaps: what was filled, how, and what was left.
+        model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
+        plates: filtered plate wrenches at the marker rate, World.
+        contacts, reaction: whose foot loaded which plate; wrenches on the feet.
+        dynamics: torques, joint loads, residual.
+        events: gait events of both sides, sorted by time.
+        diagnostics: everything noticed on the way.
+        timings: seconds a step.
+    """
+
+    recording: Recording
+    static: StaticFacts
+    settings: Settings
+    subject: SubjectFacts
+    R_WL: FloatArray
+    world_reason: str
+    mapping: MarkerMapping
+    gaps: tuple[Gap, ...]
+    model: SubjectModel
+    fit: Fit
+    base_angles: FloatArray
+    plates: tuple[PlateWrench, ...]
+    contacts: tuple[Contact, ...]
+    reaction: GroundReaction
+    dynamics: Dynamics
+    events: tuple[GaitEvent, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    timings: Mapping[str, float]
+
+    @property
+    def time_s(self) -> FloatArray:
+        """Time of each frame (T,) s, 0 at the file's first frame."""
+        return self.recording.markers.time_s

@@ -1,0 +1,311 @@
+"""Landmarks and segment frames of a standing person: the recipes of the library applied to the static trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import SIDE_SIGN, FloatArray
+from biodyn.errors import ModelError, StaticTrialError
+from biodyn.model.definition import AxisRule, BodyDefinition, SkeletonDefinition
+from biodyn.model.hip_centre import hip_centre
+from biodyn.model.library import for_each_side, load_table
+
+_UP = np.array([0.0, 1.0, 0.0])
+_AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
+_INPUTS = ("of", "from", "to", "through", "proximal", "lateral", "plane", "towards")
+_Lookup = Callable[[str], FloatArray | None]
+
+
+class StaticPose:
+    """Where every landmark and segment is while the subject stands, in World.
+
+    Parameters:
+        skeleton: the skeleton to place.
+        points: (3,) m in World for each landmark that a marker marks.
+        measures: subject measures in m, from the file.
+        height_m: body height; None = estimated from the legs.
+        hip_regression: name in the library's hip_centres.
+        marker_radius_m: of the skin markers.
+        foot_flat: the feet stand flat on the floor.
+
+    After use, `assumed` names the measures that were taken as a fraction of body height.
+    Landmarks and frames are found on demand and remembered.
+    """
+
+    def __init__(
+        self,
+        skeleton: SkeletonDefinition,
+        points: Mapping[str, FloatArray],
+        measures: Mapping[str, float],
+        height_m: float | None,
+        hip_regression: str,
+        marker_radius_m: float,
+        foot_flat: bool,
+    ) -> None:
+        self.skeleton = skeleton
+        self.marker_radius_m = marker_radius_m
+        self.assumed: dict[str, float] = {}
+        self._measures = dict(measures)
+        self._flags = {"foot_flat": foot_flat}
+        self._hip_regression = hip_regression
+        self._recipes = {
+            entry["name"]: entry["recipes"]
+            for raw in load_table("landmarks")["landmark"]
+            for _, entry in for_each_side(raw)
+        }
+        self._origin_of = {body.origin: body for body in skeleton.bodies}
+        self._points: dict[str, FloatArray | None] = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._frames: dict[str, FloatArray | None] = {}
+        self._pending: set[str] = set()
+        if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
+            raise StaticTrialError(
+                f"The {skeleton.root.name} cannot be placed in the static trial: it needs "
+                f"{_needs(skeleton.root)}; the static trial shows {', '.join(sorted(points)) or 'no landmark'}.",
+                "Use a static trial in which these markers are seen.",
+            )
+        self.height_m = self._estimated_height() if height_m is None else height_m
+        self.height_estimated = height_m is None
+
+    def measured(self, name: str) -> FloatArray | None:
+        """Position (3,) m in World of a landmark that the markers determine, None otherwise."""
+        if name not in self._points:
+            if name in self._pending:
+                return None
+            self._pending.add(name)
+            self._points[name] = self._from_recipes(name, self.measured)
+            self._pending.discard(name)
+        return self._points[name]
+
+    def landmark(self, name: str) -> FloatArray:
+        """Position (3,) m of a landmark in World; where no marker determines it, that of an upright neutral posture."""
+        point = self.measured(name)
+        if point is None and name in self._origin_of:
+            point = self._template_origin(self._origin_of[name])
+        if point is None:
+            point = self._from_recipes(name, self.landmark)
+        if point is None:
+            raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
+        return point
+
+    def located(self, body: BodyDefinition) -> bool:
+        """True if markers place the body in the static trial, False if it is only assumed."""
+        return self._axes(body) is not None and self.measured(body.origin) is not None
+
+    def pose(self, body: BodyDefinition) -> tuple[FloatArray, FloatArray]:
+        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
+        axes = self._axes(body)
+        origin = self.measured(body.origin)
+        if axes is None or origin is None:
+            return self.upright(), self._template_origin(body)
+        return axes, origin
+
+    def upright(self) -> FloatArray:
+        """Axes (3, 3) of a standing neutral posture: Y up, X the root's forward direction in the horizontal plane."""
+        root = self._axes(self.skeleton.root)
+        assert root is not None  # checked in __init__
+        forward = root[:, 0] - _UP * (root[:, 0] @ _UP)
+        x = forward / np.linalg.norm(forward)
+        return np.column_stack([x, _UP, np.cross(x, _UP)])
+
+    def measure(self, name: str) -> float:
+        """A subject measure in m: the file's, or a fraction of body height, which is then noted in `assumed`."""
+        if name in self._measures:
+            return self._measures[name]
+        base, _, _ = name.rpartition("_")
+        table = load_table("measures")["measure"]
+        if base not in table:
+            raise ModelError(f"Measure '{name}' is not known.", f"Known: {', '.join(table)}.")
+        self.assumed[name] = table[base]["by_height"] * self.height_m
+        return self.assumed[name]
+
+    # -- recipes ------------------------------------------------------------------------------------------------
+
+    def _from_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
+        for recipe in self._recipes.get(name, ()):
+            if self._flags.get(recipe.get("needs", ""), True):
+                point = self._apply(name, recipe, lookup)
+                if point is not None:
+                    return point
+        return None
+
+    def _apply(self, name: str, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
+        operation = recipe["op"]
+        if operation == "hip_regression":
+            return self._hip(name)
+        if operation == "in_frame":
+            return self._in_frame(recipe)
+        if operation == "in_body":
+            return None if lookup == self.measured else self._in_body(recipe)
+        found: dict[str, Any] = {}
+        for key in _INPUTS:
+            if key not in recipe:
+                continue
+            value = recipe[key]
+            points = [lookup(entry) for entry in value] if isinstance(value, list) else lookup(value)
+            if points is None or (isinstance(points, list) and any(p is None for p in points)):
+                return None
+            found[key] = points
+        return self._geometry(operation, recipe, found)
+
+    def _in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
+        body = self.skeleton.body(recipe["body"])
+        R_WB, p_WB = self.pose(body)
+        offset = np.array(recipe["by_height"]) * (1.0, 1.0, SIDE_SIGN.get(body.side, 1.0))
+        return p_WB + R_WB @ offset * self.height_m
+
+    def _geometry(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
+        if operation == "point":
+            return p["of"]
+        if operation == "midpoint":
+            return np.mean(p["of"], axis=0)
+        if operation == "between":
+            return p["from"] + recipe["fraction"] * (p["to"] - p["from"])
+        if operation == "extend":
+            return p["from"] + recipe["factor"] * (p["through"] - p["from"])
+        if operation == "above":
+            rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
+            return p["of"] + rise * _UP
+        if operation == "chord":
+            distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
+            return chord(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
+        if operation == "inward":
+            distance = 0.5 * self.measure(recipe["measure"]) + self.marker_radius_m
+            direction = p["towards"] - p["of"]
+            return p["of"] + distance * direction / np.linalg.norm(direction)
+        if operation == "alignment_device":
+            return alignment_device_corner(np.array(p["of"]), p["towards"])
+        raise ModelError(f"Landmark recipe '{operation}' is not known.")
+
+    def _in_frame(self, recipe: Mapping[str, Any]) -> FloatArray | None:
+        axes = self._axes(self.skeleton.body(recipe["frame"]))
+        points = [self.measured(recipe[key]) for key in ("origin", "scale_from", "scale_to")]
+        if axes is None or any(point is None for point in points):
+            return None
+        origin, start, end = points
+        scale = np.linalg.norm(end - start)  # type: ignore[operator]
+        return origin + scale * (axes @ np.array(recipe["position"]))
+
+    def _hip(self, name: str) -> FloatArray | None:
+        body = self._origin_of[name]
+        pelvis = self._axes(self.skeleton.root)
+        needed = [self.measured(key) for key in ("asis_mid", "psis_mid", "asis_r", "asis_l", f"asis_{body.side}", f"ankle_lateral_{body.side}")]
+        if pelvis is None or any(point is None for point in needed[:4]):
+            return None
+        front, back, right, left, own, ankle = needed
+        leg = self._measures.get(f"leg_length_{body.side}")
+        if leg is None:
+            if ankle is None or own is None:
+                return None
+            leg = float(np.linalg.norm(own - ankle))
+        x, y, z = hip_centre(
+            self._hip_regression,
+            pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,  # type: ignore[operator]
+            pelvis_width_m=float(np.linalg.norm(right - left)),  # type: ignore[operator]
+            leg_length_m=leg,
+            marker_radius_m=self.marker_radius_m,
+            asis_trochanter_m=self._measures.get(f"asis_trochanter_{body.side}"),
+        )
+        return front + pelvis @ np.array([x, y, z * SIDE_SIGN[body.side]])
+
+    # -- frames -------------------------------------------------------------------------------------------------
+
+    def _axes(self, body: BodyDefinition) -> FloatArray | None:
+        key = f"axes of {body.name}"
+        if body.name in self._frames:
+            return self._frames[body.name]
+        if key in self._pending:
+            return None
+        self._pending.add(key)
+        try:
+            for exact, plane in body.frames:
+                ends = [self.measured(name) for name in (exact.start, exact.end, plane.start, plane.end)]
+                if any(end is None for end in ends):
+                    continue
+                axes = axes_from(exact, plane, *ends)  # type: ignore[arg-type]
+                if axes is not None:
+                    self._frames[body.name] = axes
+                    return axes
+        finally:
+            self._pending.discard(key)
+        self._frames[body.name] = None
+        return None
+
+    def _template_origin(self, body: BodyDefinition) -> FloatArray:
+        _, parent = self.pose(self.skeleton.body(body.parent))
+        return parent + self.upright() @ body.template * self.height_m
+
+    def _estimated_height(self) -> float:
+        estimates = []
+        for rule in load_table("measures")["height_from"].values():
+            for _, filled in for_each_side(rule):
+                points = [self.measured(name) for name in (filled["from"], *filled["through"], filled["to"])]
+                if all(point is not None for point in points):
+                    length = sum(np.linalg.norm(b - a) for a, b in zip(points[:-1], points[1:], strict=True))  # type: ignore[operator]
+                    estimates.append(float(length) / filled["fraction"])
+        if not estimates:
+            raise StaticTrialError(
+                "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
+                "Give it with --height.",
+            )
+        return float(np.mean(estimates))
+
+
+def axes_from(exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray) -> FloatArray | None:
+    """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
+    first = exact.sign * (e1 - e0)
+    second = plane.sign * (p1 - p0)
+    third = np.cross(first, second)
+    # Nearly parallel directions (below about 3 degrees) do not fix a plane.
+    if np.linalg.norm(third) < 0.05 * np.linalg.norm(first) * np.linalg.norm(second) or not np.linalg.norm(first):
+        return None
+    i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
+    axes = np.empty((3, 3))
+    axes[:, i] = first / np.linalg.norm(first)
+    k = 3 - i - j
+    cyclic = (j - i) % 3 == 1  # e_i x e_j = +e_k
+    axes[:, k] = (third if cyclic else -third) / np.linalg.norm(third)
+    axes[:, j] = np.cross(axes[:, k], axes[:, i]) if cyclic else np.cross(axes[:, i], axes[:, k])
+    return axes
+
+
+def chord(proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool) -> FloatArray | None:
+    """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
+
+    C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
+    construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
+    the distance is longer than the segment.
+    """
+    along = proximal - lateral
+    length = np.linalg.norm(along)
+    if not 0.0 < distance < length:
+        return None
+    along = along / length
+    across = (plane - lateral) - along * ((plane - lateral) @ along)
+    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand lies on the line
+        return None
+    across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
+    # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
+    cosine = distance / length
+    return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
+
+
+def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
+    """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
+
+    The three markers sit at equal distance from it on mutually perpendicular rods, so it is the corner of a cube whose
+    face-diagonal is the mean marker distance; of the two solutions the one nearer `towards`.
+    """
+    centroid = markers.mean(axis=0)
+    normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])
+    normal = normal / np.linalg.norm(normal)
+    sides = np.linalg.norm(markers - np.roll(markers, 1, axis=0), axis=1)
+    offset = normal * sides.mean() / np.sqrt(6.0)
+    candidates = (centroid + offset, centroid - offset)
+    return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))
+
+
+def _needs(body: BodyDefinition) -> str:
+    return " or ".join(f"{exact.start}, {exact.end}, {plane.start}, {plane.end}" for exact, plane in body.frames)

@@ -1,0 +1,263 @@
+"""From a static trial to the subject's own skeleton: joint centres, segment axes, marker places, inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import MarkerSetError
+from biodyn.model.anthropometry import Sex, segment_inertias
+from biodyn.model.definition import SkeletonDefinition
+from biodyn.model.landmarks import StaticPose
+from biodyn.model.markersets import MarkerMapping
+from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble, cardan_zxy
+
+_PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
+# A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
+# nearer to the axis, marker noise and skin would decide the angle.
+_LEAST_LEVER_M = 0.02
+
+
+@dataclass(frozen=True)
+class ScalingOptions:
+    """What scaling needs from the settings and the subject."""
+
+    mass_kg: float
+    height_m: float | None
+    sex: Sex
+    measures: Mapping[str, float]
+    anthropometry: str
+    hip_centre: str
+    marker_radius_m: float
+    foot_flat: bool
+
+
+def scale(
+    skeleton: SkeletonDefinition,
+    mapping: MarkerMapping,
+    static_points: Mapping[str, FloatArray],
+    tracked: frozenset[str],
+    options: ScalingOptions,
+) -> tuple[SubjectModel, list[Diagnostic]]:
+    """Return the subject's model and what had to be assumed.
+
+    Parameters:
+        static_points: label -> (3,) m in World, markers seen in the static trial (at rest, averaged).
+        tracked: labels seen in the walk; they decide which coordinates can be seen at all.
+    """
+    landmarks = {
+        role.landmark: static_points[role.label] for role in mapping.roles if role.landmark and role.label in static_points
+    }
+    pose = StaticPose(
+        skeleton,
+        landmarks,
+        options.measures,
+        options.height_m,
+        options.hip_centre,
+        options.marker_radius_m,
+        options.foot_flat,
+    )
+    inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
+    bodies = tuple(_scaled(skeleton, pose, index, inertias) for index in range(len(skeleton.bodies)))
+    markers = _attached(skeleton, mapping, static_points, pose)
+    seen = tuple(marker for marker in markers if marker.label in tracked)
+    locked = frozenset(
+        step.coordinate
+        for body in bodies
+        if not body.located
+        for step in body.definition.rotations
+        if step.coordinate is not None
+    )
+    model = _model(skeleton, bodies, locked, seen, options, pose)
+    while True:
+        unseen = _least_seen(model, *pose.pose(skeleton.root))
+        if unseen is None:
+            break
+        locked = locked | {unseen}
+        model = _model(skeleton, bodies, locked, seen, options, pose)
+    _require_legs(model)
+    return model, _notes(model, pose)
+
+
+def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, object]) -> ScaledBody:
+    definition = skeleton.bodies[index]
+    R_WB, p_WB = pose.pose(definition)
+    if not definition.parent:
+        return ScaledBody(definition, R_WB, p_WB, inertias[definition.name], (), True)  # type: ignore[arg-type]
+    R_WP, p_WP = pose.pose(skeleton.body(definition.parent))
+    R_PB = R_WP.T @ R_WB
+    found = cardan_zxy(R_PB)
+    angles = []
+    for step in definition.rotations:
+        if step.principal is None:
+            angles.append(0.0)  # its zero is the static posture
+        else:
+            axis_sign = step.axis[{"x": 0, "y": 1, "z": 2}[step.principal]]
+            angles.append(float(found[_PRINCIPAL[step.principal]] * axis_sign))
+    return ScaledBody(
+        definition, R_PB, R_WP.T @ (p_WB - p_WP), inertias[definition.name], tuple(angles), pose.located(definition)  # type: ignore[arg-type]
+    )
+
+
+def _attached(
+    skeleton: SkeletonDefinition, mapping: MarkerMapping, static_points: Mapping[str, FloatArray], pose: StaticPose
+) -> tuple[AttachedMarker, ...]:
+    attached = []
+    for role in mapping.roles:
+        body = skeleton.body(role.body)
+        point = static_points.get(role.label)
+        if point is None and role.landmark:
+            point = pose.measured(role.landmark)  # e.g. the knee marker an alignment device stands in for
+        if point is None or role.weight <= 0.0 or not pose.located(body):
+            continue
+        R_WB, p_WB = pose.pose(body)
+        attached.append(AttachedMarker(role.label, role.body, R_WB.T @ (point - p_WB), role.weight))
+    return tuple(attached)
+
+
+def _model(
+    skeleton: SkeletonDefinition,
+    bodies: tuple[ScaledBody, ...],
+    locked: frozenset[str],
+    markers: tuple[AttachedMarker, ...],
+    options: ScalingOptions,
+    pose: StaticPose,
+) -> SubjectModel:
+    multibody, coordinates, frames, carried = assemble(skeleton, bodies, locked)
+    soles, sole_body = _soles(skeleton, pose)
+    free = {coordinate.name for coordinate in coordinates}
+    held = tuple(
+        step.coordinate
+        for body in bodies
+        for step in body.definition.rotations
+        if step.coordinate is not None and step.coordinate not in free
+    )
+    return SubjectModel(
+        skeleton=skeleton,
+        mass_kg=options.mass_kg,
+        height_m=pose.height_m,
+        sex=options.sex,
+        bodies=bodies,
+        coordinates=coordinates,
+        locked=held,
+        carried=carried,
+        frames=frames,
+        multibody=multibody,
+        markers=markers,
+        soles=soles,
+        sole_body=sole_body,
+    )
+
+
+def _least_seen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> str | None:
+    """Name of the coordinate the markers see least, None if all are seen well enough.
+
+    The test is the movement of the markers when one coordinate changes by a radian and all others, the base included,
+    do what they can to undo it: the square root of the Schur complement of the normal matrix J^T J in the static posture.
+    """
+    if not model.coordinates:
+        return None
+    J = _marker_jacobian(model, model.static_configuration(R_WB, p_WB))
+    normal = J.T @ J
+    # The ridge (0.1 mm)^2 keeps blind directions invertible without hiding them.
+    covariance = np.linalg.inv(normal + 1e-8 * np.eye(len(normal)))
+    lever = {c.name: 1.0 / np.sqrt(covariance[c.v_index, c.v_index]) for c in model.coordinates}
+    blind = [c for c in model.coordinates if lever[c.name] < _LEAST_LEVER_M]
+    # Of several that share one blind direction, the one farthest from the root is given up.
+    return blind[-1].name if blind else None
+
+
+def _marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
+    """Marker positions' derivative (3M, nv) by small steps along each velocity coordinate; only used while scaling."""
+    from biodyn.rigid_body import body_poses, integrate
+
+    tree = model.multibody
+    links, points, weights = model.marker_arrays()
+    step = 1e-6  # rad or m: truncation and round-off are both below 1e-6 of a lever
+    changes = np.concatenate([step * np.eye(tree.nv), -step * np.eye(tree.nv)])
+    R, p = body_poses(tree, integrate(tree, np.tile(q, (len(changes), 1)), changes))
+    positions = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], points)
+    J = (positions[: tree.nv] - positions[tree.nv :]) / (2.0 * step)
+    return (np.sqrt(weights)[None, :, None] * J).reshape(tree.nv, -1).T
+
+
+def _soles(skeleton: SkeletonDefinition, pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
+    outlines: dict[str, FloatArray] = {}
+    carriers: dict[str, str] = {}
+    for body in skeleton.bodies:
+        if body.sole is None:
+            continue
+        back, front = pose.landmark(body.sole.back), pose.landmark(body.sole.front)
+        width = pose.measure(body.sole.width)
+        along = (front - back) * (1.0, 0.0, 1.0)
+        across = np.cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
+        # An outline of six points: heel, ball and toes on both sides; narrower at heel and toes. The floor is a marker's
+        # radius and skin below the lowest of both end markers.
+        floor = min(back[1], front[1]) - 2.0 * pose.marker_radius_m
+        rows = []
+        for share, breadth in ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3)):
+            for sign in (-1.0, 1.0):
+                point = back + share * along + sign * breadth * width * across
+                rows.append(np.array([point[0], floor, point[2]]))
+        R_WB, p_WB = pose.pose(body)
+        outlines[body.side] = (np.array(rows) - p_WB) @ R_WB
+        carriers[body.side] = body.name
+    return outlines, carriers
+
+
+def _require_legs(model: SubjectModel) -> None:
+    moving = {body.definition.name for body in model.moving}
+    for side in SIDES:
+        carrier = model.sole_body.get(side)
+        if carrier is not None and carrier not in moving:
+            chain = [body.definition for body in model.bodies if body.definition.side == side and not body.located]
+            lost = ", ".join(body.name for body in chain) or carrier
+            raise MarkerSetError(
+                f"The markers do not place {lost} in both the static trial and the walk.",
+                "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",
+            )
+
+
+def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
+    notes = []
+    if model.locked:
+        notes.append(
+            Diagnostic(
+                "locked-coordinates",
+                "info",
+                f"No marker can see {', '.join(model.locked)}: held as in the static trial; carried segments: "
+                f"{', '.join(model.carried) or 'none'}.",
+            )
+        )
+    for name, value in pose.assumed.items():
+        notes.append(
+            Diagnostic(
+                "assumed-measure",
+                "info" if name.startswith("foot_width") else "warning",
+                f"{name} is not in the file: {1000 * value:.0f} mm was taken from body height.",
+                value=value,
+                unit="m",
+                hint="Store it in the C3D file's parameters, or add medial markers to the static trial.",
+            )
+        )
+    if pose.height_estimated:
+        notes.append(
+            Diagnostic(
+                "height-estimated",
+                "info",
+                f"Body height was estimated from the legs: {pose.height_m:.2f} m.",
+                value=pose.height_m,
+                unit="m",
+                hint="Give it with --height.",
+            )
+        )
+    return notes
+
+
+def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> SubjectModel:
+    """Return the model with more markers attached."""
+    return replace(model, markers=model.markers + extra)

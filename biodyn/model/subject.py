@@ -1,0 +1,243 @@
+"""A skeleton scaled to one subject, and the multibody tree the kernels compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.model.anthropometry import Inertia
+from biodyn.model.definition import BodyDefinition, SkeletonDefinition
+from biodyn.rigid_body import Body, Joint, Multibody
+
+
+@dataclass(frozen=True)
+class ScaledBody:
+    """One segment of the subject as it was in the static trial.
+
+    Attributes:
+        definition: the library's body.
+        R_PB, p_PB: pose in the parent body in the static trial, (3, 3) and (3,) m; p_PB is the joint centre.
+        inertia: in the body's axes.
+        static_angles_rad: angle of each step of the joint's rotation sequence in the static trial.
+        located: markers placed it; otherwise it stands in neutral posture.
+    """
+
+    definition: BodyDefinition
+    R_PB: FloatArray
+    p_PB: FloatArray
+    inertia: Inertia
+    static_angles_rad: tuple[float, ...]
+    located: bool
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """A free coordinate: its name, joint, segment and place in q and v; range in rad."""
+
+    name: str
+    joint: str
+    body: str
+    side: str
+    q_index: int
+    v_index: int
+    range_rad: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class BodyFrame:
+    """Where a segment's anatomical frame sits on a link of the tree: X_LB as R (3, 3), p (3,) m."""
+
+    link: int
+    R_LB: FloatArray
+    p_LB: FloatArray
+
+
+@dataclass(frozen=True)
+class AttachedMarker:
+    """A marker fixed to a segment at p_BM (3,) m, with its weight in the fit."""
+
+    label: str
+    body: str
+    p_BM: FloatArray
+    weight: float
+    source: str = "static trial"
+
+
+@dataclass(frozen=True)
+class SubjectModel:
+    """The subject's skeleton ready to compute with.
+
+    Attributes:
+        skeleton: the library's skeleton.
+        mass_kg, height_m, sex: of the subject.
+        bodies: scaled segments, parents first.
+        coordinates: the free coordinates after the base's six.
+        locked: names of coordinates no marker can see, held at their static value.
+        carried: names of segments without a free joint, carried by their parent.
+        frames: per segment its place on a link.
+        multibody: the tree (base first).
+        markers: attached markers.
+        soles: per side (K, 3) m outline of the sole in the axes of `sole_body[side]`.
+        base_rotations, base_translations: names of the base's coordinates.
+    """
+
+    skeleton: SkeletonDefinition
+    mass_kg: float
+    height_m: float
+    sex: str
+    bodies: tuple[ScaledBody, ...]
+    coordinates: tuple[Coordinate, ...]
+    locked: tuple[str, ...]
+    carried: tuple[str, ...]
+    frames: dict[str, BodyFrame]
+    multibody: Multibody
+    markers: tuple[AttachedMarker, ...]
+    soles: dict[str, FloatArray]
+    sole_body: dict[str, str]
+
+    @property
+    def moving(self) -> tuple[ScaledBody, ...]:
+        """Segments with a free joint to their parent (the root excluded)."""
+        return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.carried)
+
+    def coordinate(self, name: str) -> Coordinate:
+        """Return a free coordinate by name; KeyError if it is locked or unknown."""
+        for coordinate in self.coordinates:
+            if coordinate.name == name:
+                return coordinate
+        raise KeyError(name)
+
+    def marker_arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return link index (M,), position on the link (M, 3) m and weight (M,) of the markers."""
+        links = np.array([self.frames[m.body].link for m in self.markers], dtype=np.int64)
+        points = np.array(
+            [self.frames[m.body].R_LB @ m.p_BM + self.frames[m.body].p_LB for m in self.markers], dtype=float
+        ).reshape(-1, 3)
+        return links, points, np.array([m.weight for m in self.markers], dtype=float)
+
+    def limits(self) -> tuple[FloatArray, FloatArray]:
+        """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free."""
+        lower = np.full(self.multibody.nv, -np.inf)
+        upper = np.full(self.multibody.nv, np.inf)
+        for coordinate in self.coordinates:
+            lower[coordinate.v_index], upper[coordinate.v_index] = coordinate.range_rad
+        return lower, upper
+
+    def static_configuration(self, R_WB: FloatArray, p_WB: FloatArray) -> FloatArray:
+        """Return q (nq,) of the static posture with the root at R_WB, p_WB."""
+        q = self.multibody.neutral()
+        q[:3] = p_WB
+        q[3:7] = quaternion_from_matrix(R_WB)
+        angles = {
+            step.coordinate: angle
+            for body in self.bodies
+            for step, angle in zip(body.definition.rotations, body.static_angles_rad, strict=True)
+            if step.coordinate
+        }
+        for coordinate in self.coordinates:
+            q[coordinate.q_index] = angles[coordinate.name]
+        return q
+
+    def body_poses(self, link_R_W: FloatArray, link_p_W: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
+        """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment from the poses of the links (T, L, 3, 3), (T, L, 3)."""
+        frame = self.frames[name]
+        R = link_R_W[:, frame.link]
+        return R @ frame.R_LB, link_p_W[:, frame.link] + R @ frame.p_LB
+
+
+def assemble(
+    skeleton: SkeletonDefinition,
+    bodies: tuple[ScaledBody, ...],
+    locked: frozenset[str],
+) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
+    """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
+
+    Segments without a free coordinate become part of the link that carries their parent. Returns the tree, its
+    coordinates, the place of every segment on a link, and the carried segments.
+    """
+    links: list[Body] = []
+    frames: dict[str, BodyFrame] = {}
+    plan: list[tuple[str, str, BodyDefinition, tuple[float, float]]] = []
+    carried: list[str] = []
+    load: dict[int, Inertia] = {}
+
+    def add_link(name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
+        parent_name = None if parent is None else links[parent].name
+        links.append(Body(name, parent_name, joint, R, p, 0.0, np.zeros(3), np.zeros((3, 3))))
+        return len(links) - 1
+
+    for body in bodies:
+        definition = body.definition
+        if not definition.parent:
+            index = add_link(definition.name, None, Joint("free"), np.eye(3), np.zeros(3))
+            frames[definition.name] = BodyFrame(index, np.eye(3), np.zeros(3))
+        else:
+            base = frames[definition.parent]
+            R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
+            steps = list(zip(definition.rotations, body.static_angles_rad, strict=True))
+            free = [s for s, _ in steps if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free]
+            for step, angle in steps:
+                if step not in free:
+                    R = R @ axis_angle(step.axis, angle)
+                    continue
+                name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
+                link = add_link(name, link, Joint("revolute", step.axis), R, p)
+                plan.append((str(step.coordinate), name, definition, step.range_rad))
+                R, p = np.eye(3), np.zeros(3)
+            frames[definition.name] = BodyFrame(link, R, p)
+            if not free:
+                carried.append(definition.name)
+        frame = frames[definition.name]
+        moved = body.inertia.moved(frame.R_LB, frame.p_LB)
+        load[frame.link] = load[frame.link] + moved if frame.link in load else moved
+
+    loaded = [
+        Body(link.name, link.parent, link.joint, link.R_PJ, link.p_PJ, load[i].mass, load[i].com, load[i].tensor)
+        if i in load
+        else link
+        for i, link in enumerate(links)
+    ]
+    tree = Multibody(tuple(loaded))
+    # The tree may order its bodies anew; places on links follow the names.
+    frames = {
+        name: BodyFrame(tree.body_index(links[frame.link].name), frame.R_LB, frame.p_LB) for name, frame in frames.items()
+    }
+    coordinates = tuple(
+        Coordinate(
+            name=coordinate,
+            joint=definition.joint,
+            body=definition.name,
+            side=definition.side,
+            q_index=tree.q_slice(link_name).start,
+            v_index=tree.v_slice(link_name).start,
+            range_rad=range_rad,
+        )
+        for coordinate, link_name, definition, range_rad in plan
+    )
+    return tree, coordinates, frames, tuple(carried)
+
+
+def axis_angle(axis: FloatArray, angle: float) -> FloatArray:
+    """Rotation matrix (3, 3) about a unit axis (3,) by an angle in rad (Rodrigues)."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
+
+
+def quaternion_from_matrix(R: FloatArray) -> FloatArray:
+    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3), w >= 0."""
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(R).as_quat()  # SciPy is scalar-last
+    q = np.array([w, x, y, z])
+    return q if w >= 0.0 else -q
+
+
+def cardan_zxy(R: FloatArray) -> FloatArray:
+    """Angles (..., 3) about Z, X, Y with R = Rz Rx Ry, rad: the ISB joint sequence (Grood & Suntay 1983)."""
+    x = np.arcsin(np.clip(R[..., 2, 1], -1.0, 1.0))
+    z = np.arctan2(-R[..., 0, 1], R[..., 1, 1])
+    y = np.arctan2(-R[..., 2, 0], R[..., 2, 2])
+    return np.stack([z, x, y], axis=-1)

@@ -1,0 +1,196 @@
+"""Skeleton fitted to the markers of a whole trial, and the motion that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import MarkerSetError
+from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy, with_markers
+from biodyn.processing.derivatives import motion_from_configuration
+from biodyn.rigid_body import body_poses, inverse_kinematics
+from biodyn.trial import Markers, Motion
+
+# A marker that rides on a segment moves less than this against it; more, and it belongs to none.
+_ATTACHMENT_LIMIT_M = 0.02
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Result of the inverse kinematics of a trial.
+
+    Attributes:
+        q: (T, nq), NaN rows where the frame could not be solved.
+        labels: fitted markers; marker_error (T, M) m, NaN where unseen.
+        solved: (T,) bool. status, iterations: (T,) of the solver.
+        motion: q, v, vdot (NaN rows where there is none).
+        link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
+    """
+
+    labels: tuple[str, ...]
+    marker_error: FloatArray
+    solved: BoolArray
+    status: np.ndarray
+    iterations: np.ndarray
+    motion: Motion
+    link_R_W: FloatArray
+    link_p_W: FloatArray
+    model: SubjectModel
+
+    def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment."""
+        return self.model.body_poses(self.link_R_W, self.link_p_W, name)
+
+
+def fit_markers(
+    model: SubjectModel,
+    markers: Markers,
+    *,
+    q_start: FloatArray,
+    tolerance: float,
+    max_iterations: int,
+    visibility_ramp_s: float,
+    weights: Mapping[str, float],
+) -> Fit:
+    """Fit the skeleton to all visible markers of every frame and derive the motion.
+
+    Parameters:
+        markers: filtered positions in World, NaN where unseen.
+        q_start: (nq,) configuration to start the first frame from.
+        visibility_ramp_s: weights fade over this time beside a gap, so that a marker's (dis)appearance does not kick
+            the fitted pose.
+        weights: by label, over those of the model.
+    """
+    columns = [markers.labels.index(marker.label) for marker in model.markers]
+    p_WM = markers.positions[:, columns]
+    links, p_LM, base_weights = model.marker_arrays()
+    own = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
+    ramp = visibility_weights(np.isfinite(p_WM[..., 0]), round(visibility_ramp_s * markers.rate_hz))
+    lower, upper = model.limits()
+    solution = inverse_kinematics(
+        model.multibody,
+        links,
+        p_LM,
+        p_WM,
+        weights=own * ramp,
+        lower=lower,
+        upper=upper,
+        q0=q_start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+    solved = np.isfinite(solution.q).all(axis=1)
+    if not solved.any():
+        raise MarkerSetError(
+            "The skeleton could not be fitted in any frame: too few markers are visible at the same time.",
+            "See 'biodyn check FILE.c3d' for the markers' visibility.",
+        )
+    motion = motion_from_configuration(markers.time_s, solution.q, q_kinds(model))
+    valid = np.isfinite(motion.vdot).all(axis=1)
+    R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
+    R[~solved], p[~solved] = np.nan, np.nan
+    return Fit(
+        labels=tuple(m.label for m in model.markers),
+        marker_error=solution.marker_error,
+        solved=solved & valid,
+        status=solution.status,
+        iterations=solution.iterations,
+        motion=motion,
+        link_R_W=R,
+        link_p_W=p,
+        model=model,
+    )
+
+
+def q_kinds(model: SubjectModel) -> tuple[tuple[str, int], ...]:
+    """Layout of q for the derivatives: the base at 0, then one scalar a coordinate."""
+    return (("free", 0), *(("scalar", coordinate.q_index) for coordinate in model.coordinates))
+
+
+def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
+    """Weights (T, M) in 0-1 that fall to 0 towards the edges of a gap over `ramp_frames`; 1 far from gaps.
+
+    The ends of the trial are no gap. The fade is a raised cosine: its slope is 0 at both ends.
+    """
+    frames = len(seen)
+    if ramp_frames < 1:
+        return seen.astype(float)
+    distance = np.full(seen.shape, np.inf)
+    count = np.full(seen.shape[1], np.inf)
+    for t in range(frames):  # frames since the last gap
+        count = np.where(seen[t], count + 1.0, 0.0)
+        distance[t] = count
+    count = np.full(seen.shape[1], np.inf)
+    for t in range(frames - 1, -1, -1):
+        count = np.where(seen[t], count + 1.0, 0.0)
+        distance[t] = np.minimum(distance[t], count)
+    phase = np.clip(distance / (ramp_frames + 1.0), 0.0, 1.0)
+    return 0.5 - 0.5 * np.cos(np.pi * phase)
+
+
+def attach_by_movement(
+    fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
+) -> tuple[SubjectModel, list[Diagnostic]]:
+    """Attach markers that the static trial did not show to the segment they ride on.
+
+    `candidates` maps labels to the segment named by the marker set, or None where nobody knows: then the segment
+    against which the marker moves least is taken, if it is little enough.
+    """
+    model = fit.model
+    bodies = [model.skeleton.root.name, *(body.definition.name for body in model.moving)]
+    extra: list[AttachedMarker] = []
+    notes: list[Diagnostic] = []
+    for label, named in candidates.items():
+        p = markers.positions[:, markers.labels.index(label)]
+        frames = np.isfinite(p[:, 0]) & fit.solved
+        if frames.sum() < 10:
+            continue
+        best: tuple[float, str, FloatArray] | None = None
+        for body in [named] if named in bodies else bodies:
+            R, origin = fit.body_pose(str(body))
+            local = np.einsum("tji,tj->ti", R[frames], p[frames] - origin[frames])
+            place = np.median(local, axis=0)
+            spread = float(np.sqrt(np.mean(np.sum((local - place) ** 2, axis=1))))
+            if best is None or spread < best[0]:
+                best = (spread, str(body), place)
+        if best is None:
+            continue
+        spread, body_name, place = best
+        if spread > _ATTACHMENT_LIMIT_M:
+            notes.append(
+                Diagnostic(
+                    "marker-not-used",
+                    "info",
+                    f"Marker {label} is not in the static trial and rides on no segment (best: {body_name}, "
+                    f"{1000 * spread:.0f} mm): not used.",
+                    value=spread,
+                    limit=_ATTACHMENT_LIMIT_M,
+                    unit="m",
+                )
+            )
+            continue
+        extra.append(AttachedMarker(label, body_name, place, weight, "attached by its movement"))
+        notes.append(
+            Diagnostic(
+                "marker-attached",
+                "info",
+                f"Marker {label} is not in the static trial; it moves with {body_name} ({1000 * spread:.0f} mm) and was "
+                f"attached there with weight {weight:g}.",
+                value=spread,
+                unit="m",
+            )
+        )
+    return with_markers(model, tuple(extra)), notes
+
+
+def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:
+    """Tilt, list, rotation of the root (T, 3) rad: R_WB = Rz(tilt) Rx(list) Ry(rotation), rotation unwrapped."""
+    R, _ = fit.body_pose(model.skeleton.root.name)
+    angles = cardan_zxy(R)
+    finite = np.isfinite(angles[:, 0])
+    angles[finite] = np.unwrap(angles[finite], axis=0)
+    return angles
