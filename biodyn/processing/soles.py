@@ -1,0 +1,99 @@
+"""Where the soles are: distance to points and plates, and when a foot stands on something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.processing.filtering import finite_stretches
+
+# A sole rests where its lowest point all but stands still; swinging feet move ten times as fast.
+REST_SPEED_M_S = 0.25
+REST_DURATION_S = 0.08
+# From there the stance reaches as far as some sole point stays low and slower than Ghoussayni's 0.5 m/s
+# (10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
+SLOW_SPEED_M_S = 0.5
+LOW_HEIGHT_M = 0.03
+
+
+@dataclass(frozen=True)
+class Sole:
+    """One foot's sole through the trial.
+
+    Attributes:
+        outline_W: (T, K, 3) m, sole points in World, ordered around the sole seen from above; NaN where unknown.
+        speed: (T, K) m/s of each point.
+        low: (T, K) bool; points within `LOW_HEIGHT_M` of the foot's lowest one: the part that can bear.
+        height: (T,) m, World height of the lowest point.
+        bearing: (T,) bool; the foot stands on something, whatever its height (floor, stair, plate).
+        known: (T,) bool; the sole is known.
+    """
+
+    outline_W: FloatArray
+    speed: FloatArray
+    low: BoolArray
+    height: FloatArray
+    bearing: BoolArray
+    known: BoolArray
+
+
+def sole_from_outline(outline_W: FloatArray, rate_hz: float) -> Sole:
+    """Return the sole's motion and stance from its points (T, K, 3) m in World, in order around it."""
+    outline_W = np.asarray(outline_W, dtype=np.float64)
+    known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
+    outline_W = np.where(known[:, None, None], outline_W, np.nan)
+    speed = np.full(outline_W.shape[:2], np.nan)
+    for first, stop in finite_stretches(known):
+        if stop - first > 1:
+            speed[first:stop] = np.linalg.norm(np.gradient(outline_W[first:stop], 1.0 / rate_hz, axis=0), axis=2)
+    height = np.full(len(outline_W), np.nan)
+    height[known] = outline_W[known, :, 1].min(axis=1)
+    low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
+    bearing = _stance(outline_W[..., 1], speed, height, known, rate_hz)
+    return Sole(outline_W, speed, low, height, bearing, known)
+
+
+def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
+    """Horizontal distance of points (..., 3) to polygons (..., K, 3) in World, m; negative inside, NaN if unknown.
+
+    The leading axes broadcast; the corners of the polygon follow each other around it.
+    """
+    point = np.asarray(points)[..., None, ::2]
+    start = np.asarray(polygon)[..., ::2]
+    edge = np.roll(start, -1, axis=-2) - start
+    to_point = point - start
+    length2 = np.maximum(np.sum(edge * edge, axis=-1), np.finfo(float).tiny)
+    along = np.clip(np.sum(to_point * edge, axis=-1) / length2, 0.0, 1.0)
+    distance = np.linalg.norm(to_point - along[..., None] * edge, axis=-1).min(axis=-1)
+    # Even-odd rule: count the edges that a ray along +X crosses.
+    spans = (start[..., 1] > point[..., 1]) != (start[..., 1] + edge[..., 1] > point[..., 1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        crossing = to_point[..., 0] < edge[..., 0] * to_point[..., 1] / edge[..., 1]
+    inside = np.count_nonzero(spans & crossing, axis=-1) % 2 == 1
+    return np.where(inside, -distance, distance)
+
+
+def _stance(
+    point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
+) -> BoolArray:
+    """Frames (T,) in which the foot stands: around each rest of its lowest point, at the height of that rest.
+
+    The floor is where the foot itself came to rest, so stairs and ramps need no floor height.
+    """
+    bearing = np.zeros(len(height), dtype=bool)
+    moving = np.where(np.isfinite(speed), speed, np.inf)
+    lowest = np.argmin(np.where(known[:, None], point_height, 0.0), axis=1)
+    resting = known & (np.take_along_axis(moving, lowest[:, None], axis=1)[:, 0] < REST_SPEED_M_S)
+    slow_height = np.where(moving < SLOW_SPEED_M_S, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
+    for first, stop in finite_stretches(resting):
+        if stop - first < REST_DURATION_S * rate_hz:
+            continue
+        floor = float(np.median(height[first:stop]))
+        near = np.abs(slow_height - floor) < LOW_HEIGHT_M
+        near[first:stop] = True
+        for run_first, run_stop in finite_stretches(near):
+            if run_first <= first < run_stop:
+                bearing[run_first:run_stop] = True
+    return bearing
