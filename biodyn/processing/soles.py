@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.processing.filtering import finite_stretches
 
-# A sole rests where its lowest point all but stands still; swinging feet move ten times as fast.
+# A sole rests where one of its points all but stands still; swinging feet move ten times as fast.
 REST_SPEED_M_S = 0.25
 REST_DURATION_S = 0.08
 # From there the stance reaches as far as some sole point stays low and slower than Ghoussayni's 0.5 m/s
@@ -78,20 +78,19 @@ def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
 def _stance(
     point_height: FloatArray, speed: FloatArray, height: FloatArray, known: BoolArray, rate_hz: float
 ) -> BoolArray:
-    """Frames (T,) in which the foot stands: around each rest of its lowest point, at the height of that rest.
+    """Frames (T,) in which the foot stands: around each rest of some sole point, at the height of that rest.
 
-    The floor is where the foot itself came to rest, so stairs and ramps need no floor height.
+    The floor is where the foot itself came to rest, so stairs and ramps need no floor height. A point below that floor
+    is low too: a rigid outline digs in when the toes bend.
     """
     bearing = np.zeros(len(height), dtype=bool)
     moving = np.where(np.isfinite(speed), speed, np.inf)
-    lowest = np.argmin(np.where(known[:, None], point_height, 0.0), axis=1)
-    resting = known & (np.take_along_axis(moving, lowest[:, None], axis=1)[:, 0] < REST_SPEED_M_S)
+    resting = known & (moving.min(axis=1) < REST_SPEED_M_S)
     slow_height = np.where(moving < SLOW_SPEED_M_S, np.nan_to_num(point_height, nan=np.inf), np.inf).min(axis=1)
     for first, stop in finite_stretches(resting):
         if stop - first < REST_DURATION_S * rate_hz:
             continue
-        floor = float(np.median(height[first:stop]))
-        near = np.abs(slow_height - floor) < LOW_HEIGHT_M
+        near = slow_height < np.median(height[first:stop]) + LOW_HEIGHT_M
         near[first:stop] = True
         for run_first, run_stop in finite_stretches(near):
             if run_first <= first < run_stop:
