@@ -1,0 +1,396 @@
+"""Articulated-body algorithm: forward dynamics of a tree, O(n) (Featherstone 2008, Table 7.1).
+
+Outwards:  v_i = iXp v_p + S_i qd_i,   c_i = v_i x S_i qd_i,   IA_i = I_i,   pA_i = v_i x* I_i v_i - iX0* f_ext_i
+Inwards:   U_i = IA_i S_i,   D_i = S_i^T U_i,   u_i = tau_i - S_i^T pA_i
+           Ia = IA_i - U_i D_i^-1 U_i^T,   pa = pA_i + Ia c_i + U_i D_i^-1 u_i,   IA_p += pXi* Ia iXp,   pA_p += pXi* pa
+Outwards:  a' = iXp a_p + c_i,   qdd_i = D_i^-1 (u_i - U_i^T a'),   a_i = a' + S_i qdd_i       (a_world = -gravity)
+
+An articulated inertia is three 3x3 blocks, [[J, H], [H^T, M]]: moment = J dw + H du, force = H^T dw + M du.
+"""
+
+from __future__ import annotations
+
+from biodyn.kernels.jit import inline, kernel
+from biodyn.kernels.joints import FREE, REVOLUTE, SCREW, SPHERICAL, joint_motion, joint_pose
+from biodyn.kernels.lanes import (
+    WIDTH,
+    LaneMemory,
+    broadcast,
+    broadcast3,
+    drain,
+    fill,
+    load,
+    load3,
+    load6,
+    load9,
+    store,
+    store3,
+    store6,
+    store9,
+)
+from biodyn.kernels.types import Tree
+from biodyn.kernels.vec3 import (
+    add,
+    compose,
+    cross,
+    dot,
+    rotate,
+    rotate_back,
+    row3,
+    row6,
+    scale,
+    sub,
+    symmetric_times,
+)
+
+# fields of a link's row in lane memory
+_R, _P, _W, _V, _CW, _CV = 0, 9, 12, 15, 18, 21
+_J, _H, _M, _N, _F = 24, 30, 39, 45, 48  # articulated inertia and bias wrench
+_U, _D, _T = 51, 57, 63  # U = IA S of one axis, the inverse of D, and u (six of a free joint: tau)
+_DW, _DV, _ROW = 69, 72, 75
+
+
+@inline
+def _transpose(A):
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@inline
+def _full(S):
+    """Return the nine elements of a symmetric matrix."""
+    return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
+
+
+@inline
+def _congruent(R, S):
+    """Return R S R^T of a symmetric S."""
+    A = compose(R, _full(S))
+    return (
+        A[0] * R[0] + A[1] * R[1] + A[2] * R[2],
+        A[0] * R[3] + A[1] * R[4] + A[2] * R[5],
+        A[0] * R[6] + A[1] * R[7] + A[2] * R[8],
+        A[3] * R[3] + A[4] * R[4] + A[5] * R[5],
+        A[3] * R[6] + A[4] * R[7] + A[5] * R[8],
+        A[6] * R[6] + A[7] * R[7] + A[8] * R[8],
+    )
+
+
+@inline
+def _skew_times(p, A):
+    """Return [p] A: p crossed with each column."""
+    return (
+        p[1] * A[6] - p[2] * A[3],
+        p[1] * A[7] - p[2] * A[4],
+        p[1] * A[8] - p[2] * A[5],
+        p[2] * A[0] - p[0] * A[6],
+        p[2] * A[1] - p[0] * A[7],
+        p[2] * A[2] - p[0] * A[8],
+        p[0] * A[3] - p[1] * A[0],
+        p[0] * A[4] - p[1] * A[1],
+        p[0] * A[5] - p[1] * A[2],
+    )
+
+
+@inline
+def _inverse(S):
+    """Return the inverse of a symmetric 3x3 matrix."""
+    a = S[3] * S[5] - S[4] * S[4]
+    b = S[2] * S[4] - S[1] * S[5]
+    c = S[1] * S[4] - S[2] * S[3]
+    s = 1.0 / (S[0] * a + S[1] * b + S[2] * c)
+    return (
+        s * a,
+        s * b,
+        s * c,
+        s * (S[0] * S[5] - S[2] * S[2]),
+        s * (S[1] * S[2] - S[0] * S[4]),
+        s * (S[0] * S[3] - S[1] * S[1]),
+    )
+
+
+@inline
+def _add6(a, b):
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@inline
+def _outwards(tree, i, q, v, links):
+    here, there = (i + 1) * _ROW, (tree.parent[i] + 1) * _ROW
+    R, p = joint_pose(tree, i, q)
+    store9(links, here + _R, R)
+    store3(links, here + _P, p)
+    w_P = load3(links, there + _W)
+    w_J, u_J = joint_motion(tree, i, v)
+    w = add(rotate_back(R, w_P), w_J)
+    u = add(rotate_back(R, add(load3(links, there + _V), cross(w_P, p))), u_J)
+    store3(links, here + _W, w)
+    store3(links, here + _V, u)
+    store3(links, here + _CW, cross(w, w_J))
+    store3(links, here + _CV, add(cross(u, w_J), cross(w, u_J)))
+    m, h, inertia = tree.mass[i], row3(tree.first_moment, i), row6(tree.inertia_origin, i)
+    zero, mass = broadcast(0.0), broadcast(m)
+    x, y, z = broadcast3(h)
+    a, b = broadcast3((inertia[0], inertia[1], inertia[2])), broadcast3((inertia[3], inertia[4], inertia[5]))
+    store6(links, here + _J, (a[0], a[1], a[2], b[0], b[1], b[2]))
+    store9(links, here + _H, (zero, -z, y, z, zero, -x, -y, x, zero))
+    store6(links, here + _M, (mass, zero, zero, mass, zero, mass))
+    P = sub(scale(u, m), cross(h, w))
+    L = add(symmetric_times(inertia, w), cross(h, u))
+    store3(links, here + _N, add(cross(w, L), cross(u, P)))
+    store3(links, here + _F, cross(w, P))
+
+
+@inline
+def _apply_wrench(n, f, path, start, end, links):
+    for k in range(start, end):
+        here = (path[k] + 1) * _ROW
+        R, p = load9(links, here + _R), load3(links, here + _P)
+        n = rotate_back(R, sub(n, cross(p, f)))
+        f = rotate_back(R, f)
+    here = (path[end - 1] + 1) * _ROW
+    store3(links, here + _N, sub(load3(links, here + _N), n))
+    store3(links, here + _F, sub(load3(links, here + _F), f))
+
+
+@inline
+def _hand_on(parent, links, here, J, H, M, n, f):
+    """Add an articulated inertia and bias wrench of the link to its parent's: IA_p += pXi* Ia iXp."""
+    there = (parent + 1) * _ROW
+    R, p = load9(links, here + _R), load3(links, here + _P)
+    M_P = _congruent(R, M)
+    H_P = compose(R, compose(H, _transpose(R)))
+    K = _skew_times(p, _full(M_P))  # [p] M
+    Q = _skew_times(p, _transpose(H_P))  # [p] H^T
+    # J + [p] H^T + ([p] H^T)^T + [p] M [p]^T,   H + [p] M
+    L = _skew_times(p, _transpose(K))
+    J_P = _congruent(R, J)
+    J_P = (
+        J_P[0] + (Q[0] + Q[0]) + L[0],
+        J_P[1] + (Q[1] + Q[3]) + L[3],
+        J_P[2] + (Q[2] + Q[6]) + L[6],
+        J_P[3] + (Q[4] + Q[4]) + L[4],
+        J_P[4] + (Q[5] + Q[7]) + L[7],
+        J_P[5] + (Q[8] + Q[8]) + L[8],
+    )
+    store6(links, there + _J, _add6(load6(links, there + _J), J_P))
+    old = load9(links, there + _H)
+    store9(
+        links,
+        there + _H,
+        (
+            old[0] + (H_P[0] + K[0]),
+            old[1] + (H_P[1] + K[1]),
+            old[2] + (H_P[2] + K[2]),
+            old[3] + (H_P[3] + K[3]),
+            old[4] + (H_P[4] + K[4]),
+            old[5] + (H_P[5] + K[5]),
+            old[6] + (H_P[6] + K[6]),
+            old[7] + (H_P[7] + K[7]),
+            old[8] + (H_P[8] + K[8]),
+        ),
+    )
+    store6(links, there + _M, _add6(load6(links, there + _M), M_P))
+    f_P = rotate(R, f)
+    n_P = add(rotate(R, n), cross(p, f_P))
+    store3(links, there + _N, add(load3(links, there + _N), n_P))
+    store3(links, there + _F, add(load3(links, there + _F), f_P))
+
+
+@inline
+def _one_axis(tree, i, tau, links):
+    """Inwards through a revolute, prismatic or helical joint."""
+    here = (i + 1) * _ROW
+    J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
+    n, f = load3(links, here + _N), load3(links, here + _F)
+    axis, slide = row3(tree.axis, i), row3(tree.slide, i)
+    U_n, U_f = symmetric_times(J, axis), rotate_back(H, axis)
+    D, tau_bias = dot(U_n, axis), dot(n, axis)
+    if tree.kind[i] == SCREW:
+        U_n = add(U_n, rotate(H, slide))
+        U_f = add(U_f, symmetric_times(M, slide))
+        D = dot(U_n, axis) + dot(U_f, slide)
+        tau_bias = tau_bias + dot(f, slide)
+    D_inverse = 1.0 / D
+    u = load(tau, tree.idx_v[i] * WIDTH) - tau_bias
+    store3(links, here + _U, U_n)
+    store3(links, here + _U + 3, U_f)
+    store(links, (here + _D) * WIDTH, D_inverse)
+    store(links, (here + _T) * WIDTH, u)
+    parent = tree.parent[i]
+    if parent >= 0:
+        a, b = scale(U_n, D_inverse), scale(U_f, D_inverse)
+        J = (
+            J[0] - a[0] * U_n[0],
+            J[1] - a[0] * U_n[1],
+            J[2] - a[0] * U_n[2],
+            J[3] - a[1] * U_n[1],
+            J[4] - a[1] * U_n[2],
+            J[5] - a[2] * U_n[2],
+        )
+        H = (
+            H[0] - a[0] * U_f[0],
+            H[1] - a[0] * U_f[1],
+            H[2] - a[0] * U_f[2],
+            H[3] - a[1] * U_f[0],
+            H[4] - a[1] * U_f[1],
+            H[5] - a[1] * U_f[2],
+            H[6] - a[2] * U_f[0],
+            H[7] - a[2] * U_f[1],
+            H[8] - a[2] * U_f[2],
+        )
+        M = (
+            M[0] - b[0] * U_f[0],
+            M[1] - b[0] * U_f[1],
+            M[2] - b[0] * U_f[2],
+            M[3] - b[1] * U_f[1],
+            M[4] - b[1] * U_f[2],
+            M[5] - b[2] * U_f[2],
+        )
+        c_w, c_u = load3(links, here + _CW), load3(links, here + _CV)
+        n = add(add(n, add(symmetric_times(J, c_w), rotate(H, c_u))), scale(a, u))
+        f = add(add(f, add(rotate_back(H, c_w), symmetric_times(M, c_u))), scale(b, u))
+        _hand_on(parent, links, here, J, H, M, n, f)
+
+
+@inline
+def _ball(tree, i, tau, links):
+    """Inwards through a spherical joint: S = [1; 0], U = [J; H^T], D = J, so Ia = [[0, 0], [0, M - H^T J^-1 H]]."""
+    here = (i + 1) * _ROW
+    J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
+    n, f = load3(links, here + _N), load3(links, here + _F)
+    D_inverse = _inverse(J)
+    u = sub(load3(tau, tree.idx_v[i]), n)
+    store6(links, here + _D, D_inverse)
+    store3(links, here + _T, u)
+    parent = tree.parent[i]
+    if parent >= 0:
+        A = compose(_full(D_inverse), H)  # J^-1 H
+        B = compose(_transpose(H), A)
+        M = (M[0] - B[0], M[1] - B[1], M[2] - B[2], M[3] - B[4], M[4] - B[5], M[5] - B[8])
+        f = add(add(f, symmetric_times(M, load3(links, here + _CV))), rotate_back(A, u))
+        n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint hands on its own moment
+        there = (parent + 1) * _ROW
+        R, p = load9(links, here + _R), load3(links, here + _P)
+        M_P = _congruent(R, M)
+        K = _skew_times(p, _full(M_P))
+        L = _skew_times(p, _transpose(K))
+        store6(links, there + _J, _add6(load6(links, there + _J), (L[0], L[3], L[6], L[4], L[7], L[8])))
+        old = load9(links, there + _H)
+        store3(links, there + _H, (old[0] + K[0], old[1] + K[1], old[2] + K[2]))
+        store3(links, there + _H + 3, (old[3] + K[3], old[4] + K[4], old[5] + K[5]))
+        store3(links, there + _H + 6, (old[6] + K[6], old[7] + K[7], old[8] + K[8]))
+        store6(links, there + _M, _add6(load6(links, there + _M), M_P))
+        f_P = rotate(R, f)
+        n_P = add(rotate(R, n), cross(p, f_P))
+        store3(links, there + _N, add(load3(links, there + _N), n_P))
+        store3(links, there + _F, add(load3(links, there + _F), f_P))
+
+
+@inline
+def _float(tree, i, tau, links):
+    """Inwards through a free joint: S = 1, so Ia = 0 and pa = tau: the parent feels just the joint's own wrench."""
+    here, at, parent = (i + 1) * _ROW, tree.idx_v[i], tree.parent[i]
+    n, f = load3(tau, at), load3(tau, at + 3)
+    store3(links, here + _T, n)
+    store3(links, here + _T + 3, f)
+    if parent >= 0:
+        there = (parent + 1) * _ROW
+        R, p = load9(links, here + _R), load3(links, here + _P)
+        f_P = rotate(R, f)
+        n_P = add(rotate(R, n), cross(p, f_P))
+        store3(links, there + _N, add(load3(links, there + _N), n_P))
+        store3(links, there + _F, add(load3(links, there + _F), f_P))
+
+
+@inline
+def _rigid(tree, i, links):
+    """Inwards through a weld: nothing gives way."""
+    here, parent = (i + 1) * _ROW, tree.parent[i]
+    if parent >= 0:
+        J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
+        _hand_on(parent, links, here, J, H, M, load3(links, here + _N), load3(links, here + _F))
+
+
+@inline
+def _accelerate(tree, i, links, vdot):
+    here, there = (i + 1) * _ROW, (tree.parent[i] + 1) * _ROW
+    kind, at = tree.kind[i], tree.idx_v[i]
+    R, p = load9(links, here + _R), load3(links, here + _P)
+    dw_P = load3(links, there + _DW)
+    dw = add(rotate_back(R, dw_P), load3(links, here + _CW))
+    du = add(rotate_back(R, add(load3(links, there + _DV), cross(dw_P, p))), load3(links, here + _CV))
+    if kind == REVOLUTE or kind == SCREW:
+        U_n, U_f = load3(links, here + _U), load3(links, here + _U + 3)
+        rate = load(links, (here + _D) * WIDTH) * (load(links, (here + _T) * WIDTH) - (dot(U_n, dw) + dot(U_f, du)))
+        store(vdot, at * WIDTH, rate)
+        dw = add(dw, scale(row3(tree.axis, i), rate))
+        if kind == SCREW:
+            du = add(du, scale(row3(tree.slide, i), rate))
+    elif kind == SPHERICAL:
+        J, H = load6(links, here + _J), load9(links, here + _H)
+        left = sub(load3(links, here + _T), add(symmetric_times(J, dw), rotate(H, du)))
+        rates = symmetric_times(load6(links, here + _D), left)
+        store3(vdot, at, rates)
+        dw = add(dw, rates)
+    elif kind == FREE:
+        # IA a = tau - pA; first the moment through the inverse of the mass block: the Schur complement of M
+        J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
+        M_inverse = _inverse(M)
+        n = sub(load3(links, here + _T), load3(links, here + _N))
+        f = sub(load3(links, here + _T + 3), load3(links, here + _F))
+        A = compose(H, _full(M_inverse))
+        B = compose(A, _transpose(H))
+        S = (J[0] - B[0], J[1] - B[1], J[2] - B[2], J[3] - B[4], J[4] - B[5], J[5] - B[8])
+        turn = symmetric_times(_inverse(S), sub(n, rotate(A, f)))
+        push = symmetric_times(M_inverse, sub(f, rotate_back(H, turn)))
+        store3(vdot, at, sub(turn, dw))
+        store3(vdot, at + 3, sub(push, du))
+        dw, du = turn, push
+    store3(links, here + _DW, dw)
+    store3(links, here + _DV, du)
+
+
+@kernel
+def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
+    """Fill vdot (T, nv).
+
+    q (T, nq), v, tau (T, nv); wrenches (T, K, 6) about the world origin in world axes, acting on the last link of
+    path[path_start[k]:path_start[k + 1]] (links from the root on).
+    """
+    n, nv = tree.parent.shape[0], v.shape[1]
+    size = (n + 1) * _ROW * WIDTH
+    links = work[:size]
+    links[:] = 0.0
+    wrench_lanes, v_lanes = work[size:], work[size + 6 * WIDTH :]
+    tau_lanes, vdot_lanes = work[size + (6 + nv) * WIDTH :], work[size + (6 + 2 * nv) * WIDTH :]
+    q_lanes = work[size + (6 + 3 * nv) * WIDTH :]
+    g = tree.gravity_W
+    store3(links, _DV, broadcast3((-g[0], -g[1], -g[2])))
+    for first in range(0, q.shape[0], WIDTH):
+        fill(q_lanes, q, first)
+        fill(v_lanes, v, first)
+        fill(tau_lanes, tau, first)
+        for i in range(n):
+            _outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), links)
+        for k in range(wrenches.shape[1]):
+            fill(wrench_lanes, wrenches[:, k, :], first)
+            _apply_wrench(load3(wrench_lanes, 0), load3(wrench_lanes, 3), path, path_start[k], path_start[k + 1], links)
+        for i in range(n - 1, -1, -1):
+            kind = tree.kind[i]
+            if kind == REVOLUTE or kind == SCREW:
+                _one_axis(tree, i, tau_lanes, links)
+            elif kind == SPHERICAL:
+                _ball(tree, i, tau_lanes, links)
+            elif kind == FREE:
+                _float(tree, i, tau_lanes, links)
+            else:
+                _rigid(tree, i, links)
+        for i in range(n):
+            _accelerate(tree, i, links, vdot_lanes)
+        drain(vdot_lanes, vdot, first)
+
+
+def work_size(tree: Tree) -> int:
+    """Return how many doubles `forward_dynamics` needs as `work`."""
+    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+    return ((n + 1) * _ROW + 6 + 3 * nv + nv + n) * WIDTH

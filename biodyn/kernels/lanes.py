@@ -1,0 +1,311 @@
+"""Eight frames at once: `Lanes`, a SIMD vector of doubles that numba code uses like a float.
+
+A kernel written for scalars computes `WIDTH` frames side by side when its numbers are Lanes; the operators + - * /
+and unary minus work between Lanes, and between Lanes and floats. Lanes live in registers only: they come from and
+go to flat float64 arrays ("lane memory") in which the values of one quantity for WIDTH frames lie side by side.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Final, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+from biodyn.conventions import FloatArray
+from biodyn.kernels.jit import INLINE_OPTIONS, inline
+
+#: Frames computed side by side: one AVX-512 register, else two AVX2 or four NEON registers for latency hiding.
+WIDTH: Final = 8
+
+
+class LanesType(types.Type):
+    """Numba type of a vector of WIDTH doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name=f"Lanes{WIDTH}")
+
+
+lanes = LanesType()
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_BITS = ir.VectorType(ir.IntType(64), WIDTH)
+_FLAGS = ("contract",)
+
+
+@register_model(LanesType)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _VECTOR)
+
+
+def _broadcast(builder, value):
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
+
+
+def _register_binary(function, instruction):
+    def typing(self, args, kws):
+        if len(args) == 2 and lanes in args and all(a == lanes or a == types.float64 for a in args):
+            return signature(lanes, *args)
+        return None
+
+    infer_global(function)(type("LanesOperator", (AbstractTemplate,), {"key": function, "generic": typing}))
+
+    def lowering(context, builder, sig, args):
+        a, b = (x if t == lanes else _broadcast(builder, x) for x, t in zip(args, sig.args, strict=True))
+        return getattr(builder, instruction)(a, b, flags=_FLAGS)
+
+    for signature_ in ((lanes, lanes), (lanes, types.float64), (types.float64, lanes)):
+        lower_builtin(function, *signature_)(lowering)
+
+
+for _function, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _register_binary(_function, _instruction)
+
+
+@infer_global(operator.neg)
+class _LanesNegation(AbstractTemplate):
+    key = operator.neg
+
+    def generic(self, args, kws):
+        return signature(lanes, lanes) if args == (lanes,) else None
+
+
+@lower_builtin(operator.neg, lanes)
+def _negate(context, builder, sig, args):
+    return builder.fsub(ir.Constant(_VECTOR, [-0.0] * WIDTH), args[0])
+
+
+def _lane_pointer(context, builder, array_type, array, offset):
+    data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
+
+
+@intrinsic
+def load(typingctx, memory, offset):
+    """load(memory, offset) -> Lanes: WIDTH consecutive doubles of a flat float64 array."""
+    sig = lanes(memory, types.intp)
+
+    def codegen(context, builder, signature_, args):
+        return builder.load(_lane_pointer(context, builder, signature_.args[0], *args), align=8)
+
+    return sig, codegen
+
+
+@intrinsic
+def store(typingctx, memory, offset, value):
+    """store(memory, offset, value): put Lanes into WIDTH consecutive doubles of a flat float64 array."""
+    sig = types.void(memory, types.intp, lanes)
+
+    def codegen(context, builder, signature_, args):
+        builder.store(args[2], _lane_pointer(context, builder, signature_.args[0], *args[:2]), align=8)
+        return context.get_dummy_value()
+
+    return sig, codegen
+
+
+@intrinsic
+def broadcast(typingctx, value):
+    """broadcast(x) -> Lanes with x in every lane."""
+    return lanes(types.float64), lambda context, builder, signature_, args: _broadcast(builder, args[0])
+
+
+@intrinsic
+def square_root(typingctx, value):
+    """square_root(x) -> Lanes."""
+
+    def codegen(context, builder, signature_, args):
+        function = builder.module.declare_intrinsic("llvm.sqrt", [_VECTOR])
+        return builder.call(function, args)
+
+    return lanes(lanes), codegen
+
+
+@intrinsic
+def _by_quadrant(typingctx, shifted, sine, cosine):
+    # `shifted` carries the quadrant in the low bits of its mantissa
+    def codegen(context, builder, signature_, args):
+        def constant(value):
+            return ir.Constant(_BITS, [value] * WIDTH)
+
+        bits = builder.bitcast(args[0], _BITS)
+        odd = builder.icmp_signed("!=", builder.and_(bits, constant(1)), constant(0))
+        results = []
+        for turn, one, other in ((bits, 1, 2), (builder.add(bits, constant(1)), 2, 1)):
+            value = builder.bitcast(builder.select(odd, args[other], args[one]), _BITS)
+            sign = builder.shl(builder.and_(turn, constant(2)), constant(62))
+            results.append(builder.bitcast(builder.xor(value, sign), _VECTOR))
+        return context.make_tuple(builder, signature_.return_type, results)
+
+    return types.UniTuple(lanes, 2)(lanes, lanes, lanes), codegen
+
+
+_TO_QUADRANTS = 0.6366197723675814  # 2 / pi
+_SHIFT = 6755399441055744.0  # 1.5 * 2**52: adding it rounds to an integer
+# pi / 2 in three parts, the first two with 33 significant bits so that quadrant * part is exact (Cody & Waite 1980)
+_PART_1 = 1.57079632673412561417
+_PART_2 = 6.07710050630396597660e-11
+_PART_3 = 2.02226624879595063154e-21
+
+
+@inline
+def _lanes_sine_cosine(angle):
+    """Return (sin, cos) of Lanes, to about one unit in the last place for |angle| < 1e6 rad."""
+    shifted = angle * _TO_QUADRANTS + _SHIFT
+    quadrant = shifted - _SHIFT
+    r = ((angle - quadrant * _PART_1) - quadrant * _PART_2) - quadrant * _PART_3
+    z = r * r
+    # Taylor's coefficients adjusted for [-pi/4, pi/4] (minimax, error < 2**-58; Muller 2016, Elementary Functions)
+    s = 1.58969099521155010221e-10 * z - 2.50507602534068634195e-08
+    s = s * z + 2.75573137070700676789e-06
+    s = s * z - 1.98412698298579493134e-04
+    s = s * z + 8.33333333332248946124e-03
+    s = s * z - 1.66666666666666324348e-01
+    c = -1.13596475577881948265e-11 * z + 2.08757232129817482790e-09
+    c = c * z - 2.75573143513906633035e-07
+    c = c * z + 2.48015872894767294178e-05
+    c = c * z - 1.38888888888741095749e-03
+    c = c * z + 4.16666666666666019037e-02
+    return _by_quadrant(shifted, r + r * z * s, (1.0 - 0.5 * z) + z * z * c)
+
+
+@inline
+def fill(memory, frames, first):
+    """Put rows first .. first + WIDTH - 1 of `frames` (T, n) into lane memory; past the end the last row repeats."""
+    last = frames.shape[0] - 1
+    for lane in range(WIDTH):
+        row = min(first + lane, last)
+        for j in range(frames.shape[1]):
+            memory[j * WIDTH + lane] = frames[row, j]
+
+
+@inline
+def drain(memory, frames, first):
+    """Put lane memory into rows first .. first + WIDTH - 1 of `frames` (T, n), as far as there are rows."""
+    for lane in range(min(WIDTH, frames.shape[0] - first)):
+        for j in range(frames.shape[1]):
+            frames[first + lane, j] = memory[j * WIDTH + lane]
+
+
+@inline
+def load3(memory, field):
+    """Return the 3-vector of Lanes in fields field .. field + 2 of lane memory (a field is WIDTH doubles)."""
+    at = field * WIDTH
+    return (load(memory, at), load(memory, at + WIDTH), load(memory, at + 2 * WIDTH))
+
+
+@inline
+def store3(memory, field, a):
+    """Put a 3-vector of Lanes into fields field .. field + 2."""
+    at = field * WIDTH
+    store(memory, at, a[0])
+    store(memory, at + WIDTH, a[1])
+    store(memory, at + 2 * WIDTH, a[2])
+
+
+@inline
+def load6(memory, field):
+    """Return the symmetric matrix of Lanes in fields field .. field + 5."""
+    a, b = load3(memory, field), load3(memory, field + 3)
+    return (a[0], a[1], a[2], b[0], b[1], b[2])
+
+
+@inline
+def store6(memory, field, S):
+    """Put a symmetric matrix of Lanes into fields field .. field + 5."""
+    store3(memory, field, (S[0], S[1], S[2]))
+    store3(memory, field + 3, (S[3], S[4], S[5]))
+
+
+@inline
+def load9(memory, field):
+    """Return the matrix of Lanes in fields field .. field + 8."""
+    a, b, c = load3(memory, field), load3(memory, field + 3), load3(memory, field + 6)
+    return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])
+
+
+@inline
+def store9(memory, field, R):
+    """Put a matrix of Lanes into fields field .. field + 8."""
+    store3(memory, field, (R[0], R[1], R[2]))
+    store3(memory, field + 3, (R[3], R[4], R[5]))
+    store3(memory, field + 6, (R[6], R[7], R[8]))
+
+
+@inline
+def broadcast3(a):
+    """Return a float vector as a vector of Lanes."""
+    return (broadcast(a[0]), broadcast(a[1]), broadcast(a[2]))
+
+
+class LaneMemory(NamedTuple):
+    """Lane memory that says so by its type: what reads numbers by `value` works on it and on plain float arrays."""
+
+    data: FloatArray
+
+
+def value(memory, j):
+    """Return number j of LaneMemory (as Lanes) or of a float array (as a float). For kernels only."""
+    raise NotImplementedError("value() exists inside compiled kernels only")
+
+
+def constant(memory, x):
+    """Return x as the kind of number `value` reads from memory. For kernels only."""
+    raise NotImplementedError("constant() exists inside compiled kernels only")
+
+
+def sine_cosine(angle):
+    """Return (sin, cos) of a float or of Lanes. For kernels only."""
+    raise NotImplementedError("sine_cosine() exists inside compiled kernels only")
+
+
+@overload(value, jit_options=INLINE_OPTIONS)
+def _value(memory, j):
+    if isinstance(memory, types.Array):
+        return lambda memory, j: memory[j]
+    return lambda memory, j: load(memory.data, j * WIDTH)
+
+
+@overload(constant, jit_options=INLINE_OPTIONS)
+def _constant(memory, x):
+    if isinstance(memory, types.Array):
+        return lambda memory, x: x
+    return lambda memory, x: broadcast(x)
+
+
+@overload(sine_cosine, jit_options=INLINE_OPTIONS)
+def _sine_cosine(angle):
+    if angle == lanes:
+        return lambda angle: _lanes_sine_cosine(angle)
+    return lambda angle: (math.sin(angle), math.cos(angle))
+
+
+@inline
+def value3(memory, j):
+    """Return numbers j .. j + 2 as a vector."""
+    return (value(memory, j), value(memory, j + 1), value(memory, j + 2))
+
+
+@inline
+def constant3(memory, a):
+    """Return a float vector as a vector of the numbers of memory."""
+    return (constant(memory, a[0]), constant(memory, a[1]), constant(memory, a[2]))
+
+
+@inline
+def constant9(memory, R):
+    """Return a float matrix as a matrix of the numbers of memory."""
+    a, b = constant3(memory, (R[0], R[1], R[2])), constant3(memory, (R[3], R[4], R[5]))
+    c = constant3(memory, (R[6], R[7], R[8]))
+    return (a[0], a[1], a[2], b[0], b[1], b[2], c[0], c[1], c[2])

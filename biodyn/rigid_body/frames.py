@@ -1,0 +1,69 @@
+"""What comes in from outside made fit for the kernels: float64, C order, checked shapes, one clear error otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.errors import ModelError
+from biodyn.rigid_body.multibody import Multibody
+
+
+def checked(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> FloatArray:
+    """Return `values` as a C-ordered float64 array of the shape; None in `shape` = any length.
+
+    Raises ModelError naming the argument: wrong shape, not numbers, or infinite. NaN passes: it means missing.
+    """
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} must be an array of numbers: {error}.") from error
+    if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise ModelError(f"{name} must have shape ({wanted}), found {array.shape}.")
+    if array.size and not (abs(float(np.nanmax(array, initial=0.0))) < np.inf > -float(np.nanmin(array, initial=0.0))):
+        raise ModelError(f"{name} holds infinite numbers.", "Use NaN for what is missing.")
+    if not array.flags.writeable:
+        array = array.copy()  # read-only arrays would be another type to numba, compiled again
+    return array
+
+
+def state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:
+    """Return q (T, nq) and each named rate (T, nv) checked."""
+    positions = checked(q, (None, mb.nq), "q")
+    frames = positions.shape[0]
+    return (positions, *(checked(values, (frames, mb.nv), name) for name, values in rates.items()))
+
+
+def external(
+    mb: Multibody, frames: int, wrenches: ArrayLike | None, bodies: Sequence[int] | IntArray | None
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Return the wrenches (T, K, 6), the links from the root to each loaded body, and where each of these paths begins."""
+    if wrenches is None:
+        return np.zeros((frames, 0, 6)), np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    index = np.asarray([] if bodies is None else bodies)
+    if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
+        raise ModelError(f"wrench_bodies must be body indices (K,), found {bodies!r}.")
+    bad = [int(b) for b in index if not 0 <= b < len(mb.bodies)]
+    if bad:
+        raise ModelError(f"wrench_bodies names bodies {bad}, but the model has {len(mb.bodies)}.")
+    loads = checked(wrenches, (frames, len(index), 6), "wrenches")
+    path: list[int] = []
+    start = [0]
+    for b in index:
+        link = int(mb.link_of_body[b])
+        upwards = []
+        while link >= 0:
+            upwards.append(link)
+            link = int(mb.tree.parent[link])
+        path += upwards[::-1]
+        start.append(len(path))
+    return loads, np.array(path, dtype=np.int64), np.array(start, dtype=np.int64)
+
+
+def of_bodies(mb: Multibody, links: FloatArray) -> FloatArray:
+    """Return the rows (axis 1) of the bodies out of those of the links."""
+    return links if links.shape[1] == len(mb.bodies) else np.ascontiguousarray(links[:, mb.link_of_body])
