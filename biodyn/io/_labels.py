@@ -157,11 +157,12 @@ def _apply_rule(rule: dict[str, Any], labels: Sequence[str], kinds: list[str]) -
 
 
 def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
-    """True where (T, 4, 3) is an origin and three perpendicular points at one distance, in every frame seen."""
-    seen = np.isfinite(four).all(axis=(1, 2))
-    if not seen.any():
+    """True where (T, 4, 3) is an origin and three perpendicular points at one distance, in twenty frames."""
+    seen = np.flatnonzero(np.isfinite(four).all(axis=(1, 2)))
+    if not seen.size:
         return True  # never seen at all: the four names are what there is to go by
-    lines = four[seen, 1:] - four[seen, :1]
+    some = four[seen[:: max(1, len(seen) // 20)]]
+    lines = some[:, 1:] - some[:, :1]
     length = np.linalg.norm(lines, axis=2)
     if (length <= 0).any() or (length.max(axis=1) > table["max_length_ratio"] * length.min(axis=1)).any():
         return False
@@ -175,7 +176,7 @@ def _mark_by_value(kinds: list[str], points: FloatArray) -> None:
     if points.shape[0] == 0:
         return
     seen = np.isfinite(points).all(axis=2)
-    seen_frames = seen.sum(axis=0)
+    seen_frames: list[int] = seen.sum(axis=0).tolist()
     zero = ((points == 0.0) | ~seen[..., None]).all(axis=0)  # (N, 3)
     for i, count in enumerate(zero.sum(axis=1)):
         if kinds[i] == "marker" and seen_frames[i] > 0 and 0 < count < 3 and (count == 2 or seen_frames[i] > 2):
@@ -186,8 +187,10 @@ def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) ->
     """Of markers with one label keep the one that is seen most; computed points get a number behind their label."""
     diagnostics = []
     for label, count in Counter(labels).items():
+        if count < 2:
+            continue
         same = [i for i in range(len(labels)) if labels[i] == label and kinds[i] != "dropped"]
-        if count < 2 or len(same) < 2:
+        if len(same) < 2:
             continue
         same.sort(key=lambda i: (kinds[i] != "marker", -int(np.isfinite(points[:, i, 0]).sum()), i))
         for number, i in enumerate(same[1:], start=2):

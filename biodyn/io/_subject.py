@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from biodyn.io._names import letters, letters_and_digits, names
@@ -27,15 +28,15 @@ def subject_parameters(groups: Groups) -> SubjectParameters:
     entries = [entry for group in names()["subject"]["groups"] for entry in _entries(groups.get(group, {}))]
     table = names()["subject"]
     measures: dict[str, float] = {}
+    known = _measure_names()
     for entry in entries:
-        for key, rule in table["measures"].items():
-            sides = _sides(entry.name, rule)
-            if sides is None:
-                continue
-            value = _in_si(entry, rule)
-            for side in sides if value is not None else ():
-                measures.setdefault(f"{key}_{side}" if side else key, value)  # type: ignore[arg-type]
-            break
+        if entry.name not in known:
+            continue
+        measure, sides = known[entry.name]
+        value = _in_si(entry, table["measures"][measure])
+        if value is not None:
+            for side in sides:
+                measures.setdefault(f"{measure}_{side}" if side else measure, value)
     return SubjectParameters(
         name=subject_name(groups),
         mass_kg=_first(entries, table["mass"]),
@@ -68,16 +69,17 @@ def _entries(group: Mapping[str, Mapping[str, Any]]) -> Iterator[_Entry]:
         yield _Entry(letters_and_digits(str(label)), value, str(units[i]) if i < len(units) else "")
 
 
-def _sides(name: str, rule: Mapping[str, Any]) -> tuple[str, ...] | None:
-    """("r",), ("l",) or ("",) where the name is one of the rule's, both sides where a sided measure names none."""
-    if not rule["sided"]:
-        return ("",) if name in rule["names"] else None
-    if name in rule["names"]:
-        return ("r", "l")
-    for side, words in names()["sides"].items():
-        if any(name in (word + known, known + word) for known in rule["names"] for word in words):
-            return (side,)
-    return None
+@cache
+def _measure_names() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Every spelling of a measure -> its name and the sides it gives: both where a sided measure names none."""
+    spellings: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for measure, rule in names()["subject"]["measures"].items():
+        for name in rule["names"]:
+            spellings[name] = (measure, ("r", "l") if rule["sided"] else ("",))
+            for side, words in names()["sides"].items() if rule["sided"] else ():
+                for word in words:
+                    spellings[word + name] = spellings[name + word] = (measure, (side,))
+    return spellings
 
 
 def _first(entries: list[_Entry], rule: Mapping[str, Any]) -> float | None:

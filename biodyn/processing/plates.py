@@ -159,15 +159,16 @@ def _as_reaction(
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
     """A person can only push a plate down: where loaded, the reaction must point up, else all is turned round."""
     up = (force @ axes.R_WP.T)[:, 1]
-    loaded = np.abs(up) > _LOADED_N
-    if not loaded.any() or up[loaded].mean() > 0:
+    up = up[np.isfinite(up)]
+    low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)
+    if max(high, -low) < _LOADED_N or high > -low:
         return force, moment, ()
     note = Diagnostic(
         "plate-sign",
         "warning",
         f"The stored force of plate {plate.number} pulls down on the person when loaded "
-        f"(mean {up[loaded].mean():.0f} N); its opposite is taken as the reaction.",
-        value=float(up[loaded].mean()),
+        f"(down to {low:.0f} N, up to {high:.0f} N); its opposite is taken as the reaction.",
+        value=float(low),
         limit=0.0,
         unit="N",
         hint="The file stores the action on the plate, or its corners are in the wrong order.",
@@ -232,43 +233,54 @@ def _without_baseline(
     up = _vertical_force(plate, axes, channels)
     unloaded = _unloaded_samples(up, plate.rate_hz)
     source = "found"
-    if plate.zero_frames is not None:
-        first, last = plate.zero_frames
-        ratio = plate.rate_hz / marker_rate_hz
-        named = np.zeros(len(up), dtype=bool)
-        named[round(first * ratio) : round((last + 1) * ratio)] = True
-        level = float(up[unloaded].mean()) if unloaded.any() else 0.0
-        if named.any() and abs(up[named].mean() - level) < _LARGEST_BASELINE_N / 2:
+    notes: list[Diagnostic] = []
+    named = _named_samples(plate, up, marker_rate_hz)
+    if named.any():
+        level = float(up[named].mean())
+        # Loaded: clearly above another unloaded stretch; or, where there is none, more than any amplifier's drift.
+        # A force far below zero cannot be a load, only an offset (seen: -212 N in c3d.org's sample 10).
+        excess = level - (float(up[unloaded].mean()) if unloaded.any() else 0.0)
+        if excess < _LARGEST_BASELINE_N / 2 or (not unloaded.any() and excess < _LARGEST_BASELINE_N):
             unloaded, source = named, "named by FORCE_PLATFORM:ZERO"
-        elif named.any():
-            note = Diagnostic(
-                "plate-zero-loaded",
-                "warning",
-                f"Plate {plate.number} carries {up[named].mean() - level:.0f} N in the frames FORCE_PLATFORM:ZERO "
-                f"calls unloaded; {'another unloaded stretch' if unloaded.any() else 'no baseline'} is used instead.",
-                value=float(up[named].mean() - level),
-                limit=_LARGEST_BASELINE_N / 2,
-                unit="N",
+        else:
+            notes.append(
+                Diagnostic(
+                    "plate-zero-loaded",
+                    "warning",
+                    f"Plate {plate.number} carries {excess:.0f} N in the frames FORCE_PLATFORM:ZERO calls unloaded; "
+                    f"{'another unloaded stretch' if unloaded.any() else 'no baseline'} is used instead.",
+                    value=excess,
+                    limit=_LARGEST_BASELINE_N / 2,
+                    unit="N",
+                )
             )
-            return (channels - channels[unloaded].mean(axis=0) if unloaded.any() else channels), (note,)
     if not unloaded.any():
-        return channels, ()
+        return channels, tuple(notes)
     baseline = channels[unloaded].mean(axis=0)
     if plate.type == 1:
         baseline[3:5] = 0.0  # positions have no baseline
     level = float(up[unloaded].mean())
-    notes: tuple[Diagnostic, ...] = ()
     if abs(level) > _WORTH_SAYING_N:
-        notes = (
+        notes.append(
             Diagnostic(
                 "plate-baseline",
                 "info",
                 f"Plate {plate.number} reads {level:.1f} N when unloaded; removed (frames {source}).",
                 value=level,
                 unit="N",
-            ),
+            )
         )
-    return channels - baseline, notes
+    return channels - baseline, tuple(notes)
+
+
+def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
+    """Mask of the finite samples in the frames FORCE_PLATFORM:ZERO names; all False where it names none."""
+    mask = np.zeros(len(up), dtype=bool)
+    if plate.zero_frames is not None:
+        first, last = plate.zero_frames
+        ratio = plate.rate_hz / marker_rate_hz
+        mask[round(first * ratio) : round((last + 1) * ratio)] = True
+    return mask & np.isfinite(up)
 
 
 def _vertical_force(plate: ForcePlate, axes: _PlateAxes, channels: FloatArray) -> FloatArray:
@@ -286,10 +298,10 @@ def _unloaded_samples(up: FloatArray, rate_hz: float) -> BoolArray:
     mask = np.zeros(len(up), dtype=bool)
     size = max(2, round(_BLOCK_S * rate_hz))
     count = len(up) // size
-    if count == 0 or not np.isfinite(up).all():
+    if count == 0:
         return mask
     blocks = up[: count * size].reshape(count, size)
-    means, spreads = blocks.mean(axis=1), blocks.std(axis=1)
+    means, spreads = blocks.mean(axis=1), blocks.std(axis=1)  # NaN in blocks with a missing sample: not steady
     steady = (spreads < _STEADY_N) & (np.abs(means) < _LARGEST_BASELINE_N)
     if not steady.any():
         return mask
