@@ -10,6 +10,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from biodyn.errors import InputFileError
 
@@ -17,14 +18,14 @@ BLOCK_BYTES = 512
 _KEY = 0x50  # second byte of every C3D file
 _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
 _MAX_PARAMETER_BLOCKS = 256
-_CHAR, _BYTE, _INT = -1, 1, 2
+_CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
 
 _RESAVE = "Save the recording again as C3D (Intel byte order) in the capture software, or copy the original file again."
 
 
 @dataclass(frozen=True)
 class C3dHeader:
-    """Header and integer and text parameters of a C3D file.
+    """Header and parameters of a C3D file.
 
     Attributes:
         path: the file.
@@ -34,7 +35,7 @@ class C3dHeader:
         data_start_byte: where the first frame begins.
         rate_hz: frames a second.
         texts: "GROUP:NAME" -> tuple of stripped strings.
-        integers: "GROUP:NAME" -> tuple of ints.
+        numbers: "GROUP:NAME" -> tuple of numbers, the first dimension fastest.
     """
 
     path: Path
@@ -45,7 +46,7 @@ class C3dHeader:
     data_start_byte: int
     rate_hz: float
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    integers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def frames_stored(self) -> int:
@@ -53,6 +54,16 @@ class C3dHeader:
         if self.frame_bytes <= 0:
             return 0
         return max(0, self.size_bytes - self.data_start_byte) // self.frame_bytes
+
+    @property
+    def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """All parameters as {group: {name: {"values": [...]}}}, the form the parsed file has them in."""
+        groups: dict[str, dict[str, dict[str, Any]]] = {}
+        for table in (self.texts, self.numbers):
+            for key, values in table.items():
+                group, _, name = key.partition(":")
+                groups.setdefault(group, {})[name] = {"values": list(values)}
+        return groups
 
     @property
     def point_labels(self) -> tuple[str, ...]:
@@ -117,17 +128,17 @@ def _interpret(path: Path, size: int, block: bytes, section: bytes, processor: s
     scale, data_block = struct.unpack_from("<4sH", block, 12)
     rate = _float(block[20:24], processor)
     word_bytes = 4 if _float(scale, processor) < 0 else 2
-    texts, integers = _parameters(section)
+    texts, numbers = _parameters(section, processor)
     return C3dHeader(
         path=path,
         size_bytes=size,
         point_count=points,
-        frame_count=_frame_count(first, last, integers),
+        frame_count=_frame_count(first, last, numbers),
         frame_bytes=(4 * points + analog_per_frame) * word_bytes,
         data_start_byte=(data_block - 1) * BLOCK_BYTES,
         rate_hz=rate,
         texts=texts,
-        integers=integers,
+        numbers=numbers,
     )
 
 
@@ -140,25 +151,25 @@ def _float(raw: bytes, processor: str) -> float:
     return value
 
 
-def _frame_count(first: int, last: int, integers: Mapping[str, tuple[int, ...]]) -> int:
+def _frame_count(first: int, last: int, numbers: Mapping[str, tuple[float, ...]]) -> int:
     """The smallest of the counts the file claims: a file is only called truncated when it breaks all of them.
 
     Counts are unsigned 16-bit words; longer recordings say so in TRIAL:ACTUAL_START_FIELD and ACTUAL_END_FIELD.
     """
     claims = []
-    begin, end = integers.get("TRIAL:ACTUAL_START_FIELD", ()), integers.get("TRIAL:ACTUAL_END_FIELD", ())
+    begin, end = numbers.get("TRIAL:ACTUAL_START_FIELD", ()), numbers.get("TRIAL:ACTUAL_END_FIELD", ())
     if len(begin) == 2 and len(end) == 2:
-        words = [value & 0xFFFF for value in (*begin, *end)]
+        words = [int(value) & 0xFFFF for value in (*begin, *end)]
         claims.append(words[2] + 65536 * words[3] - words[0] - 65536 * words[1] + 1)
-    frames = integers.get("POINT:FRAMES", ())
-    if frames:
-        claims.append(frames[0] & 0xFFFF)
+    frames = numbers.get("POINT:FRAMES", ())
+    if frames and abs(frames[0]) < 65536:
+        claims.append(int(frames[0]) & 0xFFFF)
     claims.append(last - first + 1)
     plausible = [claim for claim in claims if claim > 0]
     return min(plausible) if plausible else 0
 
 
-def _parameters(section: bytes) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[int, ...]]]:
+def _parameters(section: bytes, processor: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[float, ...]]]:
     """Walk the linked list of groups and parameters; stops quietly where the bytes make no sense."""
     names: dict[int, str] = {}
     found: list[tuple[int, str, int, tuple[int, ...], bytes]] = []
@@ -181,7 +192,7 @@ def _parameters(section: bytes) -> tuple[dict[str, tuple[str, ...]], dict[str, t
             break
         position = offset_at + offset
     texts: dict[str, tuple[str, ...]] = {}
-    integers: dict[str, tuple[int, ...]] = {}
+    numbers: dict[str, tuple[float, ...]] = {}
     for identifier, name, kind, dims, data in found:
         key = f"{names.get(identifier, '')}:{name}"
         if kind == _CHAR:
@@ -190,10 +201,12 @@ def _parameters(section: bytes) -> tuple[dict[str, tuple[str, ...]], dict[str, t
                 data[i : i + width].decode("utf-8", "replace").strip(" \0") for i in range(0, len(data), max(width, 1))
             )
         elif kind == _INT:
-            integers[key] = struct.unpack(f"<{len(data) // 2}h", data)
+            numbers[key] = struct.unpack(f"<{len(data) // 2}h", data)
         elif kind == _BYTE:
-            integers[key] = tuple(data)
-    return texts, integers
+            numbers[key] = tuple(data)
+        elif kind == _FLOAT:
+            numbers[key] = tuple(_float(data[i : i + 4], processor) for i in range(0, len(data), 4))
+    return texts, numbers
 
 
 def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io._names import matcher, names
 
@@ -175,10 +175,11 @@ def _mark_by_value(kinds: list[str], points: FloatArray) -> None:
     """A coordinate that is exactly 0 in every frame is no measurement: a number, or a point projected on the floor."""
     if points.shape[0] == 0:
         return
-    seen = np.isfinite(points).all(axis=2)
+    seen: BoolArray = np.asarray(np.isfinite(points).all(axis=2))
     seen_frames: list[int] = seen.sum(axis=0).tolist()
     zero = ((points == 0.0) | ~seen[..., None]).all(axis=0)  # (N, 3)
-    for i, count in enumerate(zero.sum(axis=1)):
+    zeros: list[int] = zero.sum(axis=1).tolist()
+    for i, count in enumerate(zeros):
         if kinds[i] == "marker" and seen_frames[i] > 0 and 0 < count < 3 and (count == 2 or seen_frames[i] > 2):
             kinds[i] = "scalar" if count == 2 else "virtual_point"
 
