@@ -24,7 +24,7 @@ class AxisRule:
     sign: float = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class Rotation:
     """One step of a joint's rotation sequence, about `axis` (3,) in the axes reached so far.
 
