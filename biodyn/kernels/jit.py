@@ -17,6 +17,9 @@ _OPTIONS = {"fastmath": {"contract"}, "error_model": "numpy", "_nrt": False}
 INLINE_OPTIONS = {"forceinline": True, **_OPTIONS}
 inline = njit(**INLINE_OPTIONS)
 
+#: A long part of a kernel, called, not copied in: it keeps the compilation short.
+part = njit(**_OPTIONS)
+
 
 def sources_stamp() -> tuple[float, int]:
     """Return (newest modification time, total size) of the kernel sources.

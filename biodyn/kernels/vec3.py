@@ -141,3 +141,25 @@ def row9(array, i):
         array[i, 7],
         array[i, 8],
     )
+
+
+@inline
+def set3(array, i, a):
+    """Put a vector into columns 0-2 of row i."""
+    array[i, 0] = a[0]
+    array[i, 1] = a[1]
+    array[i, 2] = a[2]
+
+
+@inline
+def set9(array, i, R):
+    """Put a matrix into row i of an (n, 9) array."""
+    array[i, 0] = R[0]
+    array[i, 1] = R[1]
+    array[i, 2] = R[2]
+    array[i, 3] = R[3]
+    array[i, 4] = R[4]
+    array[i, 5] = R[5]
+    array[i, 6] = R[6]
+    array[i, 7] = R[7]
+    array[i, 8] = R[8]

@@ -1,0 +1,244 @@
+"""Fit the coordinates of a multibody to recorded markers, all markers and all coordinates of a frame at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.errors import ModelError
+from biodyn.kernels import ik
+from biodyn.kernels.joints import FREE
+from biodyn.kernels.types import Tree
+from biodyn.rigid_body.frames import checked
+from biodyn.rigid_body.motion import body_poses
+from biodyn.rigid_body.multibody import Multibody
+
+CONVERGED: Final = ik.CONVERGED
+STOPPED: Final = ik.STOPPED
+UNSEEN: Final = ik.UNSEEN
+UNDETERMINED: Final = ik.UNDETERMINED
+
+#: What the status codes mean.
+STATUS: Final[dict[int, str]] = {
+    CONVERGED: "converged",
+    STOPPED: "stopped at the largest number of iterations",
+    UNSEEN: "not enough markers seen",
+    UNDETERMINED: "converged, but the markers seen leave some coordinate undetermined",
+}
+# A frame with fewer visible markers has no solution: three points fix a rigid body.
+MIN_MARKERS: Final = 3
+
+
+@dataclass(frozen=True)
+class InverseKinematics:
+    """The fitted motion.
+
+    Attributes:
+        q: (T, nq), NaN in frames whose status is UNSEEN.
+        marker_error: (T, M) distance of each marker from its place on the model, m, NaN = unseen.
+        cost: (T,) weighted sum of squares, m^2, priors included.
+        iterations: (T,) Newton steps taken.
+        status: (T,) codes of STATUS.
+    """
+
+    q: FloatArray
+    marker_error: FloatArray
+    cost: FloatArray
+    iterations: IntArray
+    status: NDArray[np.int8]
+
+
+def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return R_WB (3, 3), p_WB (3,) with the least weighted sum of |p_W - R_WB p_B - p_WB|^2.
+
+    p_B, p_W (M, 3), weights (M,). Kabsch 1976, doi 10.1107/S0567739476001873; proper rotations only (Umeyama 1991).
+    """
+    share = weights / weights.sum()
+    centre_B, centre_W = share @ p_B, share @ p_W
+    U, _, Vt = np.linalg.svd(((p_W - centre_W) * share[:, None]).T @ (p_B - centre_B))
+    R = U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
+    return R, centre_W - R @ centre_B
+
+
+def _quaternion(R: FloatArray) -> FloatArray:
+    """Return the quaternion w x y z of a rotation matrix: the dominant eigenvector of Bar-Itzhack's K matrix (2000)."""
+    K = np.array(
+        [
+            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+            [0.0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
+            [0.0, 0.0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
+            [0.0, 0.0, 0.0, R[2, 2] - R[0, 0] - R[1, 1]],
+        ]
+    )
+    quaternion = np.linalg.eigh(K, UPLO="U")[1][:, -1]
+    return np.asarray(quaternion if quaternion[0] >= 0 else -quaternion)
+
+
+def _spread(points: FloatArray) -> float:
+    """Return the second singular extent of points (M, 3): zero when they lie on a line, m."""
+    return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
+
+
+def _placed_base(
+    mb: Multibody, q0: FloatArray, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it, else all."""
+    tree = mb.tree
+    if not (tree.kind[0] == FREE and tree.parent[0] == -1):
+        return q0
+    R_WB, p_WB = body_poses(mb, q0[None])
+    x = np.einsum("mij,mj->mi", R_WB[0, marker_body], p_BM) + p_WB[0, marker_body]
+    x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
+    use = np.isfinite(p_WM).all(axis=1) & (weights > 0)
+    own = use & (marker_body == 0)
+    # 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees
+    chosen = own if _spread(x_root[own]) > 0.02 else use
+    R, p = rigid_fit(x_root[chosen], p_WM[chosen], weights[chosen])
+    R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
+    q = q0.copy()
+    q[:3] = R_PJ.T @ (p - p_PJ)
+    q[3:7] = _quaternion(R_PJ.T @ R)
+    return q
+
+
+def _workspace(tree: Tree, nq: int, markers: int) -> ik.Work:
+    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+    depth = int(tree.dof_depth.max(initial=0)) + 1
+    base = np.array([tree.parent[i] == -1 and tree.kind[i] == FREE for i in tree.dof_link], dtype=np.bool_)
+    return ik.Work(
+        q=np.zeros(nq),
+        trial=np.zeros(nq),
+        R_WB=np.zeros((n, 9)),
+        p_WB=np.zeros((n, 3)),
+        residual=np.zeros((markers, 3)),
+        weight=np.zeros(markers),
+        moments=np.zeros((n, 25)),
+        columns=np.zeros((nv, 6)),
+        turning=np.zeros((nv, 3)),
+        hessian=np.zeros((nv, depth)),
+        factors=np.zeros((nv, depth)),
+        diagonal=np.zeros(nv),
+        scale=np.zeros(nv),
+        drive=np.zeros(nv),
+        pull=np.zeros(nv),
+        right=np.zeros(nv),
+        step=np.zeros(nv),
+        pinned=np.zeros(nv, dtype=np.bool_),
+        base=base,
+    )
+
+
+def _limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
+    """Return limits (nv,); raises ModelError where they exclude each other. Quaternion joints have none."""
+    low = np.array(mb.lower if lower is None else lower, dtype=np.float64)
+    high = np.array(mb.upper if upper is None else upper, dtype=np.float64)
+    for name, limits in (("lower", low), ("upper", high)):
+        if limits.shape != (mb.nv,) or np.isnan(limits).any():
+            raise ModelError(f"{name} must hold {mb.nv} limits, -inf or inf where there is none.")
+    crossed = [mb.body_names[i] for i, body in enumerate(mb.bodies) if (low > high)[mb.v_slice(body.name)].any()]
+    if crossed:
+        raise ModelError(f"The lower limit lies above the upper one in the joint of {', '.join(crossed)}.")
+    return low, high
+
+
+def inverse_kinematics(
+    mb: Multibody,
+    marker_body: ArrayLike,
+    p_BM: ArrayLike,
+    p_WM: ArrayLike,
+    weights: ArrayLike,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    q0: ArrayLike | None = None,
+    tolerance: float = 1e-8,
+    max_iterations: int = 60,
+    prior_weights: ArrayLike | None = None,
+    q_prior: ArrayLike | None = None,
+) -> InverseKinematics:
+    """Fit all coordinates to all visible markers of every frame: weighted nonlinear least squares.
+
+    Args:
+        marker_body: (M,) index of the body each marker sits on.
+        p_BM: (M, 3) its place there, body axes, m.
+        p_WM: (T, M, 3) recorded positions, m, NaN = unseen.
+        weights: (M,) or (T, M), >= 0; 0 leaves a marker out.
+        lower, upper: (nv,) limits of the one-axis coordinates, rad or m; the model's where omitted.
+        q0: (nq,) guess for the first frame, the neutral configuration where omitted. A free root body is laid over
+            the markers first, so its place in q0 does not matter.
+        tolerance: a frame has converged when no coordinate would change by more, rad or m.
+        prior_weights, q_prior: (nv,) and (nq,) or (T, nq): adds sum_j prior_weights_j (q - q_prior)_j^2 to the cost
+            (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
+
+    Every frame starts from the one before. Newton's method with exact curvature, damped where a step fails, limits by
+    an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.
+
+    Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
+    """
+    places = checked(p_BM, (None, 3), "p_BM")
+    markers = places.shape[0]
+    body = np.asarray(marker_body)
+    if body.shape != (markers,) or not np.issubdtype(body.dtype, np.integer):
+        raise ModelError(f"marker_body must hold {markers} body indices, found shape {body.shape} of {body.dtype}.")
+    if markers and not (int(body.min()) >= 0 and int(body.max()) < len(mb.bodies)):
+        raise ModelError(f"marker_body names bodies {body.min()} to {body.max()}, the model has {len(mb.bodies)}.")
+    if not np.isfinite(places).all():
+        raise ModelError(f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no place in p_BM.")
+    recorded = checked(p_WM, (None, markers, 3), "p_WM")
+    frames = recorded.shape[0]
+    shares = np.asarray(weights, dtype=np.float64)
+    shares = checked(
+        shares[None] if shares.ndim == 1 else shares, (1 if shares.ndim == 1 else frames, markers), "weights"
+    )
+    if not (shares >= 0).all():
+        raise ModelError("weights must be numbers >= 0.")
+    low, high = _limits(mb, lower, upper)
+    start = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0").copy()
+    if (prior_weights is None) != (q_prior is None):
+        raise ModelError("prior_weights and q_prior belong together; give both or none.")
+    pulls, prior = np.zeros(mb.nv), np.zeros((0, mb.nq))
+    if prior_weights is not None and q_prior is not None:
+        pulls = checked(prior_weights, (mb.nv,), "prior_weights")
+        given = np.asarray(q_prior, dtype=np.float64)
+        prior = checked(given[None] if given.ndim == 1 else given, (1 if given.ndim == 1 else frames, mb.nq), "q_prior")
+
+    seen = np.isfinite(recorded).all(axis=2) & (shares > 0)
+    usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
+    if usable.size:
+        first = int(usable[0])
+        start = _placed_base(mb, start, body, places, recorded[first], shares[min(first, len(shares) - 1)])
+    result = InverseKinematics(
+        q=np.empty((frames, mb.nq)),
+        marker_error=np.empty((frames, markers)),
+        cost=np.empty(frames),
+        iterations=np.empty(frames, dtype=np.int64),
+        status=np.empty(frames, dtype=np.int8),
+    )
+    problem = ik.Problem(
+        marker_link=mb.link_of_body[body].astype(np.int64),
+        p_BM=places,
+        p_WM=recorded,
+        weights=shares,
+        lower=low,
+        upper=high,
+        prior_weights=pulls,
+        q_prior=prior,
+    )
+    ik.inverse_kinematics(
+        mb.tree,
+        problem,
+        start,
+        float(tolerance),
+        int(max_iterations),
+        MIN_MARKERS,
+        _workspace(mb.tree, mb.nq, markers),
+        result.q,
+        result.marker_error,
+        result.cost,
+        result.iterations,
+        result.status,
+    )
+    return result
