@@ -1,0 +1,198 @@
+"""Curves over the gait cycle: both sides, normative band, foot off, valid parts only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
+from biodyn.plots.display import PERCENT, Norms, Variable, variable
+from biodyn.plots.style import (
+    BAND,
+    INK,
+    LABEL_PT,
+    MUTED,
+    NORM_LINE,
+    SIDE_COLORS,
+    TICK_PT,
+    dress,
+    new_figure,
+    note,
+    panels,
+    zero_line,
+)
+
+# From this many cycles on their spread says more than the single curves.
+_SPREAD_FROM = 4
+_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class CycleCurves:
+    """Cycles of one variable and side: values (n, 101) as shown, only those with numbers; unit as in the table."""
+
+    values: FloatArray
+    unit: str
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean (101,) over the cycles that have a number there, NaN where none has."""
+        return nan_statistics(self.values)[0]
+
+
+def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation (n - 1) over the first axis of the numbers that are there; NaN below one and two."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    filled = np.where(known, values, 0.0)
+    empty = np.full(count.shape, np.nan)
+    mean = np.divide(filled.sum(axis=0), count, out=empty.copy(), where=count > 0)
+    square = np.where(known, (values - mean) ** 2, 0.0).sum(axis=0)
+    sd = np.sqrt(np.divide(square, count - 1, out=empty.copy(), where=count > 1))
+    return mean, sd
+
+
+def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:
+    """Sort the tidy table of gait cycles into {variable: {side: CycleCurves}}, with the signs people are shown.
+
+    Relies on the table's layout: 101 rows a curve, percent ascending.
+    """
+    found: dict[str, dict[str, CycleCurves]] = {}
+    if gait_cycles.empty:
+        return found
+    values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    heads = gait_cycles.iloc[::CYCLE_POINTS]
+    keys = pd.DataFrame(
+        {"variable": heads["variable"].astype(str).to_numpy(), "side": heads["side"].astype(str).to_numpy()}
+    )
+    units = heads["unit"].astype(str).to_numpy()
+    known = np.isfinite(values).any(axis=1)
+    for (name, side), rows in keys.groupby(["variable", "side"], sort=False).indices.items():
+        shown = values[rows[known[rows]]] * variable(str(name)).shown_sign(str(side))
+        found.setdefault(str(name), {})[str(side)] = CycleCurves(shown, units[rows[0]])
+    return found
+
+
+def cycle_figure(
+    curves: Mapping[str, Mapping[str, CycleCurves]],
+    names: Sequence[str],
+    foot_off_percent: Mapping[str, float],
+    band: Norms | None = None,
+    line: Norms | None = None,
+) -> Figure:
+    """Panels of variables over the gait cycle; variables without any cycle are left out.
+
+    Args:
+        curves: from `curves_by_variable`.
+        names: variables in order of the panels.
+        foot_off_percent: mean foot off by side, NaN where unknown.
+        band, line: normative groups drawn as a grey band and as a dashed line.
+    """
+    present = [name for name in names if name in curves] or list(names[:1])
+    columns = min(_COLUMNS, len(present))
+    rows = -(-len(present) // columns)
+    figure = new_figure(9.4, 0.95 + 2.05 * rows)
+    axes = panels(figure, rows, columns, top_in=0.3, bottom_in=0.85)
+    for i, (ax, name) in enumerate(zip(axes, present, strict=False)):
+        last = i + columns >= len(present)
+        cycle_panel(ax, variable(name), curves.get(name, {}), foot_off_percent, band, line, label_x=last)
+    for ax in axes[len(present) :]:
+        ax.set_axis_off()
+    drawn_band = band if band and any(name in band.curves for name in present) else None
+    drawn_line = line if line and any(name in line.curves for name in present) else None
+    _legend(figure, drawn_band, drawn_line)
+    return figure
+
+
+def cycle_panel(
+    ax: Axes,
+    shown: Variable,
+    sides: Mapping[str, CycleCurves],
+    foot_off_percent: Mapping[str, float],
+    band: Norms | None,
+    line: Norms | None,
+    *,
+    label_x: bool = True,
+    xlabel: str = "gait cycle (%)",
+) -> None:
+    """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
+    unit = next((curve.unit for curve in sides.values()), "")
+    dress(ax, shown.label, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
+    ax.set_xlim(0.0, 100.0)
+    ax.set_xticks((0, 20, 40, 60, 80, 100))
+    for norms in (band, line):
+        curve = norms.curves.get(shown.name) if norms else None
+        if curve is None:
+            continue
+        sign = shown.shown_sign(SIDES[0])
+        if curve.sd is not None:
+            ax.fill_between(
+                PERCENT, sign * curve.mean - curve.sd, sign * curve.mean + curve.sd, color=BAND, linewidth=0, zorder=0
+            )
+        else:
+            ax.plot(PERCENT, sign * curve.mean, color=NORM_LINE, linewidth=0.9, dashes=(4, 2), zorder=1)
+    zero_line(ax)
+    counts = []
+    for side in SIDES:
+        curves = sides.get(side)
+        count = 0 if curves is None else len(curves.values)
+        counts.append(f"{SIDE_NAMES[side][0].upper()} {count}")
+        if curves is None or not count:
+            continue
+        color = SIDE_COLORS[side]
+        mean, sd = nan_statistics(curves.values)
+        if count >= _SPREAD_FROM:
+            ax.fill_between(PERCENT, mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
+        elif count > 1:
+            ax.plot(PERCENT, curves.values.T, color=color, linewidth=0.6, alpha=0.5)
+        ax.plot(PERCENT, mean, color=color, linewidth=1.7)
+        if np.isfinite(foot_off_percent.get(side, np.nan)):
+            ax.axvline(foot_off_percent[side], color=color, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.8)
+    if not any(len(curves.values) for curves in sides.values()):
+        note(ax, "no valid cycle")
+    ax.text(
+        1.0,
+        1.03,
+        "n: " + ", ".join(counts),
+        transform=ax.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=TICK_PT - 0.5,
+        color=MUTED,
+    )
+
+
+def unit_words(unit: str) -> str:
+    """A unit as written on an axis."""
+    return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
+
+
+def _legend(figure: Figure, band: Norms | None, line: Norms | None) -> None:
+    handles: list[Line2D | Patch] = [
+        Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES
+    ]
+    handles.append(Line2D([], [], color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)), label="foot off"))
+    if band is not None:
+        handles.append(Patch(color=BAND, label=f"{band.short}, {band.band}"))
+    if line is not None:
+        handles.append(
+            Line2D([], [], color=NORM_LINE, linewidth=1.0, dashes=(4, 2), label=f"{line.short}, {line.band}")
+        )
+    figure.legend(
+        handles=handles,
+        loc="lower center",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=LABEL_PT,
+        labelcolor=INK,
+        bbox_to_anchor=(0.5, 0.0),
+        handlelength=1.8,
+        columnspacing=1.6,
+    )

@@ -1,0 +1,90 @@
+"""The look all figures share. Figures are built without pyplot: no global state, no window, safe in any process."""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from PIL import Image
+
+# Okabe & Ito's colours, told apart by all kinds of colour vision: right blue, left vermilion.
+SIDE_COLORS: Final[dict[str, str]] = {"r": "#0072B2", "l": "#D55E00"}
+AXIS_COLORS: Final[tuple[str, str, str]] = ("#009E73", "#CC79A7", "#E69F00")
+INK: Final = "#1f2933"
+MUTED: Final = "#66727f"
+GRID: Final = "#e6e9ec"
+BAND: Final = "#dfe3e7"
+NORM_LINE: Final = "#8a949e"
+LIMIT: Final = "#b3261e"
+UNKNOWN: Final = "#f1f2f4"
+
+TITLE_PT: Final = 9.0
+LABEL_PT: Final = 8.0
+TICK_PT: Final = 7.5
+DPI: Final = 110
+
+
+def new_figure(width_in: float, height_in: float) -> Figure:
+    """A white figure with the Agg canvas, inches."""
+    figure = Figure(figsize=(width_in, height_in), dpi=DPI, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def panels(figure: Figure, rows: int, columns: int, *, top_in: float = 0.45, bottom_in: float = 0.75) -> list[Axes]:
+    """Axes in a grid, row by row, at fixed margins in inches: placing them costs no trial drawing."""
+    width, height = figure.get_size_inches()
+    left, right, across, down = 0.62, 0.15, 0.66, 0.68
+    panel_w = (width - left - right - across * (columns - 1)) / columns
+    panel_h = (height - top_in - bottom_in - down * (rows - 1)) / rows
+    axes = []
+    for row in range(rows):
+        for column in range(columns):
+            x = left + column * (panel_w + across)
+            y = height - top_in - panel_h - row * (panel_h + down)
+            axes.append(figure.add_axes((x / width, y / height, panel_w / width, panel_h / height)))
+    return axes
+
+
+def dress(ax: Axes, title: str, ylabel: str, xlabel: str = "") -> None:
+    """Title, labelled axes, quiet grid and spines."""
+    ax.set_title(title, fontsize=TITLE_PT, color=INK, loc="left", pad=4, fontweight="bold")
+    ax.set_ylabel(ylabel, fontsize=LABEL_PT, color=MUTED, labelpad=3)
+    ax.set_xlabel(xlabel, fontsize=LABEL_PT, color=MUTED, labelpad=2)
+    ax.tick_params(labelsize=TICK_PT, colors=MUTED, length=2, width=0.6, pad=2)
+    ax.yaxis.set_major_locator(MaxNLocator(5))
+    ax.spines[["top", "right"]].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color("#b7bfc7")
+        ax.spines[side].set_linewidth(0.7)
+    ax.grid(True, axis="y", color=GRID, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def zero_line(ax: Axes) -> None:
+    """A thin line at zero."""
+    ax.axhline(0.0, color="#b7bfc7", linewidth=0.7, zorder=1)
+
+
+def note(ax: Axes, text: str, *, x: float = 0.5, y: float = 0.5) -> None:
+    """A quiet sentence inside an empty panel, in axes coordinates."""
+    ax.text(
+        x, y, text, transform=ax.transAxes, ha="center", va="center", fontsize=LABEL_PT, color=MUTED, style="italic"
+    )
+
+
+def figure_png(figure: Figure, dpi: int = DPI) -> bytes:
+    """Draw a figure as PNG. Light compression: half the time of the default for a few per cent of size."""
+    figure.set_dpi(dpi)
+    canvas = figure.canvas
+    if not isinstance(canvas, FigureCanvasAgg):
+        canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = Image.fromarray(canvas.buffer_rgba()).convert("RGB")
+    stream = io.BytesIO()
+    pixels.save(stream, format="PNG", compress_level=3, dpi=(dpi, dpi))
+    return stream.getvalue()

@@ -1,0 +1,54 @@
+"""Results as pandas tables, one function a table; nothing here touches disk but `write_csv`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.tables.csv import write_csv
+from biodyn.tables.gait import contacts, events, gait_cycles, spatiotemporal
+from biodyn.tables.time_series import (
+    ground_reaction,
+    joint_angles,
+    joint_moments,
+    joint_powers,
+    joint_torques,
+    marker_errors,
+)
+
+__all__ = [
+    "TABLES",
+    "contacts",
+    "events",
+    "gait_cycles",
+    "ground_reaction",
+    "joint_angles",
+    "joint_moments",
+    "joint_powers",
+    "joint_torques",
+    "marker_errors",
+    "spatiotemporal",
+    "trial_tables",
+    "write_csv",
+]
+
+#: Every table of a trial by the name of its file.
+TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
+    "joint_angles": joint_angles,
+    "joint_torques": joint_torques,
+    "joint_moments": joint_moments,
+    "joint_powers": joint_powers,
+    "ground_reaction": ground_reaction,
+    "marker_errors": marker_errors,
+    "events": events,
+    "contacts": contacts,
+    "gait_cycles": gait_cycles,
+    "spatiotemporal": spatiotemporal,
+}
+
+
+def trial_tables(analysis: TrialAnalysis) -> dict[str, pd.DataFrame]:
+    """Return all tables of a trial by name."""
+    return {name: make(analysis) for name, make in TABLES.items()}

@@ -1,0 +1,142 @@
+"""Tables of the gait: events, contacts, cycles from 0 to 100 %, spatio-temporal parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.processing import cycles as gait
+from biodyn.processing import spatiotemporal as stride
+from biodyn.tables.time_series import AXES
+
+_EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
+_CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
+
+
+def events(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Foot strikes and foot offs with their source and confidence."""
+    rows = [(e.time_s, e.side, e.kind, e.source, e.confidence) for e in analysis.events]
+    return pd.DataFrame(rows, columns=_EVENT_COLUMNS)
+
+
+def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Every loading of a plate, what was decided, and the evidence, one column a kind of evidence."""
+    evidence = list(dict.fromkeys(key for contact in analysis.contacts for key in contact.evidence))
+    rows = [
+        (
+            c.plate,
+            c.side or "",
+            c.start_s,
+            c.end_s,
+            c.decision,
+            c.reason,
+            *(c.evidence.get(k, np.nan) for k in evidence),
+        )
+        for c in analysis.contacts
+    ]
+    return pd.DataFrame(rows, columns=_CONTACT_COLUMNS + evidence)
+
+
+def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
+
+    Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg,
+    `<coordinate>_moment` (generalised torque) and `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg,
+    `ground_force_{x,y,z}` (World axes, on the own foot) in body weights. The moments about jcs x and y are signed
+    alike for both sides: x adduction, y internal rotation; z is rotation towards hip flexion, knee extension, ankle
+    dorsiflexion on both.
+    """
+    cycles = gait.gait_cycles(analysis.events)
+    rate_hz = analysis.recording.markers.rate_hz
+    signals = {side: list(_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
+    stacked = {side: np.column_stack([signal for *_, signal in own]) for side, own in signals.items()}
+    names = list(dict.fromkeys(name for own in signals.values() for name, *_ in own))
+    units = list(dict.fromkeys(unit for own in signals.values() for _, unit, _ in own))
+    values, name_codes, unit_codes, numbers, sides = [], [], [], [], []
+    for cycle in cycles:
+        own = signals[cycle.side]
+        curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
+        values.append(curves.T.reshape(-1))
+        name_codes.append(np.repeat([names.index(name) for name, *_ in own], CYCLE_POINTS))
+        unit_codes.append(np.repeat([units.index(unit) for _, unit, _ in own], CYCLE_POINTS))
+        numbers.append(np.full(curves.size, cycle.number + 1))
+        sides.append(np.full(curves.size, SIDES.index(cycle.side)))
+    value = _joined(values)
+    return pd.DataFrame(
+        {
+            "cycle": _joined(numbers).astype(np.int64),
+            "side": pd.Categorical.from_codes(_joined(sides).astype(np.int64), categories=list(SIDES)),
+            "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(value) // CYCLE_POINTS),
+            "variable": pd.Categorical.from_codes(_joined(name_codes).astype(np.int64), categories=names),
+            "value": value,
+            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=units),
+        }
+    )
+
+
+def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One row a cycle: its times, and the parameters of the stride with their units in the names."""
+    cycles = gait.gait_cycles(analysis.events)
+    points = analysis.points
+    parameters, _ = stride.spatiotemporal(
+        cycles, points.heel, points.toe, points.pelvis, analysis.recording.markers.rate_hz
+    )
+    rows = []
+    for cycle, found in zip(cycles, parameters, strict=True):
+        row: dict[str, object] = {
+            "side": cycle.side,
+            "cycle": cycle.number + 1,
+            "start_s": cycle.start_s,
+            "foot_off_s": cycle.off_s,
+            "end_s": cycle.end_s,
+        }
+        for name, value in asdict(found).items():
+            if name.endswith("_rad"):
+                row[name.removesuffix("_rad") + "_deg"] = np.rad2deg(value)
+            else:
+                row[name] = value
+        rows.append(row)
+    columns = ["side", "cycle", "start_s", "foot_off_s", "end_s"]
+    columns += [name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _signals(analysis: TrialAnalysis, side: Side) -> Iterator[tuple[str, str, FloatArray]]:
+    """Yield (variable, unit, values (T,)) of one side and of the middle of the body."""
+    model, dynamics, mass = analysis.model, analysis.dynamics, analysis.subject.mass_kg
+    for i, name in enumerate(model.skeleton.root.base_rotations):
+        yield name, "deg", np.rad2deg(analysis.base_angles[:, i])
+    mine = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
+    for _, coordinate in mine:
+        yield (
+            without_side(coordinate.name, coordinate.side),
+            "deg",
+            np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index]),
+        )
+    for i, coordinate in mine:
+        yield f"{without_side(coordinate.name, coordinate.side)}_moment", "Nm/kg", dynamics.torques[:, i] / mass
+    for load in dynamics.joints:
+        if load.side not in ("", side):
+            continue
+        mirror = SIDE_SIGN[side] if load.side else 1.0
+        for i, (axis, sign) in enumerate(zip(AXES, (mirror, mirror, 1.0), strict=True)):
+            yield f"{load.joint}_jcs_moment_{axis}", "Nm/kg", sign * load.moment["jcs"][:, i] / mass
+        yield f"{load.joint}_power", "W/kg", load.power / mass
+    if side in analysis.reaction.wrench:
+        for i, axis in enumerate(AXES):
+            force = analysis.reaction.wrench[side][:, 3 + i]
+            yield f"ground_force_{axis}", "BW", force / (mass * STANDARD_GRAVITY_M_S2)
+
+
+def without_side(name: str, side: str) -> str:
+    """Name of a coordinate without the side it ends with."""
+    return name.removesuffix(f"_{side}") if side else name
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    return np.concatenate(parts) if parts else np.empty(0)
