@@ -125,10 +125,10 @@ def merge_events(
     """Merge events of several sources into one plausible sequence, sorted by time.
 
     `auto` takes the plate's event where there is one, else the kinematic, else the file's; another source stands
-    alone. Kinematic events are shifted by the median difference to the trial's own plate events, kind by kind (without
-    any, by what is typical); each event's confidence is the probability to lie within 20 ms of the truth. Per side strikes and offs alternate: the
-    less certain of two that contradict each other is dropped, with a Diagnostic. Where an event between two others of
-    the same kind was not found, both stay and a Diagnostic says so.
+    alone. Kinematic events are shifted by what is typical, and then by the median difference to the trial's own plate
+    events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth. Per side strikes
+    and offs alternate: the less certain of two that contradict each other is dropped, with a Diagnostic. Where an event
+    between two others of the same kind was not found, both stay and a Diagnostic says so.
     """
     rated = _rated(candidates)
     order: tuple[EventSource, ...] = ("plate", "kinematic", "file") if source == "auto" else (source,)
@@ -179,11 +179,12 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     for source in sources:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
-            late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
-            # What the file says is left as it is; the movement's extremes are a proxy and may be shifted.
-            shift = 0.0
+            # What the file says is left as it is; the movement's extremes are a proxy and are shifted.
             if source == "kinematic":
-                shift = float(np.median(late)) if late else TYPICAL_LATENESS[kind] * _stride_s(own)
+                typical = TYPICAL_LATENESS[kind] * _stride_s(own)
+                own = [replace(event, time_s=event.time_s - typical) for event in own]
+            late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
+            shift = float(np.median(late)) if late and source == "kinematic" else 0.0
             prior = PRIOR_ERROR_S[source]
             squares = PRIOR_WEIGHT * prior**2 + sum((value - shift) ** 2 for value in late)
             variance = squares / (PRIOR_WEIGHT + len(late))
