@@ -8,6 +8,7 @@ arrays whose shapes the JSON tells.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -89,6 +90,7 @@ def serve(path: str, out_fd: int) -> None:
 
 def limit_this_process(memory_bytes: int) -> None:
     """Cap the memory of this process, write no core file, and send what libraries print to nowhere (POSIX)."""
+    faulthandler.disable()  # the parent's would print a traceback for every crash
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)

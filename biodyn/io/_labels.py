@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io._names import matcher, names
 
@@ -43,7 +43,6 @@ def point_roles(
     _mark_listed(labels, kinds, groups)
     _mark_by_name(labels, kinds)
     _mark_by_axes(labels, kinds, points)
-    _mark_by_value(kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
     return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics))
 
@@ -169,19 +168,6 @@ def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
     units = lines / length[..., None]
     cosines = np.abs(np.einsum("tix,tjx->tij", units, units)[:, [0, 0, 1], [1, 2, 2]])
     return bool(np.median(cosines.max(axis=1)) < table["max_cosine"])
-
-
-def _mark_by_value(kinds: list[str], points: FloatArray) -> None:
-    """A coordinate that is exactly 0 in every frame is no measurement: a number, or a point projected on the floor."""
-    if points.shape[0] == 0:
-        return
-    seen: BoolArray = np.asarray(np.isfinite(points).all(axis=2))
-    seen_frames: list[int] = seen.sum(axis=0).tolist()
-    zero = ((points == 0.0) | ~seen[..., None]).all(axis=0)  # (N, 3)
-    zeros: list[int] = zero.sum(axis=1).tolist()
-    for i, count in enumerate(zeros):
-        if kinds[i] == "marker" and seen_frames[i] > 0 and 0 < count < 3 and (count == 2 or seen_frames[i] > 2):
-            kinds[i] = "scalar" if count == 2 else "virtual_point"
 
 
 def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) -> list[Diagnostic]:

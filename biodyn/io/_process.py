@@ -105,6 +105,12 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1
 
 
+def _first_sentence(text: str) -> str:
+    """Without the C++ exception's class in front and its advice to programmers behind."""
+    line = (text.splitlines() or [""])[0].partition(": ")[2].partition(". ")[0]
+    return line.removesuffix(": iostream error").rstrip(". ") or "unknown error"
+
+
 def _decode(data: bytes, exit_code: int) -> Parsed | Failure:
     length_bytes = _ezc3d.ANSWER_LENGTH_BYTES
     length = int.from_bytes(data[:length_bytes], "little")
@@ -113,7 +119,7 @@ def _decode(data: bytes, exit_code: int) -> Parsed | Failure:
         return Failure(f"the C3D library broke down on it ({how}), which damaged files cause")
     facts = json.loads(data[length_bytes : length_bytes + length])
     if "error" in facts:
-        return Failure(str(facts["error"]).splitlines()[0] if facts["error"] else "unknown error")
+        return Failure(f"the C3D library says '{_first_sentence(str(facts['error']))}'")
     arrays = []
     offset = length_bytes + length
     for shape in facts["shapes"]:

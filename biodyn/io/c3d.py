@@ -22,7 +22,7 @@ from biodyn.io._process import Failure, Parsed, parse_files
 from biodyn.io._subject import Groups, subject_parameters
 from biodyn.trial.recording import Markers, ModelOutput, Recording
 
-DEFAULT_TIMEOUT_S = 60.0  # a 35 MB file takes half a second; a file that takes this long never ends
+DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
 
 # A person's markers span a good part of their height in every frame; nobody is 1000 times larger or smaller.
 _BODY_SPAN_M = (0.25, 3.5)

@@ -1,0 +1,168 @@
+"""Files that are missing, empty, cut, scrambled or deadly end in one sentence, never in a crash."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import LABELS, person_mm, plate_parameters
+
+from biodyn.errors import InputFileError
+from biodyn.io import _ezc3d
+from biodyn.io.c3d import read_c3d, read_c3d_many
+from biodyn.trial.recording import Recording
+
+
+def message_of(path, **options) -> str:
+    with pytest.raises(InputFileError) as caught:
+        read_c3d(path, **options)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    return caught.value.message
+
+
+def changed(path: Path, at: int, value: bytes) -> Path:
+    data = bytearray(path.read_bytes())
+    data[at : at + len(value)] = value
+    path.write_bytes(bytes(data))
+    return path
+
+
+def test_no_such_file(tmp_path):
+    assert "does not exist" in message_of(tmp_path / "no.c3d")
+
+
+def test_a_folder(tmp_path):
+    assert "is a folder" in message_of(tmp_path)
+
+
+def test_empty(tmp_path):
+    path = tmp_path / "empty.c3d"
+    path.touch()
+    assert "is empty" in message_of(path)
+
+
+@pytest.mark.parametrize("content", [b"time,x,y\n0,1,2\n" * 100, b"\x00" * 4096, b"\x02", b"PK\x03\x04" * 200])
+def test_not_a_c3d(tmp_path, content):
+    path = tmp_path / "table.c3d"
+    path.write_bytes(content)
+    assert "not a C3D file" in message_of(path)
+
+
+def test_unsupported_byte_order(write_c3d):
+    """The processor type stands in the fourth byte of the parameter section, here block 2."""
+    assert "SGI/MIPS" in message_of(changed(write_c3d(), 512 + 3, bytes([86])))
+    assert "processor type is 99" in message_of(changed(write_c3d("b.c3d"), 512 + 3, bytes([99])))
+
+
+@pytest.mark.parametrize("keep", [100, 700, 1500, 0.3, 0.7, -1])
+def test_truncated_anywhere(write_c3d, keep):
+    """In the header, in the parameters, in the data, by a single byte."""
+    path = write_c3d(points_mm=person_mm(200))
+    data = path.read_bytes()
+    used = len(data) - (len(data) % 512 or 512) + 1  # the last block may be padding: cut into its first byte
+    length = used - 512 if keep == -1 else int(keep * len(data)) if isinstance(keep, float) else keep
+    path.write_bytes(data[:length])
+    text = message_of(path)
+    assert "truncated" in text or "damaged" in text or "could not be read" in text
+    if keep in (0.3, 0.7, -1):
+        assert "announces 200 frames" in text
+
+
+def test_no_points(write_c3d):
+    assert "no points" in message_of(changed(write_c3d(), 2, struct.pack("<H", 0)))
+
+
+def test_no_marker_seen_at_all(write_c3d):
+    unseen = np.ones((60, 16), dtype=bool)
+    assert "no marker is seen" in message_of(write_c3d(unseen=unseen))
+
+
+def test_nothing_but_computed_points(write_c3d):
+    labels = [f"L{joint}Angles{i}" for joint in ("Hip", "Knee") for i in range(8)]
+    text = message_of(
+        write_c3d(labels=[*labels[:8], *(f"*{i}" for i in range(8))], parameters={"POINT:ANGLES": labels})
+    )
+    assert "holds no marker" in text
+
+
+def test_a_frame_rate_of_zero(write_c3d):
+    path = write_c3d()
+    data = path.read_bytes()
+    rate_parameter = data.index(b"RATE", 512) + 4 + 2 + 1 + 1 + 1  # name, offset, type, one dimension, its size
+    path = changed(changed(path, 20, struct.pack("<f", 0.0)), rate_parameter, struct.pack("<f", 0.0))
+    assert "frame rate" in message_of(path) or "could not be read" in message_of(path)
+
+
+def test_one_bad_file_does_not_spoil_the_others(write_c3d, tmp_path):
+    results = read_c3d_many([write_c3d("a.c3d"), tmp_path / "no.c3d", write_c3d("b.c3d")])
+    assert [type(r) for r in results] == [Recording, InputFileError, Recording]
+
+
+posix_fork = pytest.mark.skipif(
+    not hasattr(os, "fork") or os.uname().sysname != "Linux", reason="fork is used on Linux"
+)
+
+
+@posix_fork
+def test_a_crash_of_the_library_is_an_error(write_c3d, monkeypatch):
+    monkeypatch.setattr(_ezc3d, "parse", lambda path: os.kill(os.getpid(), signal.SIGSEGV))
+    assert "broke down" in message_of(write_c3d())
+
+
+@posix_fork
+def test_a_crash_while_handing_over_is_an_error(write_c3d, monkeypatch):
+    class Deadly:
+        @property
+        def data(self):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    facts = {"shapes": [[1000, 50, 3]], "parameters": {}}
+    monkeypatch.setattr(_ezc3d, "parse", lambda path: (facts, [Deadly()]))
+    assert "broke down" in message_of(write_c3d())
+
+
+@posix_fork
+def test_a_hang_is_ended(write_c3d, monkeypatch):
+    monkeypatch.setattr(_ezc3d, "parse", lambda path: time.sleep(60))
+    assert "did not finish within 0.2 s" in message_of(write_c3d(), timeout_s=0.2)
+
+
+@posix_fork
+def test_memory_is_bounded(write_c3d, monkeypatch):
+    monkeypatch.setattr(_ezc3d, "parse", lambda path: bytearray(1 << 36))
+    assert "could not be read" in message_of(write_c3d())
+
+
+def test_scrambled_bytes_never_get_past_the_reader(write_c3d):
+    """Random bytes in header, parameters and data: every file is read or refused with InputFileError."""
+    analogs = np.random.default_rng(0).normal(size=(600, 6))
+    path = write_c3d(points_mm=person_mm(speed_mm_s=1000.0), analogs=analogs, analog_labels=list("abcdef"),
+                     analog_units=["N"] * 3 + ["Nmm"] * 3, parameters=plate_parameters())  # fmt: skip
+    sound = path.read_bytes()
+    section_end = 512 + 512 * sound[512 + 2]
+    rng = np.random.default_rng(7)
+    scrambled = []
+    for trial in range(60):
+        data = bytearray(sound)
+        low, high = [(0, 512), (512, section_end), (512, section_end), (0, len(sound))][trial % 4]
+        for position in rng.integers(low, high, int(rng.integers(1, 12))):
+            data[position] = int(rng.integers(0, 256))
+        scrambled.append(path.with_name(f"scrambled{trial}.c3d"))
+        scrambled[-1].write_bytes(bytes(data))
+    results = read_c3d_many(scrambled, timeout_s=2.0)
+    assert all(isinstance(result, (Recording, InputFileError)) for result in results)
+    # the test would be void if the bytes hit nothing, or everything
+    refused = sum(isinstance(result, InputFileError) for result in results)
+    assert 5 < refused < 55
+
+
+def test_the_reader_is_sound_after_all_that(write_c3d):
+    assert read_c3d(write_c3d()).markers.labels == tuple(LABELS)
