@@ -11,6 +11,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.loading import PlateSignals, centre_of_pressure, loadings, missed_at_edges, plate_surface
 from biodyn.processing.soles import Sole, signed_distance
 from biodyn.trial.wrenches import Contact
 
@@ -18,34 +19,12 @@ from biodyn.trial.wrenches import Contact
 OUTLINE_ERROR_M = 0.015
 # A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
 MAX_SOLE_HEIGHT_M = 0.08
-# Shorter dips of the force are ringing of the plate, no foot leaves and returns that fast; shorter peaks are knocks.
-MAX_DIP_S = 0.03
-MIN_LOAD_S = 0.02
 # Kinematic stance begins and ends within about this of the true one (Zeni, O'Connor: 16 +- 15 ms): ignore less.
 MIN_SHARED_S = 0.05
 # The centre of pressure means something above this share of the load's own peak.
 COP_FORCE_SHARE = 0.15
 # A sole part must hang over the edge for this long to make the plate's force incomplete.
 MIN_OVERHANG_S = 0.05
-
-
-@dataclass(frozen=True)
-class PlateSignals:
-    """One plate as the contact search needs it.
-
-    Attributes:
-        number: plate number in the file.
-        corners_W: (4, 3) m.
-        wrench: (T, 6) F_Wo_W [moment about the world origin; force] on the body, filtered, marker rate; Nm, N.
-        vertical_force: (Ta,) N, raw upward force on the body at `analog_rate_hz`; sample 0 belongs to frame 0.
-        analog_rate_hz: samples a second of `vertical_force`.
-    """
-
-    number: int
-    corners_W: FloatArray
-    wrench: FloatArray
-    vertical_force: FloatArray
-    analog_rate_hz: float
 
 
 @dataclass(frozen=True)
@@ -79,43 +58,6 @@ class _FootEvidence:
     overhang_m: float
     on_plate: BoolArray  # (n,) frames of the load in which the foot stands on this plate
     known_share: float
-
-
-def centre_of_pressure(wrench: FloatArray, corners_W: FloatArray, threshold_n: float) -> FloatArray:
-    """Point of the plate's surface where the wrench (T, 6) about the world origin is a force and a free moment.
-
-    CoP - c = n x M_c / (n . F), with c any point of the surface, n its normal, M_c the moment about c. (T, 3) m in
-    World, NaN where the vertical force is below `threshold_n`.
-    """
-    centre, normal = plate_surface(corners_W)
-    force = wrench[:, 3:]
-    moment = wrench[:, :3] - np.cross(centre, force)
-    loaded = force[:, 1] >= threshold_n
-    cop = np.full((len(wrench), 3), np.nan)
-    cop[loaded] = centre + np.cross(normal, moment[loaded]) / (force[loaded] @ normal)[:, None]
-    return cop
-
-
-def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return centre (3,) m and upward unit normal (3,) of a plate."""
-    normal = np.cross(corners_W[2] - corners_W[0], corners_W[3] - corners_W[1])
-    normal = normal / np.linalg.norm(normal)
-    return corners_W.mean(axis=0), normal if normal[1] > 0 else -normal
-
-
-def loadings(vertical_force: FloatArray, rate_hz: float, threshold_n: float) -> list[tuple[float, float]]:
-    """Return (start, end) in s of every loading above the threshold, sub-sample, dips below `MAX_DIP_S` bridged."""
-    force = np.nan_to_num(np.asarray(vertical_force, dtype=np.float64))
-    runs: list[list[float]] = []
-    for first, stop in finite_stretches(force > threshold_n):
-        start = first - (force[first] - threshold_n) / (force[first] - force[first - 1]) if first else 0.0
-        last = stop - 1
-        end = last + (force[last] - threshold_n) / (force[last] - force[stop]) if stop < len(force) else float(last)
-        if runs and start / rate_hz - runs[-1][1] < MAX_DIP_S:
-            runs[-1][1] = end / rate_hz
-        else:
-            runs.append([start / rate_hz, end / rate_hz])
-    return [(float(start), float(end)) for start, end in runs if end - start >= MIN_LOAD_S]
 
 
 def decide_contacts(
@@ -154,7 +96,7 @@ def decide_contacts(
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
             first = min(math.ceil(start_s * rate_hz), len(cop) - 1)
             stop = max(min(math.floor(end_s * rate_hz) + 1, len(cop)), first + 1)
-            load = _Load(index, plate, plates, soles, cop, raised, rate_hz, start_s, end_s, first, stop)
+            load = _Load(index, plate, plates, soles, cop, raised, rate_hz, start_s, end_s, first, stop, threshold_n)
             found += load.decide(min_contact_s, max_foot_distance_m, plate_margin_m, smear_s, mass_kg)
     found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     return _without_short_loads(found, min_contact_s)
@@ -175,6 +117,7 @@ class _Load:
     end_s: float
     first: int
     stop: int
+    threshold_n: float
 
     def decide(
         self,
@@ -308,6 +251,8 @@ class _Load:
     ) -> PlateContact:
         """Put decision and evidence into a record."""
         peak = float(np.nanmax(self.plate.wrench[self.first : self.stop, 4]))
+        raw, raw_rate_hz = self.plate.vertical_force, self.plate.analog_rate_hz
+        start_missed_s, end_missed_s = missed_at_edges(raw, raw_rate_hz, self.start_s, self.end_s, self.threshold_n)
         subject: Side = side if side is not None else min(SIDES, key=lambda s: feet[s].distance_median_m)
         foot, rival = feet[subject], feet[other_side(subject)]
         contact = Contact(
@@ -326,6 +271,8 @@ class _Load:
                 "overhang_m": foot.overhang_m,
                 "peak_n": peak,
                 "peak_bw": peak / (mass_kg * STANDARD_GRAVITY_M_S2) if mass_kg else math.nan,
+                "start_missed_s": start_missed_s,
+                "end_missed_s": end_missed_s,
                 "rival_cop_distance_median_m": rival.distance_median_m,
                 "rival_on_plate_s": float(np.count_nonzero(rival.on_plate)) / self.rate_hz,
             },

@@ -89,9 +89,11 @@ def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float)
             cut_before = any(c.plate == first.plate and c.end_s == first.start_s for c in contacts)
             cut_after = any(c.plate == last.plate and c.start_s == last.end_s for c in contacts)
             if not cut_before and first.start_s > 0.0:
-                events.append(GaitEvent(first.start_s, side, "foot_strike", "plate"))
+                missed = first.evidence.get("start_missed_s", 0.0)
+                events.append(_plate_event(first.start_s - missed, side, "foot_strike", missed))
             if not cut_after and last.end_s < duration_s - frame_s:
-                events.append(GaitEvent(last.end_s, side, "foot_off", "plate"))
+                missed = last.evidence.get("end_missed_s", 0.0)
+                events.append(_plate_event(last.end_s + missed, side, "foot_off", missed))
     return events
 
 
@@ -147,6 +149,11 @@ def merge_events(
     return tuple(merged), tuple(notes)
 
 
+def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
+    # Where the stored force was cut to zero the event is extrapolated, and about as uncertain as it was moved.
+    return GaitEvent(time_s, side, kind, "plate", _probability_close(math.hypot(PRIOR_ERROR_S["plate"], missed_s)))
+
+
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     """Times in s of the distinct maxima of a signal (T,) m with gaps."""
     finite = np.isfinite(signal)
@@ -174,7 +181,7 @@ def _same(one: GaitEvent, other: GaitEvent) -> bool:
 def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     """Correct the bias of kinematic events and give every event its confidence."""
     plate = [event for event in candidates if event.source == "plate"]
-    rated = [replace(event, confidence=_probability_close(PRIOR_ERROR_S["plate"])) for event in plate]
+    rated = list(plate)
     sources: tuple[EventSource, EventSource] = ("kinematic", "file")
     for source in sources:
         for kind in KINDS:

@@ -12,11 +12,10 @@ from biodyn.processing.contacts import (
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
     PlateContact,
-    PlateSignals,
-    centre_of_pressure,
     decide_contacts,
 )
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.loading import PlateSignals, centre_of_pressure
 from biodyn.processing.soles import Sole, signed_distance, sole_from_outline
 from biodyn.trial.wrenches import Contact, GroundReaction
 
@@ -43,7 +42,7 @@ def feet_on_plates(
     """Decide every contact and return it with the ground reaction of both feet.
 
     Args:
-        plates: the plates' signals, see `contacts.PlateSignals`.
+        plates: the plates' signals, see `loading.PlateSignals`.
         outlines_W: per side (T, K, 3) m, points around the sole of the shod or bare foot, NaN where unknown.
         rate_hz: marker rate.
         threshold_n, min_contact_s, max_foot_distance_m, plate_margin_m: see `settings.ContactSettings`.

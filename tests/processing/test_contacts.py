@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
-from biodyn.processing.contacts import centre_of_pressure, loadings
 from biodyn.processing.ground_reaction import feet_on_plates
+from biodyn.processing.loading import centre_of_pressure, loadings, missed_at_edges
 from biodyn.processing.soles import signed_distance, sole_from_outline
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
@@ -253,3 +253,16 @@ def test_stance_is_found_from_the_sole_alone():
     edges = np.array([0.62, 1.0, 1.62, 2.0, 2.62])
     # 60 ms: this walker's minimum-jerk swing starts and lands softer than a real foot.
     assert np.abs(wrong[:, None] / RATE_HZ - edges).min(axis=1).max() < 0.06
+
+
+def test_a_force_that_the_software_cut_to_zero_is_noticed():
+    t = np.arange(1000) / 1000.0
+    whole = np.clip(2000.0 * np.minimum(t - 0.2, 0.8 - t), 0.0, 500.0)  # 20 N at 0.21 s and 0.79 s
+    cut = np.where(whole < 50.0, 0.0, whole)
+    ((start, end),) = loadings(cut, 1000.0, 20.0)
+    earlier, later = missed_at_edges(cut, 1000.0, start, end, 20.0)
+    # The straight edges are continued exactly, to one sample: the stored samples begin somewhere above 50 N.
+    assert start - earlier == pytest.approx(0.21, abs=1.1e-3)
+    assert end + later == pytest.approx(0.79, abs=1.1e-3)
+    ((start, end),) = loadings(whole, 1000.0, 20.0)
+    assert missed_at_edges(whole, 1000.0, start, end, 20.0) == (0.0, 0.0)

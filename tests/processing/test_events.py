@@ -70,7 +70,7 @@ def test_standing_has_no_events():
 
 
 def test_plate_events_of_the_walker_are_exact():
-    scene = walk(level_steps(), [plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)], 3.2)
+    scene = walk(level_steps(), [plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)], 3.2, noise_n=0.5)
     contacts, _ = feet_on_plates(scene.plates, scene.outlines, RATE_HZ, smear_s=SMEAR_S, **LIMITS)
     events = plate_events(contacts, 3.2, 1 / RATE_HZ)
     # 1 ms: where a force that grows as the root of a sine passes 20 N.

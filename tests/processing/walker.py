@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.processing.contacts import PlateSignals
 from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.loading import PlateSignals
 
 RATE_HZ, ANALOG_HZ = 100.0, 1000.0
 CUTOFF_HZ = 6.0
