@@ -32,8 +32,11 @@ from biodyn.kernels.types import Tree
 from biodyn.kernels.vec3 import (
     add,
     compose,
+    congruent,
     cross,
     dot,
+    full,
+    inverse,
     rotate,
     rotate_back,
     row3,
@@ -41,6 +44,7 @@ from biodyn.kernels.vec3 import (
     scale,
     sub,
     symmetric_times,
+    transpose,
 )
 
 # fields of a link's row in lane memory
@@ -48,31 +52,6 @@ _R, _P, _W, _V, _CW, _CV = 0, 9, 12, 15, 18, 21
 _J, _H, _M, _N, _F = 24, 30, 39, 45, 48  # articulated inertia and bias wrench
 _U, _D, _T = 51, 57, 63  # U = IA S of one axis, the inverse of D, and u (six of a free joint: tau)
 _DW, _DV, _ROW = 69, 72, 75
-
-
-@inline
-def _transpose(A):
-    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
-
-
-@inline
-def _full(S):
-    """Return the nine elements of a symmetric matrix."""
-    return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
-
-
-@inline
-def _congruent(R, S):
-    """Return R S R^T of a symmetric S."""
-    A = compose(R, _full(S))
-    return (
-        A[0] * R[0] + A[1] * R[1] + A[2] * R[2],
-        A[0] * R[3] + A[1] * R[4] + A[2] * R[5],
-        A[0] * R[6] + A[1] * R[7] + A[2] * R[8],
-        A[3] * R[3] + A[4] * R[4] + A[5] * R[5],
-        A[3] * R[6] + A[4] * R[7] + A[5] * R[8],
-        A[6] * R[6] + A[7] * R[7] + A[8] * R[8],
-    )
 
 
 @inline
@@ -88,23 +67,6 @@ def _skew_times(p, A):
         p[0] * A[3] - p[1] * A[0],
         p[0] * A[4] - p[1] * A[1],
         p[0] * A[5] - p[1] * A[2],
-    )
-
-
-@inline
-def _inverse(S):
-    """Return the inverse of a symmetric 3x3 matrix."""
-    a = S[3] * S[5] - S[4] * S[4]
-    b = S[2] * S[4] - S[1] * S[5]
-    c = S[1] * S[4] - S[2] * S[3]
-    s = 1.0 / (S[0] * a + S[1] * b + S[2] * c)
-    return (
-        s * a,
-        s * b,
-        s * c,
-        s * (S[0] * S[5] - S[2] * S[2]),
-        s * (S[1] * S[2] - S[0] * S[4]),
-        s * (S[0] * S[3] - S[1] * S[1]),
     )
 
 
@@ -157,13 +119,13 @@ def _hand_on(parent, links, here, J, H, M, n, f):
     """Add an articulated inertia and bias wrench of the link to its parent's: IA_p += pXi* Ia iXp."""
     there = (parent + 1) * _ROW
     R, p = load9(links, here + _R), load3(links, here + _P)
-    M_P = _congruent(R, M)
-    H_P = compose(R, compose(H, _transpose(R)))
-    K = _skew_times(p, _full(M_P))  # [p] M
-    Q = _skew_times(p, _transpose(H_P))  # [p] H^T
+    M_P = congruent(R, M)
+    H_P = compose(R, compose(H, transpose(R)))
+    K = _skew_times(p, full(M_P))  # [p] M
+    Q = _skew_times(p, transpose(H_P))  # [p] H^T
     # J + [p] H^T + ([p] H^T)^T + [p] M [p]^T,   H + [p] M
-    L = _skew_times(p, _transpose(K))
-    J_P = _congruent(R, J)
+    L = _skew_times(p, transpose(K))
+    J_P = congruent(R, J)
     J_P = (
         J_P[0] + (Q[0] + Q[0]) + L[0],
         J_P[1] + (Q[1] + Q[3]) + L[3],
@@ -258,22 +220,22 @@ def _ball(tree, i, tau, links):
     here = (i + 1) * _ROW
     J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
     n, f = load3(links, here + _N), load3(links, here + _F)
-    D_inverse = _inverse(J)
+    D_inverse = inverse(J)
     u = sub(load3(tau, tree.idx_v[i]), n)
     store6(links, here + _D, D_inverse)
     store3(links, here + _T, u)
     parent = tree.parent[i]
     if parent >= 0:
-        A = compose(_full(D_inverse), H)  # J^-1 H
-        B = compose(_transpose(H), A)
+        A = compose(full(D_inverse), H)  # J^-1 H
+        B = compose(transpose(H), A)
         M = (M[0] - B[0], M[1] - B[1], M[2] - B[2], M[3] - B[4], M[4] - B[5], M[5] - B[8])
         f = add(add(f, symmetric_times(M, load3(links, here + _CV))), rotate_back(A, u))
         n = load3(tau, tree.idx_v[i])  # pA_n + J J^-1 u = tau: the joint hands on its own moment
         there = (parent + 1) * _ROW
         R, p = load9(links, here + _R), load3(links, here + _P)
-        M_P = _congruent(R, M)
-        K = _skew_times(p, _full(M_P))
-        L = _skew_times(p, _transpose(K))
+        M_P = congruent(R, M)
+        K = _skew_times(p, full(M_P))
+        L = _skew_times(p, transpose(K))
         store6(links, there + _J, _add6(load6(links, there + _J), (L[0], L[3], L[6], L[4], L[7], L[8])))
         old = load9(links, there + _H)
         store3(links, there + _H, (old[0] + K[0], old[1] + K[1], old[2] + K[2]))
@@ -335,13 +297,13 @@ def _accelerate(tree, i, links, vdot):
     elif kind == FREE:
         # IA a = tau - pA; first the moment through the inverse of the mass block: the Schur complement of M
         J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
-        M_inverse = _inverse(M)
+        M_inverse = inverse(M)
         n = sub(load3(links, here + _T), load3(links, here + _N))
         f = sub(load3(links, here + _T + 3), load3(links, here + _F))
-        A = compose(H, _full(M_inverse))
-        B = compose(A, _transpose(H))
+        A = compose(H, full(M_inverse))
+        B = compose(A, transpose(H))
         S = (J[0] - B[0], J[1] - B[1], J[2] - B[2], J[3] - B[4], J[4] - B[5], J[5] - B[8])
-        turn = symmetric_times(_inverse(S), sub(n, rotate(A, f)))
+        turn = symmetric_times(inverse(S), sub(n, rotate(A, f)))
         push = symmetric_times(M_inverse, sub(f, rotate_back(H, turn)))
         store3(vdot, at, sub(turn, dw))
         store3(vdot, at + 3, sub(push, du))

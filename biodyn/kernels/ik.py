@@ -18,7 +18,7 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.kernels.jit import kernel, part
+from biodyn.kernels.jit import kernel, merged, part
 from biodyn.kernels.joints import FREE, SPHERICAL, joint_column, joint_pose
 from biodyn.kernels.manifold import rotation_vector, turn
 from biodyn.kernels.sparse import factorise, solve
@@ -274,7 +274,7 @@ def _reduce(tree, damping, work):
         work.scale[j] = 1.0 if pinned[j] else work.diagonal[j]
 
 
-@part
+@merged
 def _solve(tree, problem, damping, coarse, work):
     """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
     nv = work.step.shape[0]
@@ -329,7 +329,7 @@ def _take_step(tree, problem, q, step, result):
             result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
 
 
-@part
+@merged
 def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
     nv = work.step.shape[0]

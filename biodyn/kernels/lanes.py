@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from llvmlite import ir
 from numba import types
@@ -35,6 +35,7 @@ lanes = LanesType()
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 _BITS = ir.VectorType(ir.IntType(64), WIDTH)
 _FLAGS = ("contract",)
+_intrinsic: Any = intrinsic  # mypy would see the typing context as an argument of the caller
 
 
 @register_model(LanesType)
@@ -92,7 +93,7 @@ def _lane_pointer(context, builder, array_type, array, offset):
     return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
 
 
-@intrinsic
+@_intrinsic
 def load(typingctx, memory, offset):
     """load(memory, offset) -> Lanes: WIDTH consecutive doubles of a flat float64 array."""
     sig = lanes(memory, types.intp)
@@ -103,7 +104,7 @@ def load(typingctx, memory, offset):
     return sig, codegen
 
 
-@intrinsic
+@_intrinsic
 def store(typingctx, memory, offset, value):
     """store(memory, offset, value): put Lanes into WIDTH consecutive doubles of a flat float64 array."""
     sig = types.void(memory, types.intp, lanes)
@@ -115,13 +116,13 @@ def store(typingctx, memory, offset, value):
     return sig, codegen
 
 
-@intrinsic
+@_intrinsic
 def broadcast(typingctx, value):
     """broadcast(x) -> Lanes with x in every lane."""
     return lanes(types.float64), lambda context, builder, signature_, args: _broadcast(builder, args[0])
 
 
-@intrinsic
+@_intrinsic
 def square_root(typingctx, value):
     """square_root(x) -> Lanes."""
 
@@ -132,7 +133,7 @@ def square_root(typingctx, value):
     return lanes(lanes), codegen
 
 
-@intrinsic
+@_intrinsic
 def _by_quadrant(typingctx, shifted, sine, cosine):
     # `shifted` carries the quadrant in the low bits of its mantissa
     def codegen(context, builder, signature_, args):

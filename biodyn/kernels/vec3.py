@@ -78,6 +78,49 @@ def compose(A, B):
 
 
 @inline
+def transpose(A):
+    """Return the transposed matrix."""
+    return (A[0], A[3], A[6], A[1], A[4], A[7], A[2], A[5], A[8])
+
+
+@inline
+def full(S):
+    """Return the nine elements of a symmetric matrix."""
+    return (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5])
+
+
+@inline
+def congruent(R, S):
+    """Return R S R^T of a symmetric S."""
+    A = compose(R, full(S))
+    return (
+        A[0] * R[0] + A[1] * R[1] + A[2] * R[2],
+        A[0] * R[3] + A[1] * R[4] + A[2] * R[5],
+        A[0] * R[6] + A[1] * R[7] + A[2] * R[8],
+        A[3] * R[3] + A[4] * R[4] + A[5] * R[5],
+        A[3] * R[6] + A[4] * R[7] + A[5] * R[8],
+        A[6] * R[6] + A[7] * R[7] + A[8] * R[8],
+    )
+
+
+@inline
+def inverse(S):
+    """Return the inverse of a symmetric 3x3 matrix."""
+    a = S[3] * S[5] - S[4] * S[4]
+    b = S[2] * S[4] - S[1] * S[5]
+    c = S[1] * S[4] - S[2] * S[3]
+    s = 1.0 / (S[0] * a + S[1] * b + S[2] * c)
+    return (
+        s * a,
+        s * b,
+        s * c,
+        s * (S[0] * S[5] - S[2] * S[2]),
+        s * (S[1] * S[2] - S[0] * S[4]),
+        s * (S[0] * S[3] - S[1] * S[1]),
+    )
+
+
+@inline
 def symmetric_times(S, a):
     """Return S a of a symmetric matrix given as (xx, xy, xz, yy, yz, zz)."""
     return (

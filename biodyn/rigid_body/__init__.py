@@ -1,1 +1,69 @@
-"""rigid_body."""
+"""Rigid-body dynamics over arrays of frames; see docs/engine.md. Names load what they need when first used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from biodyn.rigid_body.algorithms import (
+        bias_forces,
+        body_accelerations,
+        body_poses,
+        body_velocities,
+        centre_of_mass,
+        centre_of_mass_velocity,
+        coriolis_forces,
+        difference,
+        energies,
+        forward_dynamics,
+        gravity_forces,
+        integrate,
+        inverse_dynamics,
+        mass_matrix,
+        momentum,
+    )
+    from biodyn.rigid_body.compilation import is_compiled, warm_up
+    from biodyn.rigid_body.joint import Body, Joint
+    from biodyn.rigid_body.marker_fit import InverseKinematics, inverse_kinematics
+    from biodyn.rigid_body.multibody import Multibody
+
+__all__ = [
+    "Body",
+    "InverseKinematics",
+    "Joint",
+    "Multibody",
+    "bias_forces",
+    "body_accelerations",
+    "body_poses",
+    "body_velocities",
+    "centre_of_mass",
+    "centre_of_mass_velocity",
+    "coriolis_forces",
+    "difference",
+    "energies",
+    "forward_dynamics",
+    "gravity_forces",
+    "integrate",
+    "inverse_dynamics",
+    "inverse_kinematics",
+    "is_compiled",
+    "mass_matrix",
+    "momentum",
+    "warm_up",
+]
+_HOMES = {
+    "Body": "joint",
+    "Joint": "joint",
+    "Multibody": "multibody",
+    "InverseKinematics": "marker_fit",
+    "inverse_kinematics": "marker_fit",
+    "is_compiled": "compilation",
+    "warm_up": "compilation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'algorithms')}"), name)

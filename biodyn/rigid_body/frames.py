@@ -41,7 +41,7 @@ def state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, 
 def external(
     mb: Multibody, frames: int, wrenches: ArrayLike | None, bodies: Sequence[int] | IntArray | None
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return the wrenches (T, K, 6), the links from the root to each loaded body, and where each of these paths begins."""
+    """Return the wrenches (T, K, 6), the links from the root to each loaded body, and where each path begins."""
     if wrenches is None:
         return np.zeros((frames, 0, 6)), np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     index = np.asarray([] if bodies is None else bodies)

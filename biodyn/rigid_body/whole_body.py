@@ -1,0 +1,109 @@
+"""The body as a whole: mass matrix, centre of mass, momentum, energies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.errors import ModelError
+from biodyn.kernels import crba, energetics
+from biodyn.kernels.types import Tree
+from biodyn.rigid_body.frames import state
+from biodyn.rigid_body.multibody import Multibody
+
+Indices = Sequence[int] | IntArray
+
+
+def subtree_mass(tree: Tree) -> FloatArray:
+    """Return the mass of each link with all it carries (n,), kg."""
+    mass = tree.mass.copy()
+    for i in range(len(mass) - 1, 0, -1):
+        if tree.parent[i] >= 0:
+            mass[tree.parent[i]] += mass[i]
+    return mass
+
+
+def mass_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) -> FloatArray:
+    """Return the joint-space inertia matrices M (T, nv, nv) for q (T, nq), symmetric.
+
+    out: (T, nv, nv) from an earlier call with the same model, filled again instead of new memory.
+    Composite-rigid-body algorithm, Featherstone 2008, Table 6.2.
+    """
+    (positions,) = state(mb, q)
+    shape = (positions.shape[0], mb.nv, mb.nv)
+    if out is not None and (out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous):
+        raise ModelError(f"out must be a C-ordered float64 array of shape {shape}, found {out.shape} of {out.dtype}.")
+    M = np.zeros(shape) if out is None else out
+    crba.mass_matrix(mb.tree, subtree_mass(mb.tree), positions, M, np.zeros(crba.work_size(mb.tree)))
+    return M
+
+
+def _of(mb: Multibody, bodies: Indices | None) -> Tree:
+    """Return the tree with only the mass of `bodies`; raises ModelError where they have none."""
+    if bodies is None:
+        tree = mb.tree
+    else:
+        index = np.asarray(bodies, dtype=np.int64)
+        if index.ndim != 1 or (index.size and not (index.min() >= 0 and index.max() < len(mb.bodies))):
+            raise ModelError(f"bodies must be indices below {len(mb.bodies)}, found {bodies!r}.")
+        keep = np.zeros(mb.tree.parent.shape[0])
+        keep[mb.link_of_body[index]] = 1.0
+        tree = mb.tree._replace(
+            mass=mb.tree.mass * keep,
+            first_moment=mb.tree.first_moment * keep[:, None],
+            inertia_origin=mb.tree.inertia_origin * keep[:, None],
+        )
+    if not tree.mass.sum() > 0:
+        raise ModelError("The bodies have no mass, so no centre of mass.")
+    return tree
+
+
+def _sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None, bodies: Indices | None) -> tuple[FloatArray, float]:
+    frames = np.shape(q)[0] if np.ndim(q) else 0
+    positions, rates = state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
+    tree = _of(mb, bodies)
+    result = np.empty((positions.shape[0], energetics.COLUMNS))
+    energetics.whole_body(tree, positions, rates, result, np.zeros(energetics.work_size(tree)))
+    return result, float(tree.mass.sum())
+
+
+def centre_of_mass(mb: Multibody, q: ArrayLike, bodies: Indices | None = None) -> FloatArray:
+    """Return the centre of mass p_WBcm (T, 3), m, of all bodies or of those with the given indices."""
+    sums, mass = _sums(mb, q, None, bodies)
+    return sums[:, :3] / mass
+
+
+def centre_of_mass_velocity(mb: Multibody, q: ArrayLike, v: ArrayLike, bodies: Indices | None = None) -> FloatArray:
+    """Return the velocity of the centre of mass (T, 3), m/s, world axes."""
+    sums, mass = _sums(mb, q, v, bodies)
+    return sums[:, 6:9] / mass
+
+
+def momentum(
+    mb: Multibody,
+    q: ArrayLike,
+    v: ArrayLike,
+    about: Literal["world", "com"] = "world",
+    bodies: Indices | None = None,
+) -> FloatArray:
+    """Return the spatial momentum (T, 6), [angular N m s; linear N s] in world axes.
+
+    about: the point of the angular part, the world origin or the centre of mass (of the same bodies).
+    """
+    sums, mass = _sums(mb, q, v, bodies)
+    result = sums[:, 3:9].copy()
+    if about == "com":
+        result[:, :3] -= np.cross(sums[:, :3] / mass, sums[:, 6:9])
+    elif about != "world":
+        raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
+    return result
+
+
+def energies(mb: Multibody, q: ArrayLike, v: ArrayLike, bodies: Indices | None = None) -> tuple[FloatArray, FloatArray]:
+    """Return kinetic and potential energy (T,), (T,), J; the potential is zero with the mass at the world origin."""
+    sums, _ = _sums(mb, q, v, bodies)
+    return sums[:, 9].copy(), sums[:, 10].copy()
