@@ -182,13 +182,14 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
     """Correct the bias of kinematic events and give every event its confidence."""
     plate = [event for event in candidates if event.source == "plate"]
     rated = list(plate)
+    stride_s = _stride_s([event for event in candidates if event.source == "kinematic"])
     sources: tuple[EventSource, EventSource] = ("kinematic", "file")
     for source in sources:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
             # What the file says is left as it is; the movement's extremes are a proxy and are shifted.
             if source == "kinematic":
-                typical = TYPICAL_LATENESS[kind] * _stride_s(own)
+                typical = TYPICAL_LATENESS[kind] * stride_s
                 own = [replace(event, time_s=event.time_s - typical) for event in own]
             late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
             shift = float(np.median(late)) if late and source == "kinematic" else 0.0
@@ -203,10 +204,16 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
 
 
 def _stride_s(events: Sequence[GaitEvent]) -> float:
-    """Median time between successive events of one kind and side; 0 where there are no two."""
-    times = [sorted(event.time_s for event in events if event.side == side) for side in SIDES]
-    gaps = [later - earlier for own in times for earlier, later in pairwise(own)]
-    return float(np.median(gaps)) if gaps else 0.0
+    """Median time between successive events of one kind and side, else twice that between the sides; 0 if unknown."""
+    for sides, factor in (([("r",), ("l",)], 1.0), ([("r", "l")], 2.0)):
+        gaps: list[float] = []
+        for kind in KINDS:
+            for which in sides:
+                times = sorted(event.time_s for event in events if event.kind == kind and event.side in which)
+                gaps += [factor * (later - earlier) for earlier, later in pairwise(times)]
+        if gaps:
+            return float(np.median(gaps))
+    return 0.0
 
 
 def _probability_close(error_s: float) -> float:

@@ -16,6 +16,10 @@ REST_DURATION_S = 0.08
 # (10.1016/j.gaitpost.2003.10.001, limit as in JNER 2025, 10.1186/s12984-025-01544-9).
 SLOW_SPEED_M_S = 0.5
 LOW_HEIGHT_M = 0.03
+# Overground some sole point rests for most of the time; where it does for less than this share, a belt may carry it.
+RESTING_SHARE = 0.2
+# On a belt the lowest point neither rises nor falls in stance, which is again most of the time.
+LEVEL_SPEED_M_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Sole:
 
     Attributes:
         outline_W: (T, K, 3) m, sole points in World, ordered around the sole seen from above; NaN where unknown.
-        speed: (T, K) m/s of each point.
+        speed: (T, K) m/s of each point over the floor.
         low: (T, K) bool; points within `LOW_HEIGHT_M` of the foot's lowest one: the part that can bear.
         height: (T,) m, World height of the lowest point.
         bearing: (T,) bool; the foot stands on something, whatever its height (floor, stair, plate).
@@ -44,15 +48,32 @@ def sole_from_outline(outline_W: FloatArray, rate_hz: float) -> Sole:
     outline_W = np.asarray(outline_W, dtype=np.float64)
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
-    speed = np.full(outline_W.shape[:2], np.nan)
-    for first, stop in finite_stretches(known):
-        if stop - first > 1:
-            speed[first:stop] = np.linalg.norm(np.gradient(outline_W[first:stop], 1.0 / rate_hz, axis=0), axis=2)
+    velocity = _velocity(outline_W, known, rate_hz)
+    speed = np.linalg.norm(velocity - floor_velocity(outline_W, rate_hz), axis=2)
     height = np.full(len(outline_W), np.nan)
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
     bearing = _stance(outline_W[..., 1], speed, height, known, rate_hz)
     return Sole(outline_W, speed, low, height, bearing, known)
+
+
+def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
+    """Velocity (3,) m/s in World of what the foot stands on: zero, or that of a treadmill's belt."""
+    known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
+    if not known.any():
+        return np.zeros(3)
+    velocity = _velocity(outline_W, known, rate_hz)
+    slowest = np.nan_to_num(np.linalg.norm(velocity, axis=2), nan=np.inf).min(axis=1)
+    if np.mean(slowest[known] < REST_SPEED_M_S) > RESTING_SHARE:
+        return np.zeros(3)
+    lowest = np.argmin(np.where(known[:, None], outline_W[..., 1], 0.0), axis=1)[:, None]
+    height = np.take_along_axis(outline_W[..., 1], lowest, axis=1)[:, 0]
+    velocity = np.take_along_axis(velocity, lowest[..., None], axis=1)[:, 0]
+    low = known & (np.nan_to_num(height) < np.median(height[known]) + LOW_HEIGHT_M)
+    level = low & (np.abs(np.nan_to_num(velocity[:, 1], nan=np.inf)) < LEVEL_SPEED_M_S)
+    if np.mean(level[known]) < RESTING_SHARE:
+        return np.zeros(3)
+    return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
 
 
 def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
@@ -73,6 +94,15 @@ def signed_distance(points: FloatArray, polygon: FloatArray) -> FloatArray:
         crossing = to_point[..., 0] < edge[..., 0] * to_point[..., 1] / edge[..., 1]
     inside = np.count_nonzero(spans & crossing, axis=-1) % 2 == 1
     return np.where(inside, -distance, distance)
+
+
+def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
+    """Velocities (T, K, 3) m/s of the points, by central differences within each known stretch; NaN elsewhere."""
+    velocity = np.full_like(outline_W, np.nan)
+    for first, stop in finite_stretches(known):
+        if stop - first > 1:
+            velocity[first:stop] = np.gradient(outline_W[first:stop], 1.0 / rate_hz, axis=0)
+    return velocity
 
 
 def _stance(

@@ -114,8 +114,17 @@ def spatiotemporal(
     toe_W: Mapping[Side, FloatArray],
     pelvis_W: FloatArray,
     rate_hz: float,
+    floor_velocity_W: Sequence[float] | FloatArray = (0.0, 0.0, 0.0),
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
-    """Return the parameters of every cycle, in the order of `cycles`, and their summary per side."""
+    """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
+
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt's (`soles.floor_velocity`): lengths and the direction of
+    progression are taken on the belt.
+    """
+    travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
+    heel_W = {side: points - travelled for side, points in heel_W.items()}
+    toe_W = {side: points - travelled for side, points in toe_W.items()}
+    pelvis_W = pelvis_W - travelled
     each = tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
     per_side = {
         side: summarise([one for cycle, one in zip(cycles, each, strict=True) if cycle.side == side]) for side in SIDES

@@ -6,7 +6,7 @@ from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.loading import centre_of_pressure, loadings, missed_at_edges
-from biodyn.processing.soles import signed_distance, sole_from_outline
+from biodyn.processing.soles import floor_velocity, signed_distance, sole_from_outline
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
 LEFT_PLATE = plate(0.5, 1.1, -0.3, 0.3)
@@ -154,6 +154,30 @@ def test_stairs_need_no_floor_height():
     assert not reaction.measured["l"][frames(1.85, 2.5)].any()  # on the uninstrumented top step
     assert reaction.on_floor["l"][frames(1.85, 2.5)].all()
     assert np.nanmedian(reaction.centre_of_pressure["r"][:, 1]) == pytest.approx(tread[2], abs=1e-9)
+
+
+def test_on_a_treadmill_each_foot_has_its_belt():
+    belts = [plate(-1.0, 2.0, -0.6, 0.0), plate(-1.0, 2.0, 0.0, 0.6)]
+    steps = level_steps(8)
+    scene = walk(steps, belts, 4.6, belt_m_s=1.3)
+    np.testing.assert_allclose(floor_velocity(scene.outlines["r"], RATE_HZ), [-1.3, 0.0, 0.0], atol=0.02)
+    contacts, reaction = decide(scene)
+    assert decisions(contacts) == [(1 + (step.side == "r"), step.side, "assigned") for step in steps]
+    inside = frames(0.7, 3.9)  # away from the flights of the scene's first and last steps
+    for side in "rl":
+        assert reaction.measured[side][inside].all()
+        np.testing.assert_allclose(reaction.wrench[side][inside], scene.truth[side][inside], atol=1e-2 * WEIGHT_N)
+
+
+def test_a_foot_across_the_belts_of_a_treadmill_is_ambiguous():
+    belts = [plate(-1.0, 2.0, -0.6, 0.0), plate(-1.0, 2.0, 0.0, 0.6)]
+    steps = level_steps(8)
+    steps[4] = Step("r", steps[4].strike_s, steps[4].off_s, (2.6, 0.0, -0.1))  # a right step on the left belt
+    contacts, reaction = decide(walk(steps, belts, 4.6, belt_m_s=1.3))
+    assert (1, None, "ambiguous") in decisions(contacts)
+    both = frames(2.02, 2.1)
+    assert not reaction.measured["r"][both].any()
+    assert not reaction.measured["l"][both].any()
 
 
 def test_a_load_without_a_foot_is_rejected_and_leaves_the_feet_alone():

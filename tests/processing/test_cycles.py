@@ -175,3 +175,22 @@ def test_summary_counts_what_is_known():
     assert (one.mean, one.count) == (pytest.approx(1.1), 1)
     assert math.isnan(one.sd)
     assert math.isnan(summarise([])["speed_m_s"].mean)
+
+
+def test_lengths_on_a_treadmill_are_measured_on_the_belt():
+    events, heel, toe, pelvis = planted_walk()
+    belt = np.array([-1.2, 0.0, 0.0])
+    carried = np.arange(600)[:, None] / RATE_HZ * belt
+    cycles = gait_cycles(events)
+    over_ground, _ = spatiotemporal(cycles, heel, toe, pelvis, RATE_HZ)
+    on_belt, _ = spatiotemporal(
+        cycles,
+        {side: points + carried for side, points in heel.items()},
+        {side: points + carried for side, points in toe.items()},
+        pelvis + carried,
+        RATE_HZ,
+        floor_velocity_W=belt,
+    )
+    for one, other in zip(over_ground, on_belt, strict=True):
+        assert one.stride_length_m == pytest.approx(other.stride_length_m)
+        assert one.step_width_m == pytest.approx(other.step_width_m)

@@ -93,21 +93,29 @@ class Walk:
     time_s: np.ndarray
 
 
-def walk(steps: list[Step], corners: list[np.ndarray], duration_s: float, extra=None, noise_n: float = 0.0) -> Walk:
-    """Simulate; `extra` maps a plate index to an additional raw wrench (Ta, 6) on it."""
+def walk(
+    steps: list[Step],
+    corners: list[np.ndarray],
+    duration_s: float,
+    extra=None,
+    noise_n: float = 0.0,
+    belt_m_s: float = 0.0,
+) -> Walk:
+    """Simulate; `extra` maps a plate index to an additional raw wrench (Ta, 6) on it; a belt carries all backwards."""
     time_s = np.arange(round(duration_s * RATE_HZ)) / RATE_HZ
     analog_s = np.arange(len(time_s) * round(ANALOG_HZ / RATE_HZ)) / ANALOG_HZ
     on_plate = [np.zeros((len(analog_s), 6)) for _ in corners]
     feet = {side: np.zeros((len(analog_s), 6)) for side in "rl"}
     for step in steps:
         for point, force in point_forces(step, analog_s):
+            point = point - np.outer(belt_m_s * analog_s, [1.0, 0.0, 0.0])
             wrench = wrench_about_origin(point, force)
             feet[step.side] += wrench
             for number, c in enumerate(corners):
                 low, high = c.min(axis=0), c.max(axis=0)
-                inside = np.all((point >= low) & (point <= high), where=[True, False, True])
-                if inside and abs(point[1] - c[0, 1]) < 1e-9:
-                    on_plate[number] += wrench
+                inside = np.all((point >= low) & (point <= high), axis=1, where=[True, False, True])
+                inside &= np.abs(point[:, 1] - c[0, 1]) < 1e-9
+                on_plate[number] += wrench * inside[:, None]
     for number, wrench in (extra or {}).items():
         on_plate[number] += wrench
     generator = np.random.default_rng(0)
@@ -115,7 +123,8 @@ def walk(steps: list[Step], corners: list[np.ndarray], duration_s: float, extra=
     for number, c in enumerate(corners):
         raw = on_plate[number] + noise_n * generator.normal(size=on_plate[number].shape)
         plates.append(PlateSignals(number + 1, c, lowpass(raw), raw[:, 4], ANALOG_HZ))
-    heels = {side: heel_path(steps, side, time_s) for side in "rl"}
+    carried = np.outer(belt_m_s * time_s, [1.0, 0.0, 0.0])
+    heels = {side: heel_path(steps, side, time_s) - carried for side in "rl"}
     outlines = {side: butterworth_lowpass(outline(heels[side]), RATE_HZ, CUTOFF_HZ) for side in "rl"}
     return Walk(plates, outlines, heels, {side: lowpass(feet[side]) for side in "rl"}, time_s)
 
