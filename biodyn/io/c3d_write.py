@@ -1,0 +1,173 @@
+"""Write C3D files: little-endian floats, one block of parameters, nothing that a reader has to guess.
+
+Layout as in the C3D user guide (c3d.org): a header block, the parameter section, then frame by frame the points
+(x, y, z, residual) and the analog samples.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import BiodynError
+
+_BLOCK = 512
+_INTEL = 84
+_KEY = 0x50
+_CHARACTER, _INTEGER, _FLOAT = -1, 2, 4
+_FIRST_PARAMETER_BLOCK = 2
+
+ParameterValue = str | int | float | Sequence[str] | Sequence[int] | Sequence[float] | NDArray[np.generic]
+Parameters = Mapping[str, Mapping[str, ParameterValue]]
+
+
+@dataclass(frozen=True)
+class C3dContent:
+    """What a file shall hold.
+
+    Attributes:
+        labels: of the points. positions: (T, N, 3) in `units`, NaN where a point was not seen.
+        rate_hz: frames a second. units: of length.
+        analog: (Ta, C) samples in physical units; Ta an integer multiple of T. analog_labels, analog_units: of the channels.
+        parameters: further groups {group: {name: value}}; values are text, numbers, lists of either, or arrays, whose
+            first axis varies slowest (a list of n corners of 3 numbers is (n, 3), C3D's 3 x n).
+        first_frame: number of the first frame.
+    """
+
+    labels: Sequence[str]
+    positions: FloatArray
+    rate_hz: float
+    units: str = "mm"
+    analog: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    analog_labels: Sequence[str] = ()
+    analog_units: Sequence[str] = ()
+    parameters: Parameters = field(default_factory=dict)
+    first_frame: int = 1
+
+
+def write_c3d(path: str | Path, content: C3dContent) -> None:
+    """Write the file. Raises BiodynError where labels and data do not fit each other or the format's limits."""
+    frames, points = content.positions.shape[:2]
+    channels = len(content.analog_labels)
+    samples = len(content.analog) // frames if channels else 0
+    _check(content, samples)
+    groups: dict[str, dict[str, ParameterValue]] = {
+        "POINT": {
+            "USED": points,
+            "FRAMES": frames,
+            "DATA_START": 0,  # set below, once the length of this section is known
+            "SCALE": -1.0,
+            "RATE": float(content.rate_hz),
+            "UNITS": content.units,
+            "LABELS": list(content.labels),
+            "DESCRIPTIONS": [""] * points,
+        },
+        "ANALOG": {
+            "USED": channels,
+            "RATE": float(content.rate_hz * samples),
+            "GEN_SCALE": 1.0,
+            "SCALE": [1.0] * channels,
+            "OFFSET": [0] * channels,
+            "LABELS": list(content.analog_labels),
+            "UNITS": list(content.analog_units),
+            "FORMAT": "SIGNED",
+        },
+    }
+    for group, entries in content.parameters.items():
+        groups.setdefault(group, {}).update(entries)
+    blocks = -(-len(_parameter_section(groups, 0)) // _BLOCK)
+    data_start = _FIRST_PARAMETER_BLOCK + blocks
+    groups["POINT"]["DATA_START"] = data_start
+    with Path(path).open("wb") as file:
+        file.write(_header(content, frames, points, channels, samples, data_start))
+        file.write(_parameter_section(groups, blocks).ljust(blocks * _BLOCK, b"\0"))
+        file.write(_data(content, channels, samples))
+
+
+def _check(content: C3dContent, samples: int) -> None:
+    frames, points = content.positions.shape[:2]
+    if len(content.labels) != points:
+        raise BiodynError(f"A C3D file needs a label for each of its {points} points, found {len(content.labels)}.")
+    channels = len(content.analog_labels)
+    if channels and content.analog.shape != (frames * samples, channels):
+        raise BiodynError(
+            f"A C3D file needs whole analog samples a frame: {frames} frames and {channels} channels do not fit samples of "
+            f"shape {content.analog.shape}."
+        )
+    if len(content.analog_units) != channels:
+        raise BiodynError(f"{channels} analog channels need as many units, found {len(content.analog_units)}.")
+    if max(frames + content.first_frame, channels * samples, points) > 32767:
+        raise BiodynError("A C3D file holds at most 32767 frames, points and analog values a frame.")
+
+
+def _header(content: C3dContent, frames: int, points: int, channels: int, samples: int, data_start: int) -> bytes:
+    header = struct.pack(
+        "<BBHHHHHfHHf",
+        _FIRST_PARAMETER_BLOCK,
+        _KEY,
+        points,
+        channels * samples,
+        content.first_frame,
+        content.first_frame + frames - 1,
+        0,
+        -1.0,  # negative: floats
+        data_start,
+        samples,
+        content.rate_hz,
+    )
+    return header.ljust(_BLOCK, b"\0")
+
+
+def _parameter_section(groups: Mapping[str, Mapping[str, ParameterValue]], blocks: int) -> bytes:
+    section = struct.pack("<BBBB", 1, _KEY, blocks, _INTEL)
+    for number, (group, entries) in enumerate(groups.items(), start=1):
+        section += _record(group, -number, b"")
+        for name, value in entries.items():
+            section += _record(name, number, _encoded(value))
+    return section + b"\0\0"
+
+
+def _record(name: str, number: int, body: bytes) -> bytes:
+    """One group (negative number) or parameter record, without description."""
+    text = name.encode("ascii")
+    rest = body + b"\0"
+    return struct.pack("<bb", len(text), number) + text + struct.pack("<h", 2 + len(rest)) + rest
+
+
+def _encoded(value: ParameterValue) -> bytes:
+    if isinstance(value, str):
+        return _shaped(_CHARACTER, [len(value)], value.encode("ascii"))
+    if isinstance(value, (list, tuple)) and (not value or isinstance(value[0], str)):
+        width = max([len(text) for text in value] + [1])
+        return _shaped(
+            _CHARACTER, [width, len(value)], b"".join(str(text).ljust(width).encode("ascii") for text in value)
+        )
+    array = np.asarray(value)
+    dimensions = [int(n) for n in reversed(array.shape)]  # C3D's first dimension varies fastest
+    if array.dtype.kind in "iub":
+        return _shaped(_INTEGER, dimensions, array.astype("<i2").tobytes())
+    return _shaped(_FLOAT, dimensions, array.astype("<f4").tobytes())
+
+
+def _shaped(kind: int, dimensions: Sequence[int], data: bytes) -> bytes:
+    if any(n > 255 for n in dimensions):
+        raise BiodynError(f"A C3D parameter has at most 255 entries in a dimension, found {tuple(dimensions)}.")
+    return struct.pack("<bB", kind, len(dimensions)) + bytes(dimensions) + data
+
+
+def _data(content: C3dContent, channels: int, samples: int) -> bytes:
+    frames, points = content.positions.shape[:2]
+    seen = np.isfinite(content.positions).all(axis=2)
+    block = np.zeros((frames, points * 4 + channels * samples), dtype="<f4")
+    block[:, : points * 4] = np.concatenate(
+        [np.where(seen[..., None], content.positions, 0.0), np.where(seen, 0.0, -1.0)[..., None]], axis=2
+    ).reshape(frames, -1)
+    if channels:
+        block[:, points * 4 :] = content.analog.reshape(frames, -1)
+    return block.tobytes()

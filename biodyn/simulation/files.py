@@ -1,0 +1,132 @@
+"""Simulated trials as files: C3D as a laboratory would have stored it, and the truth beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.io import c3d_write
+from biodyn.io.c3d_write import C3dContent, Parameters, ParameterValue
+from biodyn.simulation.trial import SimulatedTrial
+
+_EVENT_LABELS = {"foot_strike": "Foot Strike", "foot_off": "Foot Off"}
+
+
+def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, prefix: str = "") -> None:
+    """Write the C3D file of a trial: laboratory axes, mm; `events` stores the true ones, `prefix` stands before labels."""
+    R_LW = trial.options.R_LW
+    channels, labels, units = _analog(trial)
+    content = C3dContent(
+        labels=[prefix + label for label in trial.labels],
+        positions=1e3 * trial.markers @ R_LW.T,
+        rate_hz=trial.options.rate_hz,
+        analog=channels,
+        analog_labels=labels,
+        analog_units=units,
+        parameters=_parameters(trial, events, prefix),
+    )
+    c3d_write.write_c3d(path, content)
+
+
+def _analog(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
+    blocks, labels, units = [], [], []
+    for number, (plate, components) in enumerate(zip(trial.plates, trial.components, strict=True), start=1):
+        values, names, unit = plate.channels(components)
+        blocks.append(values)
+        labels += [f"Force.{name}{number}" for name in names]
+        units += list(unit)
+    return np.hstack(blocks), labels, units
+
+
+def _parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parameters:
+    person = trial.body.person
+    subject: dict[str, ParameterValue] = {
+        "Bodymass": person.mass_kg,
+        "Height": 1e3 * person.height_m,
+        "MarkerDiameter": 1e3 * person.marker_diameter_m,
+    }
+    for name, value in trial.body.measures.items():
+        base, _, side = name.rpartition("_")
+        subject[side.upper() + "".join(word.capitalize() for word in base.split("_"))] = 1e3 * value
+    parameters: dict[str, dict[str, ParameterValue]] = {
+        "POINT": {"X_SCREEN": trial.options.forward.upper(), "Y_SCREEN": trial.options.up.upper()},
+        "FORCE_PLATFORM": _platforms(trial),
+        "SUBJECTS": {
+            "USED": 1,
+            "NAMES": [person.name],
+            "LABEL_PREFIXES": [prefix],
+            "IS_STATIC": int(trial.kind == "static"),
+            "SEX": person.sex,
+        },
+        "PROCESSING": subject,
+        "MANUFACTURER": {"COMPANY": "biodyn", "SOFTWARE": "biodyn.simulation"},
+    }
+    if events and trial.events:
+        parameters["EVENT"] = {
+            "USED": len(trial.events),
+            "CONTEXTS": [SIDE_NAMES[event.side].capitalize() for event in trial.events],
+            "LABELS": [_EVENT_LABELS[event.kind] for event in trial.events],
+            "TIMES": np.array([[0.0, event.time_s] for event in trial.events]),
+        }
+    return parameters
+
+
+def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
+    R_LW = trial.options.R_LW
+    counts = [8 if plate.type == 3 else 6 for plate in trial.plates]
+    channel = np.zeros((len(counts), max(counts)), dtype=np.int64)
+    first = 1
+    for row, count in enumerate(counts):
+        channel[row, :count] = np.arange(first, first + count)
+        first += count
+    entries: dict[str, ParameterValue] = {
+        "USED": len(trial.plates),
+        "TYPE": [plate.type for plate in trial.plates],
+        "ZERO": [1, 0],
+        "CORNERS": np.array([1e3 * plate.corners_W @ R_LW.T for plate in trial.plates]),
+        "ORIGIN": np.array([1e3 * np.array(plate.origin_m) for plate in trial.plates]),
+        "CHANNEL": channel,
+    }
+    if any(plate.type == 4 for plate in trial.plates):
+        # row index fastest: the transpose in C order
+        entries["CAL_MATRIX"] = np.array(
+            [plate.calibration().T if plate.type == 4 else np.eye(6) for plate in trial.plates]
+        )
+    return entries
+
+
+def write_truth(path: str | Path, trial: SimulatedTrial) -> None:
+    """Write the truth as compressed NPZ; `sample_data/README.md` describes the arrays."""
+    model = trial.body.model
+    masses = np.array([body.mass_kg for body in model.multibody.bodies])
+    np.savez_compressed(
+        path,
+        time_s=trial.time_s,
+        coordinates=np.array([coordinate.name for coordinate in model.coordinates]),
+        q_index=np.array([coordinate.q_index for coordinate in model.coordinates]),
+        v_index=np.array([coordinate.v_index for coordinate in model.coordinates]),
+        q=trial.q,
+        v=trial.v,
+        vdot=trial.vdot,
+        tau=trial.tau,
+        marker_labels=np.array(trial.labels),
+        bone_markers=trial.bone_markers.astype(np.float32),
+        R_LW=trial.options.R_LW,
+        link_names=np.array(model.multibody.body_names),
+        link_mass_kg=masses,
+        **{f"wrench_{side}": trial.wrench[side] for side in SIDES},
+        **{f"measured_{side}": trial.measured[side] for side in SIDES},
+    )
+
+
+def write_truth_table(path: str | Path, trial: SimulatedTrial) -> None:
+    """Write the true angles (deg) and torques (Nm) as CSV, a column per coordinate."""
+    coordinates = trial.body.model.coordinates
+    columns = ["time_s"]
+    values = [trial.time_s]
+    for coordinate in coordinates:
+        columns += [f"{coordinate.name}_deg", f"{coordinate.name}_Nm"]
+        values += [np.degrees(trial.q[:, coordinate.q_index]), trial.tau[:, coordinate.v_index]]
+    np.savetxt(path, np.column_stack(values), fmt="%.5f", delimiter=",", header=",".join(columns), comments="")

@@ -1,0 +1,110 @@
+"""A person who can be simulated: template markers scaled to body height, and the model that biodyn makes of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.anthropometry import Sex
+from biodyn.model.definition import load_skeleton
+from biodyn.model.library import for_each_side
+from biodyn.model.markersets import load_marker_set, normalise, recognise
+from biodyn.model.scaling import ScalingOptions, scale
+from biodyn.model.subject import SubjectModel
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who is simulated.
+
+    Attributes:
+        name: as stored in the files.
+        height_m, mass_kg, sex: of the body.
+        marker_set: of the library; its markers are worn.
+        skeleton: of the library; the true body.
+        anthropometry, hip_centre: of the library, of the true body.
+        marker_diameter_m: of the skin markers.
+    """
+
+    name: str
+    height_m: float
+    mass_kg: float
+    sex: Sex
+    marker_set: str = "plug_in_gait_full"
+    skeleton: str = "full_body"
+    anthropometry: str = "de_leva_1996"
+    hip_centre: str = "harrington_2007"
+    marker_diameter_m: float = 0.014
+
+
+@dataclass(frozen=True)
+class Body:
+    """The simulated body.
+
+    Attributes:
+        person: who it is.
+        model: the true model: biodyn's own scaling of the template markers.
+        static_points: (3,) m in World by label, the person standing with the feet on the floor Y = 0.
+        measures: what a laboratory would have measured, in m.
+        static_q: (nq,) the true configuration while standing.
+    """
+
+    person: Person
+    model: SubjectModel
+    static_points: Mapping[str, FloatArray]
+    measures: Mapping[str, float]
+    static_q: FloatArray
+
+
+@cache
+def load_data(name: str) -> dict[str, Any]:
+    """Return a TOML file of the simulator by its name without suffix."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def template_points(height_m: float, marker_set: str) -> dict[str, FloatArray]:
+    """Return (3,) m in World of every template marker of the set, scaled to body height."""
+    table = load_data("person")
+    worn = load_marker_set(marker_set)
+    size = height_m / table["reference_height_m"]
+    points: dict[str, FloatArray] = {}
+    for pattern, position in table["markers"].items():
+        for side, label in for_each_side(pattern):
+            if worn.find(normalise(label)) is not None:
+                points[label] = size * np.array(position) * (1.0, 1.0, -1.0 if side == "l" else 1.0)
+    return points
+
+
+def measures(height_m: float) -> dict[str, float]:
+    """Return the caliper measures of a person of that height, m."""
+    table = load_data("person")
+    size = height_m / table["reference_height_m"]
+    return {
+        name: size * value for pattern, value in table["measures"].items() for _, name in for_each_side(pattern)
+    }
+
+
+def embody(person: Person) -> Body:
+    """Return the body that biodyn's scaling makes of the person's template markers."""
+    points = template_points(person.height_m, person.marker_set)
+    sizes = measures(person.height_m)
+    options = ScalingOptions(
+        mass_kg=person.mass_kg,
+        height_m=person.height_m,
+        sex=person.sex,
+        measures=sizes,
+        anthropometry=person.anthropometry,
+        hip_centre=person.hip_centre,
+        marker_radius_m=0.5 * person.marker_diameter_m,
+        foot_flat=True,
+    )
+    model, _ = scale(load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options)
+    root = model.bodies[0]
+    return Body(person, model, points, sizes, model.static_configuration(root.R_PB, root.p_PB))

@@ -1,0 +1,90 @@
+"""What happens between bone and camera: skin that moves, noise, markers that are hidden for a while."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.library import for_each_side
+from biodyn.model.markersets import recognise
+from biodyn.model.subject import SubjectModel
+from biodyn.rigid_body import body_poses
+from biodyn.simulation.person import Body, load_data
+
+
+def marker_labels(body: Body) -> tuple[str, ...]:
+    """Labels of the markers the body wears."""
+    return tuple(body.static_points)
+
+
+def marker_positions(body: Body, q: FloatArray, displacement: FloatArray | None = None) -> FloatArray:
+    """Return the markers (T, M, 3) in World of configurations q (T, nq); `displacement` (T, M, 3) m in segment axes."""
+    model = body.model
+    R, p = body_poses(model.multibody, q)
+    by_label = {marker.label: marker for marker in model.markers}
+    columns = []
+    for i, label in enumerate(marker_labels(body)):
+        marker = by_label[label]
+        R_WB, p_WB = model.body_poses(R, p, marker.body)
+        p_BM = np.broadcast_to(marker.p_BM, (len(q), 3))
+        if displacement is not None:
+            p_BM = p_BM + displacement[:, i]
+        columns.append(p_WB + np.einsum("tij,tj->ti", R_WB, p_BM))
+    return np.stack(columns, axis=1)
+
+
+def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int) -> FloatArray:
+    """Return the markers' movement against the bone (T, M, 3) m in segment axes; none in the static posture.
+
+    phase: (T,) of the gait cycle. The same person and seed give the same skin in every trial.
+    """
+    table = load_data("soft_tissue")
+    labels = marker_labels(body)
+    roles = {role.label: role for role in recognise(labels).roles}
+    by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in for_each_side(pattern)}
+    by_body = {name: mm for pattern, mm in table["body"].items() for _, name in for_each_side(pattern)}
+    moved = np.zeros((len(q), len(labels), 3))
+    for i, label in enumerate(labels):
+        role = roles[label]
+        largest_m = 1e-3 * by_landmark.get(role.landmark, by_body[role.body])
+        rng = np.random.default_rng([seed, zlib.crc32(label.encode())])
+        with_joints = _with_joints(body.model, body.static_q, q, role.body, rng)
+        with_cycle = np.zeros((len(q), 3))
+        for k in range(1, table["cycle_harmonics"] + 1):
+            waves = np.stack([np.cos(2 * np.pi * k * phase), np.sin(2 * np.pi * k * phase)], axis=1)
+            with_cycle += waves @ rng.normal(size=(2, 3)) / k
+        share = table["cycle_share"]
+        whole = (1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle)
+        moved[:, i] = largest_m * _unit_size(whole)
+    return moved
+
+
+def _with_joints(model: SubjectModel, static_q: FloatArray, q: FloatArray, body: str, rng: np.random.Generator) -> FloatArray:
+    """Movement with the flexion of the joints at both ends of a segment, each in its own direction."""
+    moved = np.zeros((len(q), 3))
+    parents = {part.definition.name: part.definition.parent for part in model.bodies}
+    flexions = {body.definition.rotations[0].coordinate for body in model.bodies if body.definition.rotations}
+    for coordinate in model.coordinates:
+        if coordinate.name in flexions and body in (coordinate.body, parents[coordinate.body]):
+            direction = rng.normal(size=3)
+            moved += np.outer(q[:, coordinate.q_index] - static_q[coordinate.q_index], direction)
+    return moved
+
+
+def _unit_size(movement: FloatArray) -> FloatArray:
+    """The same movement with its largest displacement 1; zero stays zero."""
+    largest = np.linalg.norm(movement, axis=1).max()
+    return movement / largest if largest > 0.0 else movement
+
+
+def hide(positions: FloatArray, gaps: int, longest: int, rng: np.random.Generator) -> FloatArray:
+    """Return the markers (T, M, 3) with `gaps` stretches of up to `longest` frames set to NaN, none at the trial's ends."""
+    hidden = positions.copy()
+    frames, markers = positions.shape[:2]
+    for _ in range(gaps):
+        length = int(rng.integers(2, longest + 1))
+        first = int(rng.integers(5, max(frames - length - 5, 6)))
+        hidden[first : first + length, rng.integers(markers)] = np.nan
+    return hidden

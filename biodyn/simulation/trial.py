@@ -1,0 +1,347 @@
+"""One simulated trial: what the laboratory's devices would have recorded, and the truth behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.errors import PlateError
+from biodyn.rigid_body import body_poses, inverse_dynamics
+from biodyn.simulation import feet as contact
+from biodyn.simulation.person import Body, Person, embody, load_data
+from biodyn.simulation.plates import Plate
+from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
+from biodyn.simulation.walking import Walk, required_wrench, solve_walk
+from biodyn.trial import GaitEvent
+
+_AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+@dataclass(frozen=True)
+class TrialOptions:
+    """How a trial is made; the defaults are a noise-free walk over three plates.
+
+    Attributes:
+        speed_m_s, stride_s: of the walk.
+        strides: length of the recording in gait cycles; lead_in: cycles before the first measured contact.
+        rate_hz, analog_rate_hz: frames and analog samples a second, the latter a multiple of the former.
+        static_s: duration of a static trial.
+        plate_types: one plate for each measured contact, in order; the first is under the right foot.
+        plates: fixed plates instead; the walk starts where its steps meet them best.
+        forward, up: laboratory axes along World X (direction of travel) and Y, e.g. "-x" and "+z".
+        noise_mm: standard deviation of white marker noise. soft_tissue: 0 = markers on bone, 1 = realistic.
+        gaps: hidden stretches of markers; longest_gap_s.
+        force_noise_n: standard deviation of white noise on the force channels (moments: a twentieth in Nm);
+        force_offset_n: size of the plates' constant offsets.
+        push: force with which the legs push apart in double support, share of the vertical force.
+        seed: of everything random.
+    """
+
+    speed_m_s: float = 1.3
+    stride_s: float = 1.1
+    strides: float = 2.7
+    lead_in: float = 0.7
+    rate_hz: float = 100.0
+    analog_rate_hz: float = 1000.0
+    static_s: float = 1.5
+    plate_types: tuple[int, ...] = (2, 2, 2)
+    plates: tuple[Plate, ...] = ()
+    forward: str = "+x"
+    up: str = "+z"
+    noise_mm: float = 0.0
+    soft_tissue: float = 0.0
+    gaps: int = 0
+    longest_gap_s: float = 0.25
+    force_noise_n: float = 0.0
+    force_offset_n: float = 0.0
+    push: float = 0.06
+    seed: int = 1
+
+    @property
+    def R_LW(self) -> FloatArray:
+        """Rotation from World to laboratory axes (3, 3)."""
+        x, y = (np.array(_AXES[name[-1]]) * (-1.0 if name[0] == "-" else 1.0) for name in (self.forward, self.up))
+        return np.column_stack([x, y, np.cross(x, y)])
+
+
+@dataclass(frozen=True)
+class SimulatedTrial:
+    """A trial and its truth; everything in World (X forward, Y up, Z right), SI.
+
+    Attributes:
+        body, options, kind: who, how, "walk" or "static"; walk: the periodic motion behind a walk.
+        time_s: (T,) s, 0 at the first frame. q, v, vdot, tau: the true motion and generalised forces along v; the first six
+            of tau are the base residual, zero to round-off.
+        wrench: per foot (T, 6) F_Wo_W, plates or floor. measured: per foot (T,) bool, the foot is in the air or on a plate.
+        labels, markers: (T, M, 3) m as the cameras saw them; bone_markers: without skin movement, noise and gaps.
+        plates: the plates; components: per plate (Ta, 6) N, Nm at the sensor, noise and offset included.
+        events: true foot strikes and foot offs within the trial.
+    """
+
+    body: Body
+    options: TrialOptions
+    kind: str
+    walk: Walk | None
+    time_s: FloatArray
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    tau: FloatArray
+    wrench: Mapping[Side, FloatArray]
+    measured: Mapping[Side, np.ndarray]
+    labels: tuple[str, ...]
+    markers: FloatArray
+    bone_markers: FloatArray
+    plates: tuple[Plate, ...]
+    components: tuple[FloatArray, ...]
+    events: tuple[GaitEvent, ...]
+
+
+def simulate_trial(person: Person, options: TrialOptions, kind: str = "walk", walk: Walk | None = None) -> SimulatedTrial:
+    """Simulate a "walk" or the "static" trial of the same session (same plates); pass a solved `walk` to save seconds."""
+    if walk is None:
+        walk = solve_walk(embody(person), options.speed_m_s, options.stride_s)
+    plates, shift = _laboratory(walk, options)
+    return _static(walk.body, options, plates) if kind == "static" else _walking(walk, options, plates, shift)
+
+
+def session(person: Person, options: TrialOptions) -> tuple[SimulatedTrial, SimulatedTrial]:
+    """Return the static trial and the walk of one person in one laboratory."""
+    walk = solve_walk(embody(person), options.speed_m_s, options.stride_s)
+    return simulate_trial(person, options, "static", walk), simulate_trial(person, options, "walk", walk)
+
+
+# -- walking --------------------------------------------------------------------------------------------------------
+
+
+def foot_wrenches(walk: Walk, time_s: FloatArray, push: float) -> dict[Side, FloatArray]:
+    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
+    q, v, vdot = walk.motion(time_s)
+    total = required_wrench(walk.body.model, q, v, vdot)
+    R, p = body_poses(walk.body.model.multibody, q)
+    half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
+    right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
+    table = load_data("gait")["foot"]
+    wanted: dict[tuple[Side, str], FloatArray] = {}
+    for side in SIDES:
+        foot = walk.feet[side]
+        for role, own in (("lead", half), ("rear", half + 0.5)):
+            local = foot.back + contact.pressure_share(own / walk.stance, table)[:, None] * foot.forward
+            point = p[:, foot.link] + np.einsum("tij,tj->ti", R[:, foot.link], local)
+            wanted[side, role] = point * (1.0, 0.0, 1.0)
+    share = contact.taken_over(half / walk.double_support)
+    pick = right_leads[:, None]
+    lead_point = np.where(pick, wanted["r", "lead"], wanted["l", "lead"])
+    rear_point = np.where(pick, wanted["l", "rear"], wanted["r", "rear"])
+    lead, rear = contact.shared(total, share, lead_point, rear_point, push)
+    rear[share >= 1.0] = 0.0  # what round-off leaves of the foot in the air
+    return {"r": np.where(pick, lead, rear), "l": np.where(pick, rear, lead)}
+
+
+def _laboratory(walk: Walk, options: TrialOptions) -> tuple[tuple[Plate, ...], float]:
+    """The plates, and how far the walk is moved along X so that the right foot's first footprint meets the first one."""
+    prints = [_footprint(walk, number) for number in range(max(len(options.plates), len(options.plate_types)))]
+    middles = np.array([0.5 * (points[:, 0].min() + points[:, 0].max()) for points in prints])
+    if options.plates:
+        centres = np.array([plate.centre_x_m for plate in options.plates])
+        misses = centres - middles[: len(centres)]
+        shift = float(0.5 * (misses.min() + misses.max()))
+        plates = options.plates
+    else:
+        shift = -float(middles[0])
+        plates = tuple(
+            Plate(kind, float(middle + shift), turned=number % 2 == 1, origin_m=_sensor(kind))
+            for number, (kind, middle) in enumerate(zip(options.plate_types, middles, strict=True))
+        )
+    for plate, points in zip(plates, prints, strict=False):
+        margin = plate.covers(points + np.array([shift, 0.0, 0.0]))
+        if margin < 0.0:
+            raise PlateError(
+                f"A simulated foot lands {-100 * margin:.1f} cm beside the plate at X = {plate.centre_x_m:.2f} m.",
+                "Change speed and stride, or the plates' distances.",
+            )
+    return plates, shift
+
+
+def _sensor(kind: int) -> tuple[float, float, float]:
+    return (0.2, 0.12, -0.045) if kind == 3 else (0.0004, -0.0007, -0.041)
+
+
+def _footprint(walk: Walk, number: int) -> FloatArray:
+    """Outline (K, 3) of the sole on the floor at the middle of a stance; stance 0 is the right foot's at time 0."""
+    side = SIDES[number % 2]
+    foot = walk.feet[side]
+    q, _, _ = walk.motion(np.array([(0.5 * number + 0.25) * walk.stride_s]))
+    R, p = body_poses(walk.body.model.multibody, q)
+    points: FloatArray = contact.points_in_world(R[:, foot.link], p[:, foot.link], foot.outline)[0]
+    return points
+
+
+def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift: float) -> SimulatedTrial:
+    start = -options.lead_in * walk.stride_s
+    frames = round(options.strides * walk.stride_s * options.rate_hz)
+    ratio = round(options.analog_rate_hz / options.rate_hz)
+    analog_s = start + np.arange(frames * ratio) / options.analog_rate_hz
+    time_s = analog_s[::ratio]
+    offset = np.array([shift, 0.0, 0.0])
+
+    q, v, vdot = walk.motion(time_s)
+    q[:, :3] += offset
+    at_analog = {side: _moved(wrench, offset) for side, wrench in foot_wrenches(walk, analog_s, options.push).items()}
+    wrench = {side: values[::ratio] for side, values in at_analog.items()}
+    on_plates, measured = [], {side: np.ones(frames, dtype=bool) for side in SIDES}
+    for side in SIDES:
+        measured[side] &= ~(np.abs(wrench[side]).max(axis=1) > 0.0)
+    for number in range(len(plates)):
+        side = SIDES[number % 2]
+        here = _stance_of(walk, analog_s, number)
+        on_plates.append(np.where(here[:, None], at_analog[side], 0.0))
+        measured[side] |= here[::ratio]
+    phase = time_s / walk.stride_s
+    skin = options.soft_tissue * soft_tissue(walk.body, q, phase, options.seed) if options.soft_tissue else None
+    return _recorded(
+        body=walk.body,
+        options=options,
+        kind="walk",
+        walk=walk,
+        time_s=time_s - start,
+        motion=(q, v, vdot),
+        wrench=wrench,
+        measured=measured,
+        skin=skin,
+        plates=plates,
+        on_plates=on_plates,
+        events=_events(walk, start, frames / options.rate_hz),
+    )
+
+
+def _stance_of(walk: Walk, time_s: FloatArray, number: int) -> np.ndarray:
+    """Mask of the times in which stance `number` lasts."""
+    since = time_s / walk.stride_s - 0.5 * number
+    return (since >= 0.0) & (since <= walk.stance)
+
+
+def _moved(wrench: FloatArray, offset: FloatArray) -> FloatArray:
+    """The wrench about the world origin after everything was moved by `offset`."""
+    force = wrench[:, 3:]
+    return np.hstack([wrench[:, :3] + np.cross(offset, force), force])
+
+
+def _events(walk: Walk, start: float, duration: float) -> tuple[GaitEvent, ...]:
+    events = []
+    for number in range(-4, 20):
+        side = SIDES[number % 2]
+        strike = 0.5 * number * walk.stride_s - start
+        for time, kind in ((strike, "foot_strike"), (strike + walk.stance * walk.stride_s, "foot_off")):
+            if 0.0 <= time < duration:
+                events.append(GaitEvent(time, side, kind, "file"))  # type: ignore[arg-type]
+    return tuple(sorted(events, key=lambda event: event.time_s))
+
+
+# -- standing -------------------------------------------------------------------------------------------------------
+
+
+def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> SimulatedTrial:
+    """Both feet on the first plate, nothing moves."""
+    frames = round(options.static_s * options.rate_hz)
+    ratio = round(options.analog_rate_hz / options.rate_hz)
+    model = body.model
+    feet = contact.soles(model, body.static_q, load_data("gait")["foot"])
+    q = np.tile(body.static_q, (frames, 1))
+    R, p = body_poses(model.multibody, q[:1])
+    soles_W = {s: contact.points_in_world(R[:, f.link], p[:, f.link], f.outline)[0] for s, f in feet.items()}
+    ends = np.concatenate([points[:, 0] for points in soles_W.values()])
+    offset = plates[0].centre_W - np.array([0.5 * (ends.min() + ends.max()), 0.0, 0.0])
+    q[:, :3] += offset
+    still = np.zeros((frames, model.multibody.nv))
+    total = required_wrench(model, q, still, still)
+    middle = {side: np.tile(points.mean(axis=0) + offset, (frames, 1)) for side, points in soles_W.items()}
+    right, left = contact.shared(total, np.full(frames, 0.5), middle["r"], middle["l"], 0.0)
+    return _recorded(
+        body=body,
+        options=options,
+        kind="static",
+        walk=None,
+        time_s=np.arange(frames) / options.rate_hz,
+        motion=(q, still, still.copy()),
+        wrench={"r": right, "l": left},
+        measured={side: np.ones(frames, dtype=bool) for side in SIDES},
+        skin=None,
+        plates=plates,
+        on_plates=[np.repeat(total, ratio, axis=0) * (number == 0) for number in range(len(plates))],
+        events=(),
+    )
+
+
+# -- devices --------------------------------------------------------------------------------------------------------
+
+
+def _recorded(
+    *,
+    body: Body,
+    options: TrialOptions,
+    kind: str,
+    walk: Walk | None,
+    time_s: FloatArray,
+    motion: tuple[FloatArray, FloatArray, FloatArray],
+    wrench: Mapping[Side, FloatArray],
+    measured: Mapping[Side, np.ndarray],
+    skin: FloatArray | None,
+    plates: tuple[Plate, ...],
+    on_plates: list[FloatArray],
+    events: tuple[GaitEvent, ...],
+) -> SimulatedTrial:
+    model = body.model
+    q, v, vdot = motion
+    tau = inverse_dynamics(
+        model.multibody,
+        q,
+        v,
+        vdot,
+        wrenches=np.stack([wrench[side] for side in SIDES], axis=1),
+        wrench_bodies=[model.frames[model.sole_body[side]].link for side in SIDES],
+    )
+    rng = np.random.default_rng([options.seed, kind == "static", round(1000 * options.speed_m_s)])
+    bone = marker_positions(body, q)
+    seen = bone if skin is None else marker_positions(body, q, skin)
+    if options.noise_mm:
+        seen = seen + rng.normal(scale=1e-3 * options.noise_mm, size=seen.shape)
+    if options.gaps and kind == "walk":
+        seen = hide(seen, options.gaps, round(options.longest_gap_s * options.rate_hz), rng)
+    components = []
+    for plate, on_plate in zip(plates, on_plates, strict=True):
+        clean = plate.components(on_plate)
+        noise = options.force_noise_n * rng.normal(size=clean.shape) + options.force_offset_n * rng.normal(size=(1, 6))
+        components.append(clean + noise * np.array([1.0, 1.0, 1.0, 0.05, 0.05, 0.05]))
+    return SimulatedTrial(
+        body=body,
+        options=options,
+        kind=kind,
+        walk=walk,
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        wrench=wrench,
+        measured=measured,
+        labels=marker_labels(body),
+        markers=seen,
+        bone_markers=bone,
+        plates=plates,
+        components=tuple(components),
+        events=events,
+    )
+
+
+def weight_n(body: Body) -> float:
+    """Body weight, N."""
+    return body.model.mass_kg * STANDARD_GRAVITY_M_S2
+
+
+def with_options(options: TrialOptions, **changes: object) -> TrialOptions:
+    """Return the options with some changed."""
+    return replace(options, **changes)  # type: ignore[arg-type]

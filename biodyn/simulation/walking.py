@@ -1,0 +1,239 @@
+"""A walk that obeys physics: published curves bent until the feet stand still and the ground can supply the wrench."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.model.subject import SubjectModel
+from biodyn.rigid_body import body_poses, inverse_dynamics
+from biodyn.simulation import feet as contact
+from biodyn.simulation.curves import Curve, motion, rotation_zxy, sample, walking_curves
+from biodyn.simulation.feet import Foot, soles
+from biodyn.simulation.person import Body, load_data
+from biodyn.simulation.solver import least_squares
+
+_FRAMES = 60  # of half a cycle; six to a period of the highest harmonic
+_STEP = 1e-6  # in units of a curve's tolerance, for the numeric derivatives
+_SIDE_LAG: dict[Side, float] = {"r": 0.0, "l": 0.5}
+# What a residual of one unit is worth.
+_SLIP_M, _HEIGHT_M, _CLEARANCE_M = 0.004, 0.003, 0.004
+_PRESSURE_X_M, _PRESSURE_Z_M = 0.008, 0.005
+_FREE_MOMENT_NM_KG = 0.03
+_VERTICAL_BW, _FRICTION = 0.05, 0.02
+_LEAST_BW, _MOST_BW, _MOST_FRICTION = 0.65, 1.30, 0.22
+_SWING_CLEARANCE_M = 0.012
+_ROUGHNESS_BW = 40.0  # second derivative of the force in phase, body weights a cycle squared
+_CLOSENESS = 3.0  # how much the published curves count
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A periodic walk of a body along World X.
+
+    Attributes:
+        body: who walks. feet: the soles.
+        speed_m_s, stride_s: of the walk; double_support: share of the cycle, each time.
+        curves, coefficients: the Fourier series, (n,) rad and m.
+        foothold: (3,) m, heel of the right foot on the floor at phase 0, with the curves as they are.
+        cost: of the solution.
+    """
+
+    body: Body
+    feet: Mapping[Side, Foot]
+    speed_m_s: float
+    stride_s: float
+    double_support: float
+    curves: tuple[Curve, ...]
+    coefficients: FloatArray
+    foothold: FloatArray
+    cost: float
+
+    @property
+    def stride_m(self) -> float:
+        """Distance a cycle covers, m."""
+        return self.speed_m_s * self.stride_s
+
+    @property
+    def stance(self) -> float:
+        """Share of the cycle a foot is on the floor."""
+        return 0.5 + self.double_support
+
+    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
+        phase = time_s / self.stride_s
+        maps = sample(self.curves, phase, 6 + len(self.body.model.coordinates))
+        y, yd, ydd = maps.values @ self.coefficients, maps.rates @ self.coefficients, maps.accelerations @ self.coefficients
+        y[:, 0] += self.stride_m * phase
+        yd[:, 0] += self.stride_m
+        return motion(self.body.model, y, yd / self.stride_s, ydd / self.stride_s**2)
+
+
+def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
+    """Return the wrench (T, 6) about the world origin that the ground must supply for the motion, Nm and N."""
+    tau = inverse_dynamics(model.multibody, q, v, vdot)
+    R = _base_rotation(q)
+    force = np.einsum("tij,tj->ti", R, tau[:, 3:6])
+    moment = np.einsum("tij,tj->ti", R, tau[:, :3]) + np.cross(q[:, :3], force)
+    return np.concatenate([moment, force], axis=-1)
+
+
+def _base_rotation(q: FloatArray) -> FloatArray:
+    w, x, y, z = q[:, 3:7].T
+    return np.stack(
+        [
+            np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
+            np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], -1),
+            np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1),
+        ],
+        axis=-2,
+    )
+
+
+def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60) -> Walk:
+    """Return the walk of a body at a speed (m/s) with strides of `stride_s` seconds."""
+    problem = _Problem(body, speed_m_s, stride_s)
+    x, cost = least_squares(problem, problem.start(), iterations, 1e-5)
+    coefficients, foothold = problem.unpack(x)
+    return Walk(
+        body, problem.feet, speed_m_s, stride_s, problem.double_support, problem.curves, coefficients, foothold, cost
+    )
+
+
+class _Problem:
+    """The least-squares problem in units of tolerances: x = (coefficients, foothold x and z)."""
+
+    def __init__(self, body: Body, speed_m_s: float, stride_s: float) -> None:
+        table = load_data("gait")
+        self.model = body.model
+        self.table: Mapping[str, Any] = table
+        self.timing = table["timing"]
+        self.stride_s, self.stride_m = stride_s, speed_m_s * stride_s
+        self.double_support: float = self.timing["double_support"] + self.timing["double_support_per_m_s"] * (
+            speed_m_s - self.timing["reference_speed_m_s"]
+        )
+        self.feet = soles(body.model, body.static_q, table["foot"])
+        self.curves = walking_curves(body.model, body.static_q, table)
+        self.phase = np.arange(_FRAMES) / (2.0 * _FRAMES)
+        self.maps = sample(self.curves, self.phase, 6 + len(body.model.coordinates))
+        orders = np.concatenate([curve.orders() for curve in self.curves])
+        self.unit = np.concatenate([np.full(curve.size, curve.tolerance) for curve in self.curves])
+        self.reference = np.concatenate([curve.reference for curve in self.curves])
+        means_free = np.concatenate([np.full(curve.size, curve.mean_free) for curve in self.curves]) & (orders == 0)
+        # Deviations cost the more the faster they are: what physics bends, it bends smoothly.
+        self.prior = _CLOSENESS * np.where(means_free, 0.1, 1.0 + (orders / 4.0) ** 2)
+
+    def start(self) -> FloatArray:
+        """The published curves, and the foothold under the heel a little after the strike."""
+        x = np.concatenate([self.reference / self.unit, [0.0, 0.0]])
+        q, _, _ = self.states(x[None, :])
+        R, p = body_poses(self.model.multibody, q[:_FRAMES])
+        foot = self.feet["r"]
+        frame = round(0.1 * 2 * _FRAMES)
+        heel = contact.points_in_world(R[frame, foot.link], p[frame, foot.link], foot.heel[None])[0]
+        x[-2:] = heel[[0, 2]] / _SLIP_M
+        # the lowest sole point of the first stance on the floor
+        ground = contact.points_in_world(R[: _FRAMES, foot.link], p[: _FRAMES, foot.link], np.stack([foot.heel, foot.ball]))
+        height = np.median(ground[8:, :, 1].min(axis=1))
+        upward = sum(curve.size for curve in self.curves[:1])
+        x[upward] -= height / self.unit[upward]
+        return x
+
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (n,) and foothold (3,) m."""
+        return x[:-2] * self.unit, np.array([x[-2] * _SLIP_M, 0.0, x[-1] * _SLIP_M])
+
+    def states(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, v, vdot of several x (K, n + 2), frames of all of them in one row (K M, ...)."""
+        coefficients = X[:, :-2] * self.unit
+        parts = []
+        for order, maps in enumerate((self.maps.values, self.maps.rates, self.maps.accelerations)):
+            y = np.einsum("mcn,kn->kmc", maps, coefficients, optimize=True)
+            if order == 0:
+                y[..., 0] += self.stride_m * self.phase
+            elif order == 1:
+                y[..., 0] += self.stride_m
+            parts.append(y.reshape(-1, y.shape[-1]) / self.stride_s**order)
+        return motion(self.model, *parts)
+
+    def __call__(self, x: FloatArray, with_jacobian: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Residual and, on demand, its derivative by forward differences."""
+        prior = self.prior * (x[:-2] - self.reference / self.unit)
+        if not with_jacobian:
+            return np.concatenate([self.physics(x[None, :])[0], prior]), None
+        X = np.concatenate([x[None, :], x + _STEP * np.eye(len(x))])
+        r = self.physics(X)
+        J = np.concatenate([(r[1:] - r[0]).T / _STEP, np.pad(np.diag(self.prior), ((0, 0), (0, 2)))])
+        return np.concatenate([r[0], prior]), J
+
+    def physics(self, X: FloatArray) -> FloatArray:
+        """Residuals (K, m) of standing feet and possible ground wrenches."""
+        count = len(X)
+        q, v, vdot = self.states(X)
+        R, p = body_poses(self.model.multibody, q)
+        wrench = required_wrench(self.model, q, v, vdot).reshape(count, _FRAMES, 6)
+        foothold = np.stack([X[:, -2] * _SLIP_M, np.zeros(count), X[:, -1] * _SLIP_M], axis=-1)
+        parts = []
+        wanted = {}
+        for side in SIDES:
+            foot = self.feet[side]
+            R_L = R[:, foot.link].reshape(count, _FRAMES, 3, 3)
+            p_L = p[:, foot.link].reshape(count, _FRAMES, 3)
+            own = self.phase + _SIDE_LAG[side]  # this foot's own phase
+            parts += self.standing(side, own, R_L, p_L, foothold)
+            progress = contact.pressure_share(own / (0.5 + self.double_support), self.table["foot"])
+            local = foot.back + progress[:, None] * foot.forward
+            point = p_L + np.einsum("kmij,mj->kmi", R_L, local)
+            wanted[side] = point * (1.0, 0.0, 1.0)
+        parts += self.ground(wrench, wanted)
+        return np.concatenate([part.reshape(count, -1) for part in parts], axis=1)
+
+    def standing(
+        self, side: Side, own: FloatArray, R_L: FloatArray, p_L: FloatArray, foothold: FloatArray
+    ) -> list[FloatArray]:
+        """No slip, no sinking in, clearance in swing."""
+        foot = self.feet[side]
+        ends = contact.points_in_world(R_L, p_L, np.stack([foot.heel, foot.ball, foot.toe]))
+        sign = 1.0 if side == "r" else -1.0
+        toe_out = np.deg2rad(self.table["foot"]["toe_out_deg"])
+        length = np.linalg.norm(foot.ball - foot.heel)
+        heel = foothold * (1.0, 1.0, sign) - np.array([_SIDE_LAG[side] * self.stride_m, 0.0, 0.0])
+        ball = heel + length * np.array([np.cos(toe_out), 0.0, sign * np.sin(toe_out)])
+        scale = np.array([_SLIP_M, _HEIGHT_M, _SLIP_M])
+        heel_down = own <= self.timing["heel_planted"]
+        ball_down = (own >= self.timing["ball_planted_from"]) & (own <= 0.5 + self.double_support)
+        parts = [
+            (ends[:, heel_down, 0] - heel[:, None]) / scale,
+            (ends[:, ball_down, 1] - ball[:, None]) / scale,
+            np.minimum(ends[:, :, :2, 1], 0.0) / _HEIGHT_M,
+        ]
+        swing = (own > 0.5 + self.double_support + 0.08) & (own < 0.97)
+        if swing.any():
+            lowest = ends[..., 1][:, swing]
+            parts.append(np.minimum(lowest - _SWING_CLEARANCE_M, 0.0) / _CLEARANCE_M)
+        return parts
+
+    def ground(self, wrench: FloatArray, wanted: Mapping[Side, FloatArray]) -> list[FloatArray]:
+        """Pressure under the feet, friction, little twist, a push upwards of a possible size."""
+        mass = self.model.mass_kg
+        weight = mass * STANDARD_GRAVITY_M_S2
+        point, free = contact.zero_moment_point(wrench)
+        lead = contact.taken_over(self.phase / self.double_support)[:, None]
+        missing = point - lead * wanted["r"] - (1.0 - lead) * wanted["l"]
+        up = wrench[..., 4] / weight
+        friction = np.hypot(wrench[..., 3], wrench[..., 5]) / np.maximum(wrench[..., 4], 0.2 * weight)
+        return [
+            missing[..., 0] / _PRESSURE_X_M,
+            missing[..., 2] / _PRESSURE_Z_M,
+            free / (mass * _FREE_MOMENT_NM_KG),
+            (np.minimum(up - _LEAST_BW, 0.0) + np.maximum(up - _MOST_BW, 0.0)) / _VERTICAL_BW,
+            np.maximum(friction - _MOST_FRICTION, 0.0) / _FRICTION,
+            np.diff(wrench[..., 3:], n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (weight * _ROUGHNESS_BW),
+        ]
+
+
+__all__ = ["Walk", "required_wrench", "rotation_zxy", "solve_walk"]
