@@ -113,13 +113,9 @@ def _folders(folder: Path) -> tuple[Path, ...]:
     folder = folder.resolve()
     parent = folder.parent
     found = [folder, *_subfolders(folder)]
-    if _words(folder.name) & _set("walk_words") or _has_static_name(folder):
-        found += [
-            parent,
-            *_subfolders(parent),
-        ]  # the walk's folder names a kind of trial: beside it, the person's others
-    else:
-        found += [parent, *(other for other in _subfolders(parent) if _has_static_name(other))]
+    # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
+    only_a_kind = bool(_words(folder.name)) and not _own_words(folder)
+    found += [parent, *(other for other in _subfolders(parent) if only_a_kind or _has_static_name(other))]
     for other in _subfolders(parent.parent):
         if _has_static_name(other):
             found += [other / folder.name, other / parent.name, other]
@@ -181,8 +177,8 @@ def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
     difference = _different_person(mine, theirs)
     same_name = bool(mine.name) and mine.name.lower() == theirs.name.lower()
     own, its_own = _own_words(walk.path), _own_words(path)
-    if not difference and not same_name and _contradicts(own, its_own):
-        difference = f"its name names something else ({', '.join(sorted(its_own - own))})"
+    if not difference and not same_name:
+        difference = _named_otherwise(walk.path, path)
     labels, its_labels = _label_set(walk), _label_set(other)
     common = len(labels & its_labels) / max(1, len(labels))
     if not difference and common < _LEAST_COMMON_MARKERS:
@@ -224,12 +220,17 @@ def _different_person(mine: SubjectParameters, theirs: SubjectParameters) -> str
     return ""
 
 
-def _contradicts(own: set[str], its_own: set[str]) -> bool:
-    """True where a name holds a word or long number (a subject's code) the walk's name does not have.
+def _named_otherwise(walk: Path, path: Path) -> str:
+    """Why names of file and folder speak of somebody else, "" if they do not.
 
-    Only asked where the files themselves do not name the person; counters of one or two digits are no contradiction.
+    Only asked where the files themselves do not name the person. In a file's name counters of one or two digits may
+    differ, a longer word (a subject's code) may not; another folder's name may hold nothing the walk's folders do not.
     """
-    return any(len(word) > 2 for word in its_own - own)
+    strange = {word for word in _own_words(path) - _own_words(walk) if len(word) > 2}
+    folder, its_folder = walk.parent.resolve(), path.parent.resolve()
+    if its_folder != folder:
+        strange |= _own_words(its_folder) - _own_words(folder) - _own_words(folder.parent)
+    return f"its name speaks of something else ({', '.join(sorted(strange))})" if strange else ""
 
 
 def _label_set(header: C3dHeader) -> set[str]:
