@@ -11,6 +11,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.dynamics import Dynamics
+from biodyn.processing.feet import GaitPoints
 from biodyn.processing.gaps import Gap
 from biodyn.processing.kinematics import Fit
 from biodyn.settings import Settings
@@ -54,6 +55,7 @@ class TrialAnalysis:
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         plates: filtered plate wrenches at the marker rate, World.
         contacts, reaction: whose foot loaded which plate; wrenches on the feet.
+        points: heels, toes, soles and pelvis of the fitted skeleton.
         dynamics: torques, joint loads, residual.
         events: gait events of both sides, sorted by time.
         diagnostics: everything noticed on the way.
@@ -74,6 +76,7 @@ class TrialAnalysis:
     plates: tuple[PlateWrench, ...]
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
+    points: GaitPoints
     dynamics: Dynamics
     events: tuple[GaitEvent, ...]
     diagnostics: tuple[Diagnostic, ...]

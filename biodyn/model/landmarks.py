@@ -81,11 +81,7 @@ class StaticPose:
 
     def landmark(self, name: str) -> FloatArray:
         """Position (3,) m of a landmark in World; where no marker determines it, that of an upright neutral posture."""
-        point = self.measured(name)
-        if point is None and name in self._origin_of:
-            point = self._template_origin(self._origin_of[name])
-        if point is None:
-            point = self._from_recipes(name, self.landmark)
+        point = self._assumed(name)
         if point is None:
             raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
         return point
@@ -122,6 +118,12 @@ class StaticPose:
         return self.assumed[name]
 
     # -- recipes ------------------------------------------------------------------------------------------------
+
+    def _assumed(self, name: str) -> FloatArray | None:
+        point = self.measured(name)
+        if point is None and name in self._origin_of:
+            point = self._template_origin(self._origin_of[name])
+        return self._from_recipes(name, self._assumed) if point is None else point
 
     def _from_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
         for recipe in self._recipes.get(name, ()):
@@ -203,10 +205,11 @@ class StaticPose:
         x, y, z = hip_centre(
             self._hip_regression,
             pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,  # type: ignore[operator]
-            pelvis_width_m=float(np.linalg.norm(right - left)),  # type: ignore[operator]
+            # A calliper's measure beats markers that soft tissue keeps off the bone.
+            pelvis_width_m=self._measures.get("inter_asis_distance", float(np.linalg.norm(right - left))),  # type: ignore[operator]
             leg_length_m=leg,
             marker_radius_m=self.marker_radius_m,
-            asis_trochanter_m=self._measures.get(f"asis_trochanter_{body.side}"),
+            asis_trochanter_m=self._measures.get(f"asis_trochanter_distance_{body.side}"),
         )
         return front + pelvis @ np.array([x, y, z * SIDE_SIGN[body.side]])
 

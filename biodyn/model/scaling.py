@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
-from biodyn.model.anthropometry import Sex, segment_inertias
+from biodyn.model.anthropometry import Inertia, Sex, segment_inertias
 from biodyn.model.definition import SkeletonDefinition
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
@@ -20,6 +20,8 @@ _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.
 _LEAST_LEVER_M = 0.02
+# The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
+_SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,11 @@ def scale(
     return model, _notes(model, pose)
 
 
-def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, object]) -> ScaledBody:
+def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, Inertia]) -> ScaledBody:
     definition = skeleton.bodies[index]
     R_WB, p_WB = pose.pose(definition)
     if not definition.parent:
-        return ScaledBody(definition, R_WB, p_WB, inertias[definition.name], (), True)  # type: ignore[arg-type]
+        return ScaledBody(definition, R_WB, p_WB, inertias[definition.name], (), True)
     R_WP, p_WP = pose.pose(skeleton.body(definition.parent))
     R_PB = R_WP.T @ R_WB
     found = cardan_zxy(R_PB)
@@ -99,7 +101,7 @@ def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias
             axis_sign = step.axis[{"x": 0, "y": 1, "z": 2}[step.principal]]
             angles.append(float(found[_PRINCIPAL[step.principal]] * axis_sign))
     return ScaledBody(
-        definition, R_PB, R_WP.T @ (p_WB - p_WP), inertias[definition.name], tuple(angles), pose.located(definition)  # type: ignore[arg-type]
+        definition, R_PB, R_WP.T @ (p_WB - p_WP), inertias[definition.name], tuple(angles), pose.located(definition)
     )
 
 
@@ -195,12 +197,11 @@ def _soles(skeleton: SkeletonDefinition, pose: StaticPose) -> tuple[dict[str, Fl
         width = pose.measure(body.sole.width)
         along = (front - back) * (1.0, 0.0, 1.0)
         across = np.cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
-        # An outline of six points: heel, ball and toes on both sides; narrower at heel and toes. The floor is a marker's
-        # radius and skin below the lowest of both end markers.
+        # The floor is a marker's diameter below the lower of both end markers.
         floor = min(back[1], front[1]) - 2.0 * pose.marker_radius_m
         rows = []
-        for share, breadth in ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3)):
-            for sign in (-1.0, 1.0):
+        for sign, shares in ((-1.0, _SOLE_SHAPE), (1.0, _SOLE_SHAPE[::-1])):  # around the sole, heel - toes - heel
+            for share, breadth in shares:
                 point = back + share * along + sign * breadth * width * across
                 rows.append(np.array([point[0], floor, point[2]]))
         R_WB, p_WB = pose.pose(body)
@@ -258,6 +259,13 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
     return notes
 
 
-def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> SubjectModel:
-    """Return the model with more markers attached."""
-    return replace(model, markers=model.markers + extra)
+def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
+    """Return the model with another body mass: every segment's mass and inertia in proportion."""
+    factor = mass_kg / model.mass_kg
+    bodies = tuple(
+        replace(b, inertia=Inertia(b.inertia.mass * factor, b.inertia.com, b.inertia.tensor * factor)) for b in model.bodies
+    )
+    multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
+    return replace(
+        model, mass_kg=mass_kg, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried
+    )

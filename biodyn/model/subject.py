@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -145,6 +145,11 @@ class SubjectModel:
         frame = self.frames[name]
         R = link_R_W[:, frame.link]
         return R @ frame.R_LB, link_p_W[:, frame.link] + R @ frame.p_LB
+
+
+def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> SubjectModel:
+    """Return the model with more markers attached."""
+    return replace(model, markers=model.markers + extra)
 
 
 def assemble(

@@ -73,7 +73,8 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     model = fit.model
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
     links = np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64)
-    wrenches = np.stack([reaction.wrench[side] for side in sides], axis=1)
+    # An unknown wrench counts as none: whatever depends on it is masked below.
+    wrenches = np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1))
     known = fit.solved
     motion = fit.motion
     tau = np.full_like(motion.v, np.nan)

@@ -1,0 +1,155 @@
+"""The command line. It only calls the Python API; imports are lazy, so that help answers at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biodyn.errors import BiodynError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from biodyn.diagnostics import Diagnostic
+
+app = typer.Typer(
+    name="biodyn",
+    help="From a gait laboratory's raw C3D files to joint torques one can trust.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_FINE, _CHECKS_FAILED, _BAD_INPUT = 0, 1, 2
+_SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
+
+
+@app.command()
+def run(
+    walk: Annotated[Path, typer.Argument(help="The walk: a C3D file with markers and force plates.", metavar="WALK.c3d")],
+    static: Annotated[
+        Path | None, typer.Option(help="The static trial; by default it is looked for beside the walk.", metavar="STATIC.c3d")
+    ] = None,
+    mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
+    height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
+    settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
+) -> None:
+    """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
+    from biodyn.result_folder import require_free
+
+    console = _console()
+    with _plain_errors():
+        folder = out if out is not None else Path("reports") / walk.stem
+        require_free(folder, force)  # before any work is done
+        with _progress(console) as step:
+            from biodyn.workflow import run_trial
+
+            result = run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+            step("tables, figures, report")
+            result.save(folder, force=force)
+        for line in result.summary():
+            console.print(line, highlight=False)
+        _print_diagnostics(console, result.diagnostics)
+        console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
+    if any(finding.severity == "error" for finding in result.diagnostics):
+        raise typer.Exit(_CHECKS_FAILED)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="A C3D file.", metavar="FILE.c3d")],
+) -> None:
+    """Say what is in a C3D file, which marker set, which plates, and what looks wrong."""
+    console = _console()
+    with _plain_errors():
+        from biodyn.workflow import check_file
+
+        findings = check_file(file)
+        for line in findings.lines:
+            console.print(line, highlight=False, soft_wrap=True)
+        _print_diagnostics(console, findings.diagnostics)
+    if any(finding.severity == "error" for finding in findings.diagnostics):
+        raise typer.Exit(_CHECKS_FAILED)
+
+
+@app.command()
+def report(
+    result: Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")],
+) -> None:
+    """Make figures and report of a result again, from the recorded inputs and settings."""
+    console = _console()
+    with _plain_errors(), _progress(console) as step:
+        from biodyn.workflow import remake_report
+
+        remake_report(result, progress=step)
+    console.print(f"Report: {result / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def models() -> None:
+    """List the skeletons, marker sets, anthropometric tables and hip regressions that are available."""
+    console = _console()
+    with _plain_errors():
+        from biodyn.model.catalogue import catalogue
+
+        for heading, entries in catalogue():
+            console.print(heading, style="bold")
+            for name, title in entries:
+                console.print(f"  {name:<24} {title}", highlight=False)
+
+
+def main() -> None:
+    """Entry point of the `biodyn` command."""
+    app()
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn what cannot be done into one sentence on standard error and exit code 2."""
+    try:
+        yield
+    except BiodynError as error:
+        print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
+        raise typer.Exit(_BAD_INPUT) from None
+
+
+@contextmanager
+def _progress(console: Console) -> Iterator[Callable[[str], None]]:
+    from biodyn.rigid_body import is_compiled
+
+    with console.status("starting") as status:
+        if not is_compiled():
+            console.print("Compiling the kernels for the first time on this machine; this is done once.", highlight=False)
+        yield lambda name: status.update(f"{name} ...")
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()
+
+
+def _print_diagnostics(console: Console, diagnostics: tuple[Diagnostic, ...]) -> None:
+    order = {"error": 0, "warning": 1, "info": 2}
+    for finding in sorted(diagnostics, key=lambda d: order[d.severity]):
+        hint = f" {finding.hint}" if finding.hint else ""
+        console.print(
+            f"{finding.severity}: {finding.message}{hint}",
+            style=_SEVERITY_STYLE[finding.severity],
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

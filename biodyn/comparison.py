@@ -1,0 +1,88 @@
+"""How far the laboratory software's own channels in a C3D file agree with biodyn's results, over measured stance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDE_NAMES, FloatArray
+from biodyn.model.library import for_each_side, load_table
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of one variable of one side over all measured stance frames of a trial.
+
+    r: Pearson correlation. rms: root mean square difference; for angles after removing the mean difference `offset`.
+    peak: largest absolute value of the channel. unit: deg or Nm/kg.
+    """
+
+    trial: str
+    side: str
+    variable: str
+    kind: str
+    r: float
+    rms: float
+    offset: float
+    peak: float
+    unit: str
+    frames: int
+
+
+def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
+    """Compare every known channel of the file with biodyn's counterpart, frame by frame, where a plate carries the foot.
+
+    Angles lose their constant offset first (neutral positions are defined differently); moments do not.
+    """
+    found = []
+    for raw in load_table("lab_outputs")["output"]:
+        for side, entry in for_each_side(raw):
+            channel = next((analysis.recording.model_outputs[c] for c in entry["channels"] if c in analysis.recording.model_outputs), None)
+            if channel is None:
+                continue
+            theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
+            ours = entry["sign"] * _ours(analysis, entry, side)
+            frames = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
+            if frames.sum() < 10:
+                continue
+            found.append(_agreement(analysis.recording.path.stem, side, entry, theirs[frames], ours[frames]))
+    return found
+
+
+def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
+    if entry["kind"] == "angle":
+        coordinate = analysis.model.coordinate(entry["coordinate"])
+        return np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index])
+    load = next(j for j in analysis.dynamics.joints if (j.joint, j.side) == (entry["joint"], side))
+    return load.moment[entry["frame"]][:, entry["axis"]] / analysis.subject.mass_kg
+
+
+def _stance(analysis: TrialAnalysis, side: str) -> np.ndarray:
+    time_s = analysis.time_s
+    stance = np.zeros(len(time_s), dtype=bool)
+    for contact in analysis.contacts:
+        if contact.decision == "assigned" and contact.side == side:
+            stance |= (time_s >= contact.start_s) & (time_s <= contact.end_s)
+    return stance
+
+
+def _agreement(trial: str, side: str, entry: dict[str, Any], theirs: FloatArray, ours: FloatArray) -> Agreement:
+    difference = ours - theirs
+    offset = float(difference.mean())
+    if entry["kind"] == "angle":
+        difference = difference - offset
+    return Agreement(
+        trial=trial,
+        side=SIDE_NAMES[side],
+        variable=entry["variable"],
+        kind=entry["kind"],
+        r=float(np.corrcoef(ours, theirs)[0, 1]),
+        rms=float(np.sqrt(np.mean(difference**2))),
+        offset=offset,
+        peak=float(np.abs(theirs).max()),
+        unit="deg" if entry["kind"] == "angle" else "Nm/kg",
+        frames=len(theirs),
+    )

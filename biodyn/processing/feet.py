@@ -1,0 +1,49 @@
+"""Heels, toes and pelvis through the trial, for events, steps and contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.processing.kinematics import Fit
+
+
+@dataclass(frozen=True)
+class GaitPoints:
+    """Points of the fitted skeleton in World, NaN where a frame could not be solved.
+
+    Attributes:
+        sole: per side (T, K, 3) m, outline of the sole.
+        heel, toe: per side (T, 3) m, back and front end of the sole.
+        pelvis: (T, 3) m, midway between the joint centres of the root's jointed neighbours on both sides.
+        forward: (T, 3) unit, the root's anterior axis.
+    """
+
+    sole: Mapping[Side, FloatArray]
+    heel: Mapping[Side, FloatArray]
+    toe: Mapping[Side, FloatArray]
+    pelvis: FloatArray
+    forward: FloatArray
+
+
+def gait_points(fit: Fit, sides: tuple[Side, ...]) -> GaitPoints:
+    """Return the points from the poses of the fit."""
+    model = fit.model
+    sole: dict[Side, FloatArray] = {}
+    heel: dict[Side, FloatArray] = {}
+    toe: dict[Side, FloatArray] = {}
+    for side in sides:
+        R, p = fit.body_pose(model.sole_body[side])
+        outline = np.einsum("tij,kj->tki", R, model.soles[side]) + p[:, None]
+        half = len(model.soles[side]) // 2  # the outline runs heel - toes on one edge and back on the other
+        sole[side] = outline
+        heel[side] = 0.5 * (outline[:, 0] + outline[:, -1])
+        toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])
+    root = model.skeleton.root.name
+    R_root, p_root = fit.body_pose(root)
+    hips = [body.p_PB for body in model.moving if body.definition.parent == root and body.definition.side]
+    centre = np.mean(hips, axis=0) if hips else np.zeros(3)
+    return GaitPoints(sole, heel, toe, p_root + R_root @ centre, R_root[:, :, 0])

@@ -1,0 +1,58 @@
+"""Result folders appear whole or not at all: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from biodyn.errors import ResultError
+
+RECORD_NAME = "run.json"
+
+
+def require_free(folder: Path, force: bool) -> None:
+    """Raise ResultError if `folder` cannot become a result folder.
+
+    An existing folder is replaced only with `force`, and only if it is empty or itself a result.
+    """
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not folder.is_dir():
+        raise ResultError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
+    if not (folder / RECORD_NAME).is_file():
+        raise ResultError(f"'{folder}' exists and is not a biodyn result: it will not be replaced.", "Choose another --out.")
+    if not force:
+        raise ResultError(f"'{folder}' already holds a result.", "Choose another --out, or replace it with --force.")
+
+
+@contextmanager
+def writing(folder: Path, force: bool = False) -> Iterator[Path]:
+    """Yield a temporary sibling of `folder` to write into; it takes the folder's name when the block ends well.
+
+    On an error it is removed and an older result stays as it was.
+    """
+    require_free(folder, force)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise ResultError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
+    try:
+        yield temporary
+        os.chmod(temporary, 0o755)  # mkdtemp makes it private
+        if folder.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
+            os.replace(folder, old / folder.name)
+            os.replace(temporary, folder)
+            shutil.rmtree(old)
+        else:
+            os.replace(temporary, folder)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise

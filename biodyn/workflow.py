@@ -1,0 +1,401 @@
+"""One walk from its C3D file to the result: the only place that knows the order of the steps."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.conventions import SIDES
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError, PlateError, StaticTrialError, SubjectError
+from biodyn.io.c3d import read_c3d_many
+from biodyn.io.statics import find_static
+from biodyn.model.definition import SkeletonDefinition, load_skeleton
+from biodyn.model.markersets import MarkerMapping, recognise
+from biodyn.model.scaling import ScalingOptions, scale, with_mass
+from biodyn.model.subject import SubjectModel
+from biodyn.processing.body_mass import PLAUSIBLE_MASS_KG, MassEstimate, mass_from_standing, mass_from_strides
+from biodyn.processing.contacts import PlateSignals
+from biodyn.processing.dynamics import solve_dynamics
+from biodyn.processing.events import gait_events
+from biodyn.processing.feet import GaitPoints, gait_points
+from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.gaps import Gap, fill_gaps
+from biodyn.processing.ground_reaction import feet_on_plates
+from biodyn.processing.kinematics import Fit, attach_by_movement, base_angles, fit_markers
+from biodyn.processing.orientation import find_world
+from biodyn.processing.plates import plate_wrench, resample_wrench
+from biodyn.processing.standing import Standing, quiet_standing
+from biodyn.settings import Settings, settings_from
+from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
+
+Progress = Callable[[str], None]
+# A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
+_TRACKED_SHARE = 0.5
+_ATTACHED_WEIGHT = 0.3
+_PLAUSIBLE_HEIGHT_M = (0.5, 2.6)
+
+
+@dataclass
+class _Clock:
+    """Seconds spent in each step, and the caller's progress display."""
+
+    progress: Progress | None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        if self.progress is not None:
+            self.progress(name)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class _Signals:
+    markers: Markers
+    gaps: tuple[Gap, ...]
+    raw_plates: tuple[PlateWrench, ...]
+    plates: tuple[PlateWrench, ...]
+
+
+def analyse_trial(
+    walk: str | Path,
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    height_m: float | None = None,
+    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    progress: Progress | None = None,
+) -> TrialAnalysis:
+    """Analyse one walk; see `run_trial`. `progress` is called with the name of each step as it begins."""
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    _require_plausible("Body mass", mass_kg, PLAUSIBLE_MASS_KG, "kg", "--mass")
+    _require_plausible("Body height", height_m, _PLAUSIBLE_HEIGHT_M, "m", "--height")
+    clock = _Clock(progress)
+    notes: list[Diagnostic] = []
+
+    with clock.step("reading"):
+        recording, standing_file, reason = _read(Path(walk), static)
+        _require_loaded_plates(recording)
+    with clock.step("axes"):
+        world = find_world(recording)
+        recording = recording.rotated(world.R_WL)
+        upright = find_world(standing_file)
+        standing_file = standing_file.rotated(upright.R_WL)
+        notes += [*recording.diagnostics, *world.diagnostics]
+    with clock.step("marker set"):
+        labels = tuple(dict.fromkeys(recording.markers.labels + standing_file.markers.labels))
+        mapping = recognise(labels, options.model.marker_set)
+    with clock.step("signals"):
+        signals = _signals(recording, mapping, options, notes)
+    with clock.step("scaling"):
+        standing = quiet_standing(standing_file.markers)
+        notes += standing.diagnostics
+        skeleton = load_skeleton("full_body" if options.model.skeleton == "auto" else options.model.skeleton)
+        mass = _known_mass(mass_kg, recording, standing_file, standing, mapping, skeleton)
+        scaling = _scaling_options(options, recording, standing_file, height_m, mass)
+        tracked = _tracked(signals.markers)
+        model, scale_notes = scale(skeleton, mapping, standing.points, tracked, scaling)
+        notes += scale_notes
+    with clock.step("inverse kinematics"):
+        model, fit = _fit(model, signals.markers, mapping, options, notes)
+    with clock.step("contacts"):
+        points = gait_points(fit, SIDES)
+        contacts, reaction = _contacts(recording, signals, points, options, mass)
+    with clock.step("events"):
+        events, event_notes = gait_events(
+            contacts,
+            recording.events,
+            heel_W=points.heel,
+            toe_W=points.toe,
+            pelvis_W=points.pelvis,
+            forward_W=points.forward,
+            rate_hz=recording.markers.rate_hz,
+            source=options.gait.events,
+        )
+        notes += event_notes
+    with clock.step("inverse dynamics"):
+        if mass is None:
+            mass = _mass_from_strides(signals, contacts, events, notes)
+            model = with_mass(model, mass.mass_kg)
+            fit = replace(fit, model=model)
+        dynamics = solve_dynamics(fit, reaction)
+
+    return TrialAnalysis(
+        recording=recording,
+        static=StaticFacts(
+            standing_file.path, standing_file.sha256, reason, standing.first, standing.last, standing.movement_m
+        ),
+        settings=options,
+        subject=_subject_facts(recording, standing_file, mass, model, height_m, options),
+        R_WL=world.R_WL,
+        world_reason=world.reason,
+        mapping=mapping,
+        gaps=signals.gaps,
+        model=model,
+        fit=fit,
+        base_angles=base_angles(model, fit),
+        plates=signals.plates,
+        contacts=contacts,
+        reaction=reaction,
+        points=points,
+        dynamics=dynamics,
+        events=events,
+        diagnostics=tuple(notes),
+        timings=clock.seconds,
+    )
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+def _read(walk: Path, static: str | Path | None) -> tuple[Recording, Recording, str]:
+    if static is not None:
+        walk_read, static_read = read_c3d_many([walk, static])
+        return _readable(walk_read), _readable(static_read), "named by the user"
+    (walk_read,) = read_c3d_many([walk])
+    recording = _readable(walk_read)
+    search = find_static(recording)
+    if search.recording is None:
+        raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
+    return recording, search.recording, search.reason
+
+
+def _readable(result: Recording | InputFileError) -> Recording:
+    if isinstance(result, InputFileError):
+        raise result
+    return result
+
+
+def _require_loaded_plates(recording: Recording) -> None:
+    if not recording.plates:
+        raise PlateError(
+            f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
+            "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
+        )
+
+
+def _require_plausible(
+    what: str, value: float | None, limits: tuple[float, float], unit: str, option: str
+) -> None:
+    if value is not None and not limits[0] <= value <= limits[1]:
+        raise SubjectError(
+            f"{what} of {value:g} {unit} is not plausible: expected {limits[0]:g} to {limits[1]:g} {unit}.",
+            f"Give {option} in {unit}.",
+        )
+
+
+# -- signals ----------------------------------------------------------------------------------------------------
+
+
+def _signals(recording: Recording, mapping: MarkerMapping, options: Settings, notes: list[Diagnostic]) -> _Signals:
+    markers = recording.markers
+    wanted = [i for i, label in enumerate(markers.labels) if mapping.role(label) or label in mapping.unknown]
+    markers = Markers(tuple(markers.labels[i] for i in wanted), markers.positions[:, wanted], markers.rate_hz)
+    filled = fill_gaps(
+        markers.positions,
+        markers.rate_hz,
+        _segment_groups(markers, mapping),
+        options.signals.spline_gap_s,
+        options.signals.rigid_gap_s,
+    )
+    order = options.signals.filter_order
+    smooth = butterworth_lowpass(filled.positions, markers.rate_hz, options.signals.cutoff_hz, order)
+    raw = []
+    for plate in recording.plates:
+        wrench = plate_wrench(plate, markers.frame_count, markers.rate_hz)
+        notes += wrench.diagnostics
+        raw.append(wrench)
+    plates = [
+        resample_wrench(
+            replace(plate, wrench=butterworth_lowpass(plate.wrench, plate.rate_hz, options.force_cutoff_hz, order)),
+            markers.frame_count,
+            markers.rate_hz,
+        )
+        for plate in raw
+    ]
+    return _Signals(replace(markers, positions=smooth), tuple(filled.record), tuple(raw), tuple(plates))
+
+
+def _segment_groups(markers: Markers, mapping: MarkerMapping) -> list[tuple[int, ...]]:
+    groups: dict[str, list[int]] = {}
+    for index, label in enumerate(markers.labels):
+        role = mapping.role(label)
+        if role is not None:
+            groups.setdefault(role.body, []).append(index)
+    return [tuple(group) for group in groups.values()]
+
+
+def _tracked(markers: Markers) -> frozenset[str]:
+    share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
+    return frozenset(label for label, seen in zip(markers.labels, share, strict=True) if seen >= _TRACKED_SHARE)
+
+
+# -- subject ----------------------------------------------------------------------------------------------------
+
+
+def _known_mass(
+    given: float | None,
+    recording: Recording,
+    standing_file: Recording,
+    standing: Standing,
+    mapping: MarkerMapping,
+    skeleton: SkeletonDefinition,
+) -> MassEstimate | None:
+    if given is not None:
+        return MassEstimate(given, "given by the user")
+    for source in (recording, standing_file):
+        stored = source.subject.mass_kg
+        if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
+            return MassEstimate(stored, f"stored in {source.path.name}")
+    feet_bodies = [body.name for body in skeleton.bodies if body.sole is not None]
+    feet = []
+    for body in feet_bodies:
+        points = [standing.points[r.label] for r in mapping.roles if r.body == body and r.label in standing.points]
+        if points:
+            feet.append(np.mean(points, axis=0))
+    markers = standing_file.markers
+    plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in standing_file.plates]
+    return mass_from_standing(plates, standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz, feet)
+
+
+def _mass_from_strides(
+    signals: _Signals, contacts: tuple[Contact, ...], events: tuple[GaitEvent, ...], notes: list[Diagnostic]
+) -> MassEstimate:
+    estimate = mass_from_strides(signals.raw_plates, contacts, events)
+    if estimate is None:
+        raise SubjectError(
+            "Body mass is neither given, nor stored in the files, nor measurable: the static trial is not on plates and "
+            "no whole stride was measured.",
+            "Give it with --mass.",
+        )
+    notes.append(
+        Diagnostic(
+            "mass-from-strides",
+            "warning",
+            f"Body mass was estimated from the {estimate.source}: {estimate.mass_kg:.1f} kg.",
+            value=estimate.mass_kg,
+            unit="kg",
+            hint="It assumes steady walking; give the true mass with --mass.",
+        )
+    )
+    return estimate
+
+
+def _scaling_options(
+    options: Settings,
+    recording: Recording,
+    standing_file: Recording,
+    height_m: float | None,
+    mass: MassEstimate | None,
+) -> ScalingOptions:
+    measures = {**standing_file.subject.measures, **recording.subject.measures}
+    diameter = measures.get("marker_diameter", options.model.marker_diameter_mm / 1000.0)
+    stored_sex = recording.subject.sex or standing_file.subject.sex
+    return ScalingOptions(
+        mass_kg=1.0 if mass is None else mass.mass_kg,  # with strides the mass comes later and scales the inertias
+        height_m=height_m or _stored_height(recording, standing_file)[0],
+        sex=options.model.sex or stored_sex or "mean",
+        measures=measures,
+        anthropometry=options.model.anthropometry,
+        hip_centre=options.model.hip_centre,
+        marker_radius_m=diameter / 2.0,
+        foot_flat=options.model.foot_flat,
+    )
+
+
+def _stored_height(recording: Recording, standing_file: Recording) -> tuple[float | None, str]:
+    for source in (recording, standing_file):
+        stored = source.subject.height_m
+        if stored is not None and _PLAUSIBLE_HEIGHT_M[0] <= stored <= _PLAUSIBLE_HEIGHT_M[1]:
+            return stored, f"stored in {source.path.name}"
+    return None, "estimated from the legs"
+
+
+def _subject_facts(
+    recording: Recording,
+    standing_file: Recording,
+    mass: MassEstimate,
+    model: SubjectModel,
+    height_m: float | None,
+    options: Settings,
+) -> SubjectFacts:
+    height_source = "given by the user" if height_m is not None else _stored_height(recording, standing_file)[1]
+    if options.model.sex:
+        sex_source = "settings"
+    elif recording.subject.sex or standing_file.subject.sex:
+        sex_source = "stored in the file"
+    else:
+        sex_source = "not known: mean of both"
+    name = recording.subject.name or standing_file.subject.name or recording.path.stem
+    return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
+
+
+# -- motion and contacts ----------------------------------------------------------------------------------------
+
+
+def _fit(
+    model: SubjectModel, markers: Markers, mapping: MarkerMapping, options: Settings, notes: list[Diagnostic]
+) -> tuple[SubjectModel, Fit]:
+    def solve(candidate: SubjectModel) -> Fit:
+        return fit_markers(
+            candidate,
+            markers,
+            q_start=candidate.static_configuration(np.eye(3), np.zeros(3)),
+            tolerance=options.inverse_kinematics.tolerance,
+            max_iterations=options.inverse_kinematics.max_iterations,
+            visibility_ramp_s=options.inverse_kinematics.visibility_ramp_s,
+            weights=options.inverse_kinematics.marker_weights,
+        )
+
+    fit = solve(model)
+    attached = {marker.label for marker in model.markers}
+    loose: dict[str, str | None] = {}
+    for label in markers.labels:
+        role = mapping.role(label)
+        if label not in attached and (role is None or role.weight > 0.0):
+            loose[label] = role.body if role else None
+    if loose:
+        model, attach_notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
+        notes += attach_notes
+        if len(model.markers) > len(fit.model.markers):
+            fit = solve(model)
+    return model, fit
+
+
+def _contacts(
+    recording: Recording,
+    signals: _Signals,
+    points: GaitPoints,
+    options: Settings,
+    mass: MassEstimate | None,
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    plates = [
+        PlateSignals(plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz)
+        for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
+    ]
+    contacts, reaction = feet_on_plates(
+        plates,
+        points.sole,
+        recording.markers.rate_hz,
+        threshold_n=options.contacts.threshold_n,
+        min_contact_s=options.contacts.min_contact_s,
+        max_foot_distance_m=options.contacts.max_foot_distance_m,
+        plate_margin_m=options.contacts.plate_margin_m,
+        smear_s=0.5 / options.force_cutoff_hz if options.force_cutoff_hz else 0.0,
+        mass_kg=None if mass is None else mass.mass_kg,
+    )
+    if not contacts:
+        raise PlateError(
+            f"No force plate of '{recording.path.name}' was ever loaded above {options.contacts.threshold_n:g} N.",
+            "Joint torques need at least one foot on a plate; check the force channels with 'biodyn check FILE.c3d'.",
+        )
+    return contacts, reaction
