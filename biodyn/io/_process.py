@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,57 +50,6 @@ class Failure:
     reason: str
 
 
-class _Child:
-    """One parser process, a fork or a fresh interpreter, and the bytes it has sent so far."""
-
-    def __init__(self, path: Path, fork: bool) -> None:
-        memory = _MEMORY_BASE_BYTES + _MEMORY_PER_FILE_BYTE * path.stat().st_size
-        self.chunks: list[bytes] = []
-        self.process: subprocess.Popen[bytes] | None = None
-        self.pid = -1
-        if fork:
-            self._fork(path, memory)
-        else:
-            command = [sys.executable, "-P", str(Path(_ezc3d.__file__)), str(path.resolve()), str(memory)]
-            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-            )
-            assert self.process.stdout is not None
-            self.fd = self.process.stdout.fileno()
-
-    def _fork(self, path: Path, memory: int) -> None:
-        _ezc3d.preload()
-        self.fd, write_fd = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            code = 1
-            try:
-                os.close(self.fd)
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                _ezc3d.limit_this_process(memory)
-                _ezc3d.serve(str(path), write_fd)
-                code = 0
-            finally:
-                os._exit(code)  # never run the parent's exit handlers
-        os.close(write_fd)
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-        else:
-            os.kill(self.pid, signal.SIGKILL)
-
-    def wait(self) -> int:
-        """Close the pipe, reap the process and return its exit status, negative for a signal."""
-        if self.process is not None:
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-            return self.process.wait()
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
 def _may_fork() -> bool:
     """Forking is cheap, and safe where no other thread can hold a lock the child would wait for."""
     return sys.platform == "linux" and threading.active_count() == 1
@@ -131,41 +81,97 @@ def _decode(data: bytes, exit_code: int) -> Parsed | Failure:
     return Parsed(facts, arrays[0], arrays[1])
 
 
+def _memory_bytes(path: Path) -> int:
+    return _MEMORY_BASE_BYTES + _MEMORY_PER_FILE_BYTE * path.stat().st_size
+
+
+class _Fork:
+    """A forked parser and the bytes it has sent so far."""
+
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        _ezc3d.preload()
+        memory = _memory_bytes(path)
+        self.chunks: list[bytes] = []
+        self.deadline = time.monotonic() + timeout_s
+        self.fd, write_fd = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 1
+            try:
+                os.close(self.fd)
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+                _ezc3d.limit_this_process(memory)
+                _ezc3d.serve(str(path), write_fd)
+                code = 0
+            finally:
+                os._exit(code)  # never run the parent's exit handlers
+        os.close(write_fd)
+
+    def finish(self) -> int:
+        """Close the pipe, reap the process and return its exit status, negative for a signal."""
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def _too_late(timeout_s: float) -> Failure:
+    return Failure(f"the C3D library did not finish within {timeout_s:g} s")
+
+
+def _parse_forked(paths: Sequence[Path], timeout_s: float, at_once: int) -> list[Parsed | Failure]:
+    results: list[Parsed | Failure] = [Failure("not read")] * len(paths)
+    waiting = list(enumerate(paths))[::-1]
+    running: dict[int, tuple[int, _Fork]] = {}
+    with selectors.DefaultSelector() as selector:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                index, path = waiting.pop()
+                child = _Fork(path, timeout_s)
+                running[child.fd] = (index, child)
+                selector.register(child.fd, selectors.EVENT_READ)
+            soonest = min(child.deadline for _, child in running.values())
+            ready = {key.fd for key, _ in selector.select(max(0.0, soonest - time.monotonic()))}
+            for fd, (index, child) in list(running.items()):
+                if fd in ready:
+                    child.chunks.append(os.read(fd, _CHUNK))
+                finished = fd in ready and not child.chunks[-1]
+                late = not finished and time.monotonic() > child.deadline
+                if not finished and not late:
+                    continue
+                if late:
+                    os.kill(child.pid, signal.SIGKILL)
+                selector.unregister(fd)
+                del running[fd]
+                exit_code = child.finish()
+                results[index] = _too_late(timeout_s) if late else _decode(b"".join(child.chunks), exit_code)
+    return results
+
+
+def _parse_fresh(path: Path, timeout_s: float) -> Parsed | Failure:
+    """Parse in a new interpreter: slower by its start (0.1 s), but possible everywhere."""
+    command = [sys.executable, "-P", str(Path(_ezc3d.__file__)), str(path.resolve()), str(_memory_bytes(path))]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _too_late(timeout_s)
+    return _decode(done.stdout, done.returncode)
+
+
 def parse_files(paths: Sequence[Path], timeout_s: float, fork: bool | None = None) -> list[Parsed | Failure]:
     """Parse the files side by side, each in its own process; the answers stand in the order of `paths`.
 
     `timeout_s` is for each file from the start of its process. `fork` chooses the kind of process (None: by itself).
     """
-    use_fork = _may_fork() if fork is None else fork
     at_once = max(1, min(4, os.cpu_count() or 1))
-    results: list[Parsed | Failure] = [Failure("not read")] * len(paths)
-    waiting = list(enumerate(paths))[::-1]
-    running: dict[int, tuple[int, _Child, float]] = {}
-    with selectors.DefaultSelector() as selector:
-        while waiting or running:
-            while waiting and len(running) < at_once:
-                index, path = waiting.pop()
-                child = _Child(path, use_fork)
-                running[child.fd] = (index, child, time.monotonic() + timeout_s)
-                selector.register(child.fd, selectors.EVENT_READ)
-            soonest = min(deadline for _, _, deadline in running.values())
-            ready = {key.fd for key, _ in selector.select(max(0.0, soonest - time.monotonic()))}
-            for fd, (index, child, deadline) in list(running.items()):
-                finished = False
-                if fd in ready:
-                    chunk = os.read(fd, _CHUNK)
-                    child.chunks.append(chunk)
-                    finished = not chunk
-                late = not finished and time.monotonic() > deadline
-                if late:
-                    child.kill()
-                if finished or late:
-                    selector.unregister(fd)
-                    del running[fd]
-                    code = child.wait()
-                    results[index] = (
-                        Failure(f"the C3D library did not finish within {timeout_s:g} s")
-                        if late
-                        else _decode(b"".join(child.chunks), code)
-                    )
-    return results
+    if _may_fork() if fork is None else fork:
+        return _parse_forked(paths, timeout_s, at_once)
+    with ThreadPoolExecutor(at_once) as pool:
+        return list(pool.map(lambda path: _parse_fresh(path, timeout_s), paths))
