@@ -56,6 +56,7 @@ class _FootEvidence:
     height_m: float
     share_inside: float
     overhang_m: float
+    edge_m: float  # how near the centre of pressure came to the edge of the plates
     on_plate: BoolArray  # (n,) frames of the load in which the foot stands on this plate
     known_share: float
 
@@ -156,6 +157,8 @@ class _Load:
         hanging = np.sort(outside.max(axis=1)[firm])[::-1]
         sustained = max(1, round(MIN_OVERHANG_S * self.rate_hz))
         overhang = float(hanging[min(sustained, len(hanging)) - 1]) if len(hanging) else math.nan
+        cop_to_plates = np.stack([signed_distance(self.cop[rows][firm], plate.corners_W) for plate in self.plates])
+        edge = -float(cop_to_plates.min(axis=0).max()) if len(distance) else math.nan
         deep = (to_plates[self.index] < -OUTLINE_ERROR_M) & low
         on_plate = sole.bearing[rows] & deep.any(axis=1)
         low_firm = low[firm]
@@ -167,6 +170,7 @@ class _Load:
             height_m=float(np.median(height[firm])) if len(distance) else math.nan,
             share_inside=float(np.mean(outside[firm][low_firm] <= 0.0)) if low_firm.any() else math.nan,
             overhang_m=max(overhang, 0.0),
+            edge_m=edge,
             on_plate=np.asarray(on_plate),
             known_share=float(known.mean()),
         )
@@ -190,7 +194,9 @@ class _Load:
         else:
             return self.rejected_without_foot(feet, best, mass_kg)
         name, evidence = SIDE_NAMES[best], feet[best]
-        if evidence.overhang_m > OUTLINE_ERROR_M and not self.raised:
+        # Twice the outline's error is believed only if the pressure, too, came near the edge.
+        tolerated = OUTLINE_ERROR_M if evidence.edge_m < OUTLINE_ERROR_M else 2.0 * OUTLINE_ERROR_M
+        if evidence.overhang_m > tolerated and not self.raised:
             reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
             return self.result(best, "rejected", reason, (best,), feet, mass_kg)
         reason = f"only the {name} foot is on the plate, centre of pressure on its sole"
@@ -269,6 +275,7 @@ class _Load:
                 "sole_height_m": foot.height_m,
                 "share_inside": foot.share_inside,
                 "overhang_m": foot.overhang_m,
+                "cop_to_edge_m": foot.edge_m,
                 "peak_n": peak,
                 "peak_bw": peak / (mass_kg * STANDARD_GRAVITY_M_S2) if mass_kg else math.nan,
                 "start_missed_s": start_missed_s,

@@ -119,7 +119,21 @@ def test_plate_margin_shrinks_the_plate():
     steps = level_steps(3)
     scene = walk(steps, [plate(0.6, 0.96, -0.3, 0.3)], 2.0)  # 5 cm of plate beyond heel and toe
     assert decisions(decide(scene)[0]) == [(1, "l", "assigned")]
-    assert decisions(decide(scene, plate_margin_m=0.08)[0]) == [(1, "l", "rejected")]
+    assert decisions(decide(scene, plate_margin_m=0.09)[0]) == [(1, "l", "rejected")]
+
+
+@pytest.mark.parametrize(
+    ("corners", "decision"),
+    [
+        (plate(0.5, 1.1, -0.07, 0.3), "assigned"),  # 2.5 cm of the outer edge off the plate, pressure 2 cm inside
+        (plate(0.5, 1.1, -0.06, 0.3), "rejected"),  # 3.5 cm
+        (plate(0.6, 0.885, -0.3, 0.3), "rejected"),  # 2.5 cm of the toes, and the pressure comes to the edge
+        (plate(0.6, 0.9, -0.3, 0.3), "assigned"),  # 1 cm: the outline is not known better
+    ],
+)
+def test_a_little_overhang_counts_only_where_the_pressure_comes_to_the_edge(corners, decision):
+    contacts, _ = decide(walk(level_steps(3), [corners], 2.0))
+    assert decisions(contacts) == [(1, "l", decision)]
 
 
 def test_two_feet_on_one_plate_are_known_while_one_is_alone():
