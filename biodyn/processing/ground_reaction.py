@@ -23,6 +23,8 @@ from biodyn.trial.wrenches import Contact, GroundReaction
 DIED_AWAY_SHARE = 1e-3
 # ... or for this many half-widths of the filter: the ringing of a Butterworth pair is below 1e-4 by then.
 MAX_TAIL_SMEARS = 6.0
+# Also without a filter: a foot loads from nothing to the contact threshold, and unloads, within this time.
+MIN_TAIL_S = 0.03
 # Kinematic stance may reach this far beyond the plate's own contact times before it counts as standing elsewhere.
 STANCE_EDGE_S = 0.1
 
@@ -83,9 +85,10 @@ def ground_reaction(
     """
     frames = len(next(iter(soles.values())).known)
     smear = int(np.ceil(smear_s * rate_hz))
+    tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
-    for item, (first, stop) in zip(contacts, supports(plates, contacts, frames, smear), strict=True):
+    for item, (first, stop) in zip(contacts, supports(plates, contacts, frames, tail), strict=True):
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
             continue
@@ -112,9 +115,12 @@ def ground_reaction(
 
 
 def supports(
-    plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], frames: int, smear: int
+    plates: Sequence[PlateSignals], contacts: Sequence[PlateContact], frames: int, tail: int
 ) -> list[tuple[int, int]]:
-    """Return for each contact the frames [first, stop) over which its filtered wrench lives; disjoint on each plate."""
+    """Return for each contact the frames [first, stop) over which its wrench lives; disjoint on each plate.
+
+    `tail`: frames beyond the raw contact in which the wrench may still be alive.
+    """
     result = [(item.first, item.stop) for item in contacts]
     for plate in range(len(plates)):
         own = sorted((number for number, item in enumerate(contacts) if item.plate == plate), key=lambda n: result[n])
@@ -124,7 +130,6 @@ def supports(
         # Limits half-way between neighbours; stretches of one unbroken loading meet where they were cut.
         meeting = [(contacts[a].stop + contacts[b].first) // 2 for a, b in pairwise(own)]
         lower, upper = [0, *meeting], [*meeting, frames]
-        tail = int(np.ceil(MAX_TAIL_SMEARS * smear))
         for number, low, high in zip(own, lower, upper, strict=True):
             item = contacts[number]
             alive = force > DIED_AWAY_SHARE * force[item.first : item.stop].max()
