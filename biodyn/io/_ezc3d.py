@@ -23,6 +23,9 @@ def preload() -> None:
     """Import what parsing needs, so that a fork of this process need not."""
     import ezc3d  # noqa: F401
 
+    if os.name == "posix":
+        import resource  # noqa: F401
+
 
 def _parameters(parsed: Any, ezc3d: Any) -> dict[str, dict[str, dict[str, Any]]]:
     """Return {group: {name: {dims, values}}}, values flat with the first dimension fastest, names in upper case."""
@@ -94,10 +97,10 @@ def limit_this_process(memory_bytes: int) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    try:
-        import resource
-    except ImportError:  # Windows: the parent's time limit is what remains
+    if os.name != "posix":  # the parent's time limit is what remains
         return
+    import resource
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         with open("/proc/self/statm") as statm:

@@ -9,8 +9,8 @@ import selectors
 import signal
 import subprocess
 import sys
-import threading
 import time
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +26,8 @@ from biodyn.io import _ezc3d
 _MEMORY_BASE_BYTES = 1 << 30
 _MEMORY_PER_FILE_BYTE = 40
 _CHUNK = 1 << 20
+# What C++ says when it is asked for more memory than there is, or for a negative amount.
+_SIZE_ERRORS = ("std::", "vector", "basic_string")
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,20 @@ class Failure:
 
 
 def _may_fork() -> bool:
-    """Forking is cheap, and safe where no other thread can hold a lock the child would wait for."""
-    return sys.platform == "linux" and threading.active_count() == 1
+    """Forking costs milliseconds, a fresh interpreter a tenth of a second.
+
+    A child of a process with threads must not wait for a lock one of them held. This one imports nothing that is not
+    loaded already, prints nothing and takes no lock of Python's: it parses, allocates (glibc's allocator and loader are
+    fork-safe), writes to its pipe and leaves. Elsewhere than on Linux system libraries do not promise as much.
+    """
+    return sys.platform == "linux"
 
 
 def _first_sentence(text: str) -> str:
     """Without the C++ exception's class in front and its advice to programmers behind."""
     line = (text.splitlines() or [""])[0].partition(": ")[2].partition(". ")[0]
+    if not line or line.startswith(_SIZE_ERRORS):
+        return "its parameters announce impossible sizes"
     return line.removesuffix(": iostream error").rstrip(". ") or "unknown error"
 
 
@@ -69,7 +78,7 @@ def _decode(data: bytes, exit_code: int) -> Parsed | Failure:
         return Failure(f"the C3D library broke down on it ({how}), which damaged files cause")
     facts = json.loads(data[length_bytes : length_bytes + length])
     if "error" in facts:
-        return Failure(f"the C3D library says '{_first_sentence(str(facts['error']))}'")
+        return Failure(f"the C3D library says: {_first_sentence(str(facts['error']))}")
     arrays = []
     offset = length_bytes + length
     for shape in facts["shapes"]:
@@ -94,7 +103,9 @@ class _Fork:
         self.chunks: list[bytes] = []
         self.deadline = time.monotonic() + timeout_s
         self.fd, write_fd = os.pipe()
-        self.pid = os.fork()
+        with warnings.catch_warnings():  # Python >= 3.12 warns of forking with threads: see _may_fork
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
         if self.pid == 0:
             code = 1
             try:

@@ -26,6 +26,7 @@ DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes 
 
 # A person's markers span a good part of their height in every frame; nobody is 1000 times larger or smaller.
 _BODY_SPAN_M = (0.25, 3.5)
+_LARGEST_COORDINATE_M = 1000.0
 _WRONG_FACTORS = (1e-3, 1e3)
 _DAMAGED = "Copy the original file again, or export the trial again from the capture software."
 
@@ -94,6 +95,7 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
     _require_markers(path, roles, points[:, columns])
     scale = _length_unit(groups, points[:, columns])
     first_frame = int(facts["first_frame"])
+    positions, position_notes = _without_impossible(points[:, columns] * scale.markers)
     events, event_notes = read_events(groups.get("EVENT", {}), first_frame, frame_count, rate_hz)
     plates, plate_notes = read_plates(
         groups.get("FORCE_PLATFORM", {}),
@@ -107,7 +109,7 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
     return Recording(
         path=path,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        markers=Markers(tuple(roles.labels[i] for i in columns), points[:, columns] * scale.markers, rate_hz),
+        markers=Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz),
         plates=plates,
         events=events,
         subject=subject,
@@ -115,7 +117,14 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
         vertical=_vertical(groups),
         first_frame=first_frame,
         declared_static=_declared_static(groups),
-        diagnostics=(*roles.diagnostics, *scale.diagnostics, *event_notes, *plate_notes, *_dropped_note(roles)),
+        diagnostics=(
+            *roles.diagnostics,
+            *scale.diagnostics,
+            *position_notes,
+            *event_notes,
+            *plate_notes,
+            *_dropped_note(roles),
+        ),
     )
 
 
@@ -123,6 +132,22 @@ def _unseen_as_nan(points: FloatArray) -> FloatArray:
     """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite."""
     unseen = (points == 0.0).all(axis=2) | ~np.isfinite(points).all(axis=2)
     return np.where(unseen[..., None], np.nan, points)
+
+
+def _without_impossible(positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen."""
+    impossible = np.atleast_2d((np.abs(positions) > _LARGEST_COORDINATE_M).any(axis=2))
+    count = int(impossible.sum())
+    if not count:
+        return positions, ()
+    note = Diagnostic(
+        "impossible-positions",
+        "warning",
+        f"{count} marker positions are farther than {_LARGEST_COORDINATE_M:g} m from the origin and count as not seen.",
+        value=float(count),
+        limit=0.0,
+    )
+    return np.where(impossible[..., None], np.nan, positions), (note,)
 
 
 def _values(groups: Groups, group: str, name: str) -> list[Any]:

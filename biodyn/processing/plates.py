@@ -27,7 +27,7 @@ _LOADED_N = 50.0
 # A baseline is a drift of amplifiers; a level above this is somebody or something standing on the plate.
 _LARGEST_BASELINE_N = 60.0
 _BLOCK_S = 0.05  # the force is called steady over blocks of this length
-_STEADY_N = 3.0  # standard deviation within a block of noise
+_STEADY_N = 5.0  # standard deviation within a block of noise (belts are noisier than plates)
 _SHORTEST_UNLOADED_S = 0.25
 _WORTH_SAYING_N = 2.0
 

@@ -34,12 +34,25 @@ def test_forked_and_fresh_process_read_the_same(write_c3d):
     assert fresh.facts == own.facts
 
 
-def test_reading_from_a_thread_works(write_c3d):
+def test_reading_while_other_threads_run(write_c3d):
+    """Threads that allocate, print and import while the reader forks, and readers in threads of their own."""
     from concurrent.futures import ThreadPoolExecutor
+    from threading import Event
 
-    path = write_c3d()
-    with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(read_c3d, path).result().markers.labels == tuple(LABELS)
+    path, stop = write_c3d(), Event()
+
+    def busy():
+        while not stop.is_set():
+            sum(len(str(i)) for i in range(1000))
+
+    with ThreadPoolExecutor(6) as pool:
+        workers = [pool.submit(busy) for _ in range(2)]
+        try:
+            readings = [pool.submit(read_c3d, path) for _ in range(12)]
+            assert all(reading.result(60).markers.labels == tuple(LABELS) for reading in readings)
+        finally:
+            stop.set()
+        assert all(worker.result(60) is None for worker in workers)
 
 
 def test_more_files_than_processes_keep_their_order(write_c3d):
@@ -186,6 +199,16 @@ def test_a_small_object_in_metres_is_not_taken_for_millimetres(write_c3d):
     points = person_mm(4) / 10000
     recording = read_c3d(write_c3d(points_mm=points, parameters={"POINT:UNITS": ["m"]}))
     np.testing.assert_allclose(recording.markers.positions[0], PERSON_MM / 10000, atol=FLOAT32_M)
+
+
+def test_a_position_kilometres_away_counts_as_not_seen(write_c3d):
+    """What one flipped bit makes of a 4-byte float."""
+    points = person_mm(20)
+    points[7, 3, 1] = 3e30
+    recording = read_c3d(write_c3d(points_mm=points))
+    assert np.isnan(recording.markers.positions[7, 3]).all()
+    assert np.isfinite(recording.markers.positions).sum() == 20 * 16 * 3 - 3
+    assert [d.code for d in recording.diagnostics] == ["impossible-positions"]
 
 
 @pytest.mark.parametrize(("text", "vertical"), [("+Z", [0, 0, 1]), ("-Y", [0, -1, 0]), ("", None)])
