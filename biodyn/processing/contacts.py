@@ -89,6 +89,7 @@ def decide_contacts(
 
     Returns the stretches sorted by start time.
     """
+    rules = _Rules(threshold_n, min_contact_s, max_foot_distance_m, plate_margin_m, smear_s, mass_kg)
     found: list[PlateContact] = []
     floor = _lowest_level(plates, soles) if plates else 0.0
     for index, plate in enumerate(plates):
@@ -97,10 +98,22 @@ def decide_contacts(
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
             first = min(math.ceil(start_s * rate_hz), len(cop) - 1)
             stop = max(min(math.floor(end_s * rate_hz) + 1, len(cop)), first + 1)
-            load = _Load(index, plate, plates, soles, cop, raised, rate_hz, start_s, end_s, first, stop, threshold_n)
-            found += load.decide(min_contact_s, max_foot_distance_m, plate_margin_m, smear_s, mass_kg)
+            load = _Load(index, plate, plates, soles, cop, raised, rate_hz, start_s, end_s, first, stop, rules)
+            found += load.decide()
     found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     return _without_short_loads(found, min_contact_s)
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """The numbers of `decide_contacts`."""
+
+    threshold_n: float
+    min_contact_s: float
+    max_distance_m: float
+    margin_m: float
+    smear_s: float
+    mass_kg: float | None
 
 
 @dataclass(frozen=True)
@@ -118,29 +131,24 @@ class _Load:
     end_s: float
     first: int
     stop: int
-    threshold_n: float
+    rules: _Rules
 
-    def decide(
-        self,
-        min_contact_s: float,
-        max_distance_m: float,
-        margin_m: float,
-        smear_s: float,
-        mass_kg: float | None,
-    ) -> list[PlateContact]:
+    def decide(self) -> list[PlateContact]:
         """Return one stretch, or several where two feet share the plate."""
-        on_plate = {side: self.foot_evidence(side, margin_m).on_plate for side in SIDES}
+        feet = self.evidence()
+        on_plate = {side: feet[side].on_plate for side in SIDES}
         shared = on_plate["r"] & on_plate["l"]
         min_shared = MIN_SHARED_S * self.rate_hz
-        both_used_it = all(np.count_nonzero(on_plate[side]) >= min_shared for side in SIDES)
-        takes_turns = both_used_it and all(
-            np.count_nonzero(on_plate[side] & ~on_plate[other_side(side)]) >= min_shared for side in SIDES
-        )
+        takes_turns = all(np.count_nonzero(on_plate[side] & ~shared) >= min_shared for side in SIDES)
         if np.count_nonzero(shared) < min_shared and not takes_turns:
-            return [self.single(min_contact_s, max_distance_m, margin_m, mass_kg)]
-        return self.split(on_plate, min_contact_s, max_distance_m, margin_m, smear_s, mass_kg)
+            return [self.single(feet)]
+        return self.split(on_plate)
 
-    def foot_evidence(self, side: Side, margin_m: float) -> _FootEvidence:
+    def evidence(self) -> dict[Side, _FootEvidence]:
+        """Measure both feet against this load."""
+        return {side: self.foot_evidence(side) for side in SIDES}
+
+    def foot_evidence(self, side: Side) -> _FootEvidence:
         """Measure one foot against this load."""
         sole = self.soles[side]
         rows = slice(self.first, self.stop)
@@ -153,7 +161,7 @@ class _Load:
         # A plate far below or above the foot (another stair) is no floor for it.
         to_plates = np.where(np.abs(heights)[..., None] < MAX_SOLE_HEIGHT_M, to_plates, np.inf)
         height = heights[self.index]
-        outside = np.where(low, to_plates.min(axis=0) + margin_m, -np.inf)
+        outside = np.where(low, to_plates.min(axis=0) + self.rules.margin_m, -np.inf)
         hanging = np.sort(outside.max(axis=1)[firm])[::-1]
         sustained = max(1, round(MIN_OVERHANG_S * self.rate_hz))
         overhang = float(hanging[min(sustained, len(hanging)) - 1]) if len(hanging) else math.nan
@@ -175,12 +183,9 @@ class _Load:
             known_share=float(known.mean()),
         )
 
-    def single(
-        self, min_contact_s: float, max_distance_m: float, margin_m: float, mass_kg: float | None
-    ) -> PlateContact:
+    def single(self, feet: Mapping[Side, _FootEvidence]) -> PlateContact:
         """Decide about a load that one foot at most can have made."""
-        feet = {side: self.foot_evidence(side, margin_m) for side in SIDES}
-        near = [side for side in SIDES if _is_near(feet[side], max_distance_m)]
+        near = [side for side in SIDES if _is_near(feet[side], self.rules.max_distance_m)]
         best = min(SIDES, key=lambda side: feet[side].distance_median_m)
         if len(near) == 2:
             standing = [side for side in near if feet[side].on_plate.any()]
@@ -188,44 +193,34 @@ class _Load:
             if len(standing) == 1:
                 best = standing[0]
             elif rival < 2.0 * feet[best].distance_median_m + OUTLINE_ERROR_M:
-                return self.result(None, "ambiguous", "the centre of pressure lies on both feet", SIDES, feet, mass_kg)
+                return self.result(None, "ambiguous", "the centre of pressure lies on both feet", SIDES, feet)
         elif near:
             best = near[0]
         else:
-            return self.rejected_without_foot(feet, best, mass_kg)
+            return self.rejected_without_foot(feet, best)
         name, evidence = SIDE_NAMES[best], feet[best]
         # Twice the outline's error is believed only if the pressure, too, came near the edge.
         tolerated = OUTLINE_ERROR_M if evidence.edge_m < OUTLINE_ERROR_M else 2.0 * OUTLINE_ERROR_M
         if evidence.overhang_m > tolerated and not self.raised:
             reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
-            return self.result(best, "rejected", reason, (best,), feet, mass_kg)
+            return self.result(best, "rejected", reason, (best,), feet)
         reason = f"only the {name} foot is on the plate, centre of pressure on its sole"
-        return self.result(best, "assigned", reason, (best,), feet, mass_kg)
+        return self.result(best, "assigned", reason, (best,), feet)
 
-    def rejected_without_foot(
-        self, feet: Mapping[Side, _FootEvidence], best: Side, mass_kg: float | None
-    ) -> PlateContact:
+    def rejected_without_foot(self, feet: Mapping[Side, _FootEvidence], best: Side) -> PlateContact:
         """Say why nobody's foot fits this load; the nearest foot's reaction stays unknown where it stands here."""
         unseen = [SIDE_NAMES[side] for side in SIDES if feet[side].known_share < 0.5]
         if unseen:
             reason = f"the {' and the '.join(unseen)} foot was not seen"
             concerned = tuple(side for side in SIDES if feet[side].known_share < 0.5)
-            return self.result(None, "rejected", reason, concerned, feet, mass_kg)
+            return self.result(None, "rejected", reason, concerned, feet)
         numbers = ", ".join(f"{SIDE_NAMES[side]} {100 * feet[side].distance_median_m:.0f} cm" for side in SIDES)
         reason = f"no foot is at the centre of pressure (distance {numbers})"
-        return self.result(None, "rejected", reason, (best,) if feet[best].on_plate.any() else (), feet, mass_kg)
+        return self.result(None, "rejected", reason, (best,) if feet[best].on_plate.any() else (), feet)
 
-    def split(
-        self,
-        on_plate: Mapping[Side, BoolArray],
-        min_contact_s: float,
-        max_distance_m: float,
-        margin_m: float,
-        smear_s: float,
-        mass_kg: float | None,
-    ) -> list[PlateContact]:
+    def split(self, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
         """Cut a load that both feet made into the stretches of one foot and those of both."""
-        label = _who_stands(on_plate["r"], on_plate["l"], math.ceil(smear_s * self.rate_hz))
+        label = _who_stands(on_plate["r"], on_plate["l"], math.ceil(self.rules.smear_s * self.rate_hz))
         edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
         pieces: list[PlateContact] = []
         for begin, end in pairwise(edges):
@@ -237,12 +232,13 @@ class _Load:
                 start_s=self.start_s if begin == 0 else first / self.rate_hz,
                 end_s=self.end_s if end == len(label) else stop / self.rate_hz,
             )
-            feet = {side: part.foot_evidence(side, margin_m) for side in SIDES}
+            feet = part.evidence()
             owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
-            if owner is None or part.end_s - part.start_s < min_contact_s or not _is_near(feet[owner], max_distance_m):
-                piece = part.result(None, "ambiguous", "both feet are on the plate", SIDES, feet, mass_kg)
+            too_short = part.end_s - part.start_s < self.rules.min_contact_s
+            if owner is None or too_short or not _is_near(feet[owner], self.rules.max_distance_m):
+                piece = part.result(None, "ambiguous", "both feet are on the plate", SIDES, feet)
             else:
-                piece = part.single(min_contact_s, max_distance_m, margin_m, mass_kg)
+                piece = part.single(feet)
             pieces.append(replace(piece, cut_before=begin > 0, cut_after=end < len(label)))
         return pieces
 
@@ -253,12 +249,14 @@ class _Load:
         reason: str,
         concerned: tuple[Side, ...],
         feet: Mapping[Side, _FootEvidence],
-        mass_kg: float | None,
     ) -> PlateContact:
         """Put decision and evidence into a record."""
+        mass_kg = self.rules.mass_kg
         peak = float(np.nanmax(self.plate.wrench[self.first : self.stop, 4]))
         raw, raw_rate_hz = self.plate.vertical_force, self.plate.analog_rate_hz
-        start_missed_s, end_missed_s = missed_at_edges(raw, raw_rate_hz, self.start_s, self.end_s, self.threshold_n)
+        start_missed_s, end_missed_s = missed_at_edges(
+            raw, raw_rate_hz, self.start_s, self.end_s, self.rules.threshold_n
+        )
         subject: Side = side if side is not None else min(SIDES, key=lambda s: feet[s].distance_median_m)
         foot, rival = feet[subject], feet[other_side(subject)]
         contact = Contact(

@@ -21,8 +21,10 @@ from biodyn.trial.wrenches import Contact, GroundReaction
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
 DIED_AWAY_SHARE = 1e-3
-# ... or for this many half-widths of the filter: the ringing of a Butterworth pair is below 1e-4 by then.
+# ... or for this many half-widths of the filter: the ringing of a Butterworth pair is below 1e-4 by then. Unfiltered
+# forces, too, lie a little below the threshold beside the contact.
 MAX_TAIL_SMEARS = 6.0
+MIN_TAIL_S = 0.05
 # Also without a filter: a foot loads from nothing to the contact threshold, and unloads, within this time.
 MIN_TAIL_S = 0.03
 # Kinematic stance may reach this far beyond the plate's own contact times before it counts as standing elsewhere.
@@ -85,6 +87,7 @@ def ground_reaction(
     """
     frames = len(next(iter(soles.values())).known)
     smear = int(np.ceil(smear_s * rate_hz))
+    tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
     tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
+from biodyn.processing.contact_notes import contact_diagnostics
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.loading import centre_of_pressure, loadings, missed_at_edges
 from biodyn.processing.soles import floor_velocity, signed_distance, sole_from_outline
@@ -304,3 +305,21 @@ def test_a_force_that_the_software_cut_to_zero_is_noticed():
     assert end + later == pytest.approx(0.79, abs=1.1e-3)
     ((start, end),) = loadings(whole, 1000.0, 20.0)
     assert missed_at_edges(whole, 1000.0, start, end, 20.0) == (0.0, 0.0)
+
+
+def test_what_was_not_assigned_and_what_was_cut_is_said():
+    scene = walk(level_steps(3), [plate(0.4, 0.8, -0.3, 0.3)], 2.0, noise_n=0.5)
+    contacts, _ = decide(scene)
+    (note,) = contact_diagnostics(contacts, RATE_HZ)
+    assert note.code == "contact-rejected"
+    assert note.frames == (50, 108)
+    assert "over the edge" in note.message
+
+    clean = walk(level_steps(), [LEFT_PLATE, RIGHT_PLATE], 3.2, noise_n=0.5)
+    assert contact_diagnostics(decide(clean)[0], RATE_HZ) == ()
+    second = clean.plates[1]
+    force = np.where(second.vertical_force < 200.0, 0.0, second.vertical_force)
+    clean.plates[1] = type(second)(second.number, second.corners_W, second.wrench, force, second.analog_rate_hz)
+    (note,) = contact_diagnostics(decide(clean)[0], RATE_HZ)
+    assert (note.code, note.severity) == ("force-cut", "warning")
+    assert "The force of plate 2 was stored as zero" in note.message

@@ -1,0 +1,51 @@
+"""What the decisions about contacts mean for the trust in a trial, as Diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.trial.wrenches import Contact
+
+# Force that a recording software cut away for longer than this is worth saying: an event moves by a frame or two.
+WORTH_SAYING_S = 0.005
+
+
+def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
+    """Return a Diagnostic for every contact that was not assigned, and for forces stored with their edges cut off.
+
+    `rate_hz` is the marker rate, for the frames concerned.
+    """
+    notes: list[Diagnostic] = []
+    for contact in contacts:
+        if contact.decision == "assigned":
+            continue
+        frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
+        notes.append(
+            Diagnostic(
+                code=f"contact-{contact.decision}",
+                severity="warning",
+                message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: {contact.reason}.",
+                value=contact.evidence.get("peak_n"),
+                unit="N",
+                frames=frames,
+                hint="The feet concerned have no ground reaction in these frames, and the legs no torque.",
+            )
+        )
+    missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
+    if missed and max(missed) > WORTH_SAYING_S:
+        numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > WORTH_SAYING_S})
+        plates = ("plate " if len(numbers) == 1 else "plates ") + ", ".join(str(number) for number in numbers)
+        notes.append(
+            Diagnostic(
+                code="force-cut",
+                severity="warning",
+                message=f"The force of {plates} was stored as zero below a limit; up to {1000 * max(missed):.0f} ms of "
+                "contact are missing at its edges.",
+                value=max(missed),
+                limit=WORTH_SAYING_S,
+                unit="s",
+                hint="Export the forces without a threshold; foot strikes and offs were extrapolated.",
+            )
+        )
+    return tuple(notes)
