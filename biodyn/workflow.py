@@ -19,9 +19,10 @@ from biodyn.io.c3d import read_c3d_many
 from biodyn.io.statics import find_static
 from biodyn.model.definition import SkeletonDefinition, load_skeleton
 from biodyn.model.markersets import MarkerMapping, recognise
-from biodyn.model.scaling import ScalingOptions, scale, with_mass
-from biodyn.model.subject import SubjectModel
+from biodyn.model.scaling import ScalingOptions, scale, uncertain_turns, with_mass
+from biodyn.model.subject import SubjectModel, with_markers
 from biodyn.processing.body_mass import PLAUSIBLE_MASS_KG, MassEstimate, mass_from_standing, mass_from_strides
+from biodyn.processing.calibration import find_turns, refine_centres, relocate_soft_markers, sample, stray_frames
 from biodyn.processing.contacts import PlateSignals
 from biodyn.processing.dynamics import solve_dynamics
 from biodyn.processing.events import gait_events
@@ -103,10 +104,21 @@ def analyse_trial(
         mass = _known_mass(mass_kg, recording, standing_file, standing, mapping, skeleton)
         scaling = _scaling_options(options, recording, standing_file, height_m, mass)
         tracked = _tracked(signals.markers)
-        model, scale_notes = scale(skeleton, mapping, standing.points, tracked, scaling)
+
+        def scaled(turns_rad: Mapping[str, float]) -> tuple[SubjectModel, list[Diagnostic]]:
+            return scale(skeleton, mapping, standing.points, tracked, scaling, turns_rad)
+
+        model, scale_notes = scaled({})
         notes += scale_notes
+    with clock.step("calibration"):
+        frames = sample(signals.markers)
+        hinges = uncertain_turns(model, mapping, frozenset(standing.points))
+        turns, turn_notes = find_turns(frames, model, hinges, lambda turns_rad: scaled(turns_rad)[0])
+        model, _ = scaled(turns) if turns else (model, [])
+        model, centre_notes = refine_centres(frames, model)
+        notes += [*turn_notes, *centre_notes]
     with clock.step("inverse kinematics"):
-        model, fit = _fit(model, signals.markers, mapping, options, notes)
+        model, fit, signals = _fit(model, signals, mapping, options, notes)
     with clock.step("contacts"):
         points = gait_points(fit, SIDES)
         contacts, reaction = _contacts(recording, signals, points, options, mass)
@@ -343,9 +355,11 @@ def _subject_facts(
 
 
 def _fit(
-    model: SubjectModel, markers: Markers, mapping: MarkerMapping, options: Settings, notes: list[Diagnostic]
-) -> tuple[SubjectModel, Fit]:
-    def solve(candidate: SubjectModel) -> Fit:
+    model: SubjectModel, signals: _Signals, mapping: MarkerMapping, options: Settings, notes: list[Diagnostic]
+) -> tuple[SubjectModel, Fit, _Signals]:
+    """Fit, attach what the static trial did not show, leave out what strays, fit again."""
+
+    def solve(candidate: SubjectModel, markers: Markers) -> Fit:
         return fit_markers(
             candidate,
             markers,
@@ -356,19 +370,47 @@ def _fit(
             weights=options.inverse_kinematics.marker_weights,
         )
 
-    fit = solve(model)
+    markers = signals.markers
+    fit = solve(model, markers)
     attached = {marker.label for marker in model.markers}
     loose: dict[str, str | None] = {}
     for label in markers.labels:
         role = mapping.role(label)
         if label not in attached and (role is None or role.weight > 0.0):
             loose[label] = role.body if role else None
+    model = relocate_soft_markers(fit, markers, mapping)
     if loose:
-        model, attach_notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
+        extra, attach_notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
         notes += attach_notes
-        if len(model.markers) > len(fit.model.markers):
-            fit = solve(model)
-    return model, fit
+        model = with_markers(model, extra)
+    if model is not fit.model:
+        fit = solve(model, markers)
+    stray = stray_frames(fit, options.limits.marker_max_m)
+    if stray.any():
+        positions = markers.positions.copy()
+        for column, label in enumerate(fit.labels):
+            if stray[:, column].any():
+                frames = np.flatnonzero(stray[:, column])
+                worst = float(np.nanmax(fit.marker_error[frames, column]))
+                positions[frames, markers.labels.index(label)] = np.nan
+                notes.append(_stray_note(label, frames, worst, options.limits.marker_max_m))
+        signals = replace(signals, markers=replace(markers, positions=positions))
+        fit = solve(model, signals.markers)
+    return model, fit, signals
+
+
+def _stray_note(label: str, frames: np.ndarray, worst_m: float, limit_m: float) -> Diagnostic:
+    return Diagnostic(
+        "marker-strays",
+        "warning",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its place in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
+        "left out there.",
+        value=worst_m,
+        limit=limit_m,
+        unit="m",
+        frames=(int(frames[0]), int(frames[-1])),
+        hint="Look for exchanged labels or a phantom marker.",
+    )
 
 
 def _contacts(

@@ -48,6 +48,14 @@ class SoleRule:
 
 
 @dataclass(frozen=True)
+class TurnRule:
+    """The hinge coordinate that tells how the body's axes are turned about its long axis, and landmarks that make it known."""
+
+    coordinate: str
+    known_from: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class BodyDefinition:
     """One segment of a skeleton.
 
@@ -58,6 +66,9 @@ class BodyDefinition:
         rotations: the joint, from the parent's axes to the body's.
         template: (3,) joint centre in the parent's axes, fractions of body height, for unseen bodies.
         base_rotations, base_translations: names of the root's six coordinates.
+        sole: where the sole is, for feet.
+        turn: how the axes' direction about the long axis can be found from the walk, where it is uncertain.
+        refined_centre: the walk may move the joint centre.
     """
 
     name: str
@@ -71,6 +82,8 @@ class BodyDefinition:
     base_rotations: tuple[str, ...] = ()
     base_translations: tuple[str, ...] = ()
     sole: SoleRule | None = None
+    turn: TurnRule | None = None
+    refined_centre: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,6 +141,8 @@ def _body(side: str, entry: dict[str, Any]) -> BodyDefinition:
         base_rotations=tuple(base.get("rotations", ())),
         base_translations=tuple(base.get("translations", ())),
         sole=SoleRule(**entry["sole"]) if "sole" in entry else None,
+        turn=TurnRule(entry["turn"]["coordinate"], tuple(entry["turn"]["known_from"])) if "turn" in entry else None,
+        refined_centre=entry.get("centre") == "refined",
     )
 
 

@@ -30,6 +30,7 @@ class StaticPose:
         hip_regression: name in the library's hip_centres.
         marker_radius_m: of the skin markers.
         foot_flat: the feet stand flat on the floor.
+        turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
 
     After use, `assumed` names the measures that were taken as a fraction of body height.
     Landmarks and frames are found on demand and remembered.
@@ -44,12 +45,14 @@ class StaticPose:
         hip_regression: str,
         marker_radius_m: float,
         foot_flat: bool,
+        turns_rad: Mapping[str, float] | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
         self.assumed: dict[str, float] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
+        self._turns_rad = dict(turns_rad or {})
         self._hip_regression = hip_regression
         self._recipes = {
             entry["name"]: entry["recipes"]
@@ -229,8 +232,8 @@ class StaticPose:
                     continue
                 axes = axes_from(exact, plane, *ends)  # type: ignore[arg-type]
                 if axes is not None:
-                    self._frames[body.name] = axes
-                    return axes
+                    self._frames[body.name] = axes @ about_y(self._turns_rad.get(body.name, 0.0))
+                    return self._frames[body.name]
         finally:
             self._pending.discard(key)
         self._frames[body.name] = None
@@ -272,6 +275,12 @@ def axes_from(exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, 
     axes[:, k] = (third if cyclic else -third) / np.linalg.norm(third)
     axes[:, j] = np.cross(axes[:, k], axes[:, i]) if cyclic else np.cross(axes[:, i], axes[:, k])
     return axes
+
+
+def about_y(angle: float) -> FloatArray:
+    """Rotation (3, 3) about a segment's long axis Y, rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def chord(proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool) -> FloatArray | None:

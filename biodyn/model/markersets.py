@@ -16,7 +16,10 @@ _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 
 @dataclass(frozen=True)
 class MarkerRole:
-    """What one marker is for: the landmark it marks ("" if none), its segment, its weight in the fit."""
+    """What one marker is for: the landmark it marks ("" if none), its segment, its weight in the fit.
+
+    `soft`: it rides on skin or a girdle that the model does not have; its place on the segment is taken from the walk.
+    """
 
     label: str
     landmark: str
@@ -24,6 +27,7 @@ class MarkerRole:
     weight: float
     static_only: bool
     source: str
+    soft: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class _Entry:
     body: str
     weight: float
     static_only: bool
+    soft: bool
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,7 @@ def _entry(raw: dict[str, Any]) -> _Entry:
         body=raw["body"],
         weight=float(raw.get("weight", 1.0)),
         static_only=bool(raw.get("static_only", False)),
+        soft=bool(raw.get("soft", False)),
     )
 
 
@@ -131,7 +137,7 @@ def _assign(labels: Sequence[str], best: MarkerSet, generic: MarkerSet) -> tuple
                 continue
             if entry.landmark:
                 taken.add(entry.landmark)
-            roles[label] = MarkerRole(label, entry.landmark, entry.body, entry.weight, entry.static_only, source.name)
+            roles[label] = MarkerRole(label, entry.landmark, entry.body, entry.weight, entry.static_only, source.name, entry.soft)
     ordered = tuple(roles[label] for label in labels if label in roles)
     return ordered, tuple(label for label in labels if label not in roles)
 

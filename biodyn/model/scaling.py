@@ -44,12 +44,14 @@ def scale(
     static_points: Mapping[str, FloatArray],
     tracked: frozenset[str],
     options: ScalingOptions,
+    turns_rad: Mapping[str, float] | None = None,
 ) -> tuple[SubjectModel, list[Diagnostic]]:
     """Return the subject's model and what had to be assumed.
 
     Parameters:
         static_points: label -> (3,) m in World, markers seen in the static trial (at rest, averaged).
         tracked: labels seen in the walk; they decide which coordinates can be seen at all.
+        turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
     """
     landmarks = {
         role.landmark: static_points[role.label] for role in mapping.roles if role.landmark and role.label in static_points
@@ -62,6 +64,7 @@ def scale(
         options.hip_centre,
         options.marker_radius_m,
         options.foot_flat,
+        turns_rad,
     )
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, index, inertias) for index in range(len(skeleton.bodies)))
@@ -257,6 +260,43 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             )
         )
     return notes
+
+
+def uncertain_turns(model: SubjectModel, mapping: MarkerMapping, static_labels: frozenset[str]) -> dict[str, str]:
+    """Segments whose axes' direction about the long axis rests on a skin wand: {segment: its hinge coordinate}."""
+    measured = {role.landmark for role in mapping.roles if role.label in static_labels}
+    free = {coordinate.name for coordinate in model.coordinates}
+    return {
+        body.name: body.turn.coordinate
+        for body in model.skeleton.bodies
+        if body.turn is not None and body.turn.coordinate in free and not measured.intersection(body.turn.known_from)
+    }
+
+
+def with_loose_centres(model: SubjectModel) -> tuple[SubjectModel, dict[str, tuple[int, ...]]]:
+    """Return a model whose uncertain joint centres may slide, and the velocity indices (x, y, z) of each slide.
+
+    Centres are loosened only where the segment and its parent both carry markers.
+    """
+    marked = {marker.body for marker in model.markers}
+    names = [
+        body.definition.name
+        for body in model.moving
+        if body.definition.refined_centre and body.definition.name in marked and body.definition.parent in marked
+    ]
+    multibody, coordinates, frames, carried = assemble(model.skeleton, model.bodies, frozenset(model.locked), frozenset(names))
+    loose = replace(model, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
+    return loose, {name: tuple(multibody.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
+
+
+def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
+    """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
+    bodies = tuple(
+        replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
+        for body in model.bodies
+    )
+    multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
+    return replace(model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
 
 
 def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:

@@ -156,11 +156,13 @@ def assemble(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
+    loose: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
 
-    Segments without a free coordinate become part of the link that carries their parent. Returns the tree, its
-    coordinates, the place of every segment on a link, and the carried segments.
+    Segments without a free coordinate become part of the link that carries their parent. The joint centres of the bodies
+    in `loose` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
+    of every segment on a link, and the carried segments.
     """
     links: list[Body] = []
     frames: dict[str, BodyFrame] = {}
@@ -183,6 +185,11 @@ def assemble(
             R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
             steps = list(zip(definition.rotations, body.static_angles_rad, strict=True))
             free = [s for s, _ in steps if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free]
+            if definition.name in loose and free:
+                # Sliding along the parent body's axes; R is their attitude on the link, undone behind the last slide.
+                for axis, direction in zip("xyz", np.eye(3), strict=True):
+                    link = add_link(f"{definition.name}:{axis}", link, Joint("prismatic", R @ direction), np.eye(3), p)
+                    p = np.zeros(3)
             for step, angle in steps:
                 if step not in free:
                     R = R @ axis_angle(step.axis, angle)

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
-from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy, with_markers
+from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy
 from biodyn.processing.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, inverse_kinematics
 from biodyn.trial import Markers, Motion
@@ -134,8 +134,8 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
 
 def attach_by_movement(
     fit: Fit, markers: Markers, candidates: Mapping[str, str | None], weight: float
-) -> tuple[SubjectModel, list[Diagnostic]]:
-    """Attach markers that the static trial did not show to the segment they ride on.
+) -> tuple[tuple[AttachedMarker, ...], list[Diagnostic]]:
+    """Find the segment that each marker the static trial did not show rides on.
 
     `candidates` maps labels to the segment named by the marker set, or None where nobody knows: then the segment
     against which the marker moves least is taken, if it is little enough.
@@ -184,7 +184,7 @@ def attach_by_movement(
                 unit="m",
             )
         )
-    return with_markers(model, tuple(extra)), notes
+    return tuple(extra), notes
 
 
 def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:
