@@ -6,8 +6,7 @@ against every candidate is kept, so that the choice can be told, and so can the 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io._header import C3dHeader, read_header
 from biodyn.io._names import names
+from biodyn.io._places import c3d_files, folders_near, has_static_name, has_walk_name, named_otherwise, own_words
 from biodyn.io._subject import subject_parameters
 from biodyn.io.c3d import read_c3d_many
 from biodyn.trial.recording import Markers, Recording, SubjectParameters
@@ -72,8 +72,8 @@ def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS)
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
     header = read_header(path)
-    folders = _folders(path.parent)
-    paths = _c3d_files(folders, path, max_headers)
+    folders = folders_near(path.parent)
+    paths = c3d_files(folders, path, max_headers)
     judged = sorted((_judge(header, other) for other in paths), key=lambda c: (bool(c.rejected), -c.score))
     likely = [c for c in judged if not c.rejected]
     best_first = likely[: 1 if _is_clear(likely) else MAX_READS]
@@ -108,63 +108,6 @@ def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS)
     )
 
 
-def _folders(folder: Path) -> tuple[Path, ...]:
-    """Folders to search, the nearest first."""
-    folder = folder.resolve()
-    parent = folder.parent
-    found = [folder, *_subfolders(folder)]
-    # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
-    only_a_kind = bool(_words(folder.name)) and not _own_words(folder)
-    found += [parent, *(other for other in _subfolders(parent) if only_a_kind or _has_static_name(other))]
-    for other in _subfolders(parent.parent):
-        if _has_static_name(other):
-            found += [other / folder.name, other / parent.name, other]
-    unique = dict.fromkeys(f for f in found if f.is_dir())
-    return tuple(unique)
-
-
-def _subfolders(folder: Path) -> list[Path]:
-    try:
-        return sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    except OSError:
-        return []
-
-
-def _c3d_files(folders: Sequence[Path], walk: Path, limit: int) -> list[Path]:
-    """C3D files of the folders without the walk, those with a static's name first where there are too many."""
-
-    def files() -> Iterator[Path]:
-        for folder in folders:
-            try:
-                yield from sorted(p for p in folder.iterdir() if p.suffix.lower() == ".c3d" and p.is_file())
-            except OSError:
-                continue
-
-    own = walk.resolve()
-    found = [path for path in files() if path.resolve() != own]
-    if len(found) > limit:
-        found.sort(key=lambda p: not (_has_static_name(p) or _has_static_name(p.parent)))
-    return found[:limit]
-
-
-def _set(key: str) -> frozenset[str]:
-    return frozenset(names()["static"][key])
-
-
-def _words(text: str) -> set[str]:
-    """Words and numbers of a file name, split at case changes too: 'PiG_Calibration3_FF' -> pi g calibration 3 ff."""
-    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", text)}
-
-
-def _has_static_name(path: Path) -> bool:
-    return bool(_words(path.stem) & _set("words"))
-
-
-def _own_words(path: Path) -> set[str]:
-    """What a file's name says besides that it is a static or a walk."""
-    return _words(path.stem) - _set("words") - _set("walk_words")
-
-
 def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
     """Score a file by its name, place and header; reject it where it cannot be this person's static."""
     try:
@@ -176,9 +119,9 @@ def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
     reasons: list[str] = []
     difference = _different_person(mine, theirs)
     same_name = bool(mine.name) and mine.name.lower() == theirs.name.lower()
-    own, its_own = _own_words(walk.path), _own_words(path)
+    own, its_own = own_words(walk.path), own_words(path)
     if not difference and not same_name:
-        difference = _named_otherwise(walk.path, path)
+        difference = named_otherwise(walk.path, path)
     labels, its_labels = _label_set(walk), _label_set(other)
     common = len(labels & its_labels) / max(1, len(labels))
     if not difference and common < _LEAST_COMMON_MARKERS:
@@ -190,12 +133,12 @@ def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
         reasons.append(f"same subject name '{mine.name}'")
     if any(theirs.measures) or theirs.mass_kg:
         reasons.append("same stored body measures")
-    if _has_static_name(path):
+    if has_static_name(path):
         score += 2.0
         reasons.append("named like a static trial")
-    elif _words(path.stem) & _set("walk_words"):
+    elif has_walk_name(path):
         score -= 2.0
-    if _has_static_name(path.parent):
+    if has_static_name(path.parent):
         score += 2.0
         reasons.append(f"in the folder '{path.parent.name}'")
     if any(other.numbers.get(key, (0,))[0] for key in names()["subject"]["static_parameters"]):
@@ -220,26 +163,13 @@ def _different_person(mine: SubjectParameters, theirs: SubjectParameters) -> str
     return ""
 
 
-def _named_otherwise(walk: Path, path: Path) -> str:
-    """Why names of file and folder speak of somebody else, "" if they do not.
-
-    Only asked where the files themselves do not name the person. In a file's name counters of one or two digits may
-    differ, a longer word (a subject's code) may not; another folder's name may hold nothing the walk's folders do not.
-    """
-    strange = {word for word in _own_words(path) - _own_words(walk) if len(word) > 2}
-    folder, its_folder = walk.parent.resolve(), path.parent.resolve()
-    if its_folder != folder:
-        strange |= _own_words(its_folder) - _own_words(folder) - _own_words(folder.parent)
-    return f"its name speaks of something else ({', '.join(sorted(strange))})" if strange else ""
-
-
 def _label_set(header: C3dHeader) -> set[str]:
     return {label.rpartition(":")[2] for label in header.point_labels if label and not label.startswith("*")}
 
 
 def _is_clear(likely: Sequence[StaticCandidate]) -> bool:
     """True where the best candidate's own name or folder calls it a static."""
-    return bool(likely) and (_has_static_name(likely[0].path) or _has_static_name(likely[0].path.parent))
+    return bool(likely) and (has_static_name(likely[0].path) or has_static_name(likely[0].path.parent))
 
 
 def _choose(

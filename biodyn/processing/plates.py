@@ -14,22 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
+from biodyn.processing.plate_baseline import without_baseline
 from biodyn.trial.recording import ForcePlate
 from biodyn.trial.wrenches import PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5)
 
-# Above this a plate is loaded for the purpose of judging signs and baselines (not the contact threshold of a setting).
+# Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
 _LOADED_N = 50.0
-# A baseline is a drift of amplifiers; a level above this is somebody or something standing on the plate.
-_LARGEST_BASELINE_N = 60.0
-_BLOCK_S = 0.05  # the force is called steady over blocks of this length
-_STEADY_N = 5.0  # standard deviation within a block of noise (belts are noisier than plates)
-_SHORTEST_UNLOADED_S = 0.25
-_WORTH_SAYING_N = 2.0
 
 
 class _PlateAxes(NamedTuple):
@@ -59,7 +54,7 @@ def plate_wrench(plate: ForcePlate, frame_count: int, marker_rate_hz: float) -> 
             f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
         )
     axes = _plate_axes(plate)
-    channels, notes = _without_baseline(plate, axes, marker_rate_hz)
+    channels, notes = without_baseline(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz)
     force, moment_at_sensor, offset = _sensor_wrench(plate, channels)
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, offset)
@@ -225,89 +220,8 @@ def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> 
     return float((np.abs(p) <= axes.half_sides + 0.02).all(axis=1).mean())
 
 
-def _without_baseline(
-    plate: ForcePlate, axes: _PlateAxes, marker_rate_hz: float
-) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Subtract the channels' mean over unloaded frames: those the file names if they are unloaded, else found ones."""
-    channels = plate.channels
-    up = _vertical_force(plate, axes, channels)
-    unloaded = _unloaded_samples(up, plate.rate_hz)
-    source = "found"
-    notes: list[Diagnostic] = []
-    named = _named_samples(plate, up, marker_rate_hz)
-    if named.any():
-        level = float(up[named].mean())
-        # Loaded: clearly above another unloaded stretch; or, where there is none, more than any amplifier's drift.
-        # A force far below zero cannot be a load, only an offset (seen: -212 N in c3d.org's sample 10).
-        excess = level - (float(up[unloaded].mean()) if unloaded.any() else 0.0)
-        if excess < _LARGEST_BASELINE_N / 2 or (not unloaded.any() and excess < _LARGEST_BASELINE_N):
-            unloaded, source = named, "named by FORCE_PLATFORM:ZERO"
-        else:
-            notes.append(
-                Diagnostic(
-                    "plate-zero-loaded",
-                    "warning",
-                    f"Plate {plate.number} carries {excess:.0f} N in the frames FORCE_PLATFORM:ZERO calls unloaded; "
-                    f"{'another unloaded stretch' if unloaded.any() else 'no baseline'} is used instead.",
-                    value=excess,
-                    limit=_LARGEST_BASELINE_N / 2,
-                    unit="N",
-                )
-            )
-    if not unloaded.any():
-        return channels, tuple(notes)
-    baseline = channels[unloaded].mean(axis=0)
-    if plate.type == 1:
-        baseline[3:5] = 0.0  # positions have no baseline
-    level = float(up[unloaded].mean())
-    if abs(level) > _WORTH_SAYING_N:
-        notes.append(
-            Diagnostic(
-                "plate-baseline",
-                "info",
-                f"Plate {plate.number} reads {level:.1f} N when unloaded; removed (frames {source}).",
-                value=level,
-                unit="N",
-            )
-        )
-    return channels - baseline, tuple(notes)
-
-
-def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
-    """Mask of the finite samples in the frames FORCE_PLATFORM:ZERO names; all False where it names none."""
-    mask = np.zeros(len(up), dtype=bool)
-    if plate.zero_frames is not None:
-        first, last = plate.zero_frames
-        ratio = plate.rate_hz / marker_rate_hz
-        mask[round(first * ratio) : round((last + 1) * ratio)] = True
-    return mask & np.isfinite(up)
-
-
 def _vertical_force(plate: ForcePlate, axes: _PlateAxes, channels: FloatArray) -> FloatArray:
     """(T,) N along World Y, in whichever sense the file stores it."""
     force, _, _ = _sensor_wrench(plate, channels)
     vertical: FloatArray = (force @ axes.R_WP.T)[:, 1]
     return vertical
-
-
-def _unloaded_samples(up: FloatArray, rate_hz: float) -> BoolArray:
-    """Mask of the samples where the plate clearly carries nothing; all False where there is no such stretch.
-
-    Clear means: blocks with hardly any variation, at the level nearest to no force, long enough together.
-    """
-    mask = np.zeros(len(up), dtype=bool)
-    size = max(2, round(_BLOCK_S * rate_hz))
-    count = len(up) // size
-    if count == 0:
-        return mask
-    blocks = up[: count * size].reshape(count, size)
-    means, spreads = blocks.mean(axis=1), blocks.std(axis=1)  # NaN in blocks with a missing sample: not steady
-    steady = (spreads < _STEADY_N) & (np.abs(means) < _LARGEST_BASELINE_N)
-    if not steady.any():
-        return mask
-    level = np.median(means[steady])
-    flat = steady & (np.abs(means - level) < _STEADY_N)
-    if flat.sum() * size < _SHORTEST_UNLOADED_S * rate_hz:
-        return mask
-    mask[: count * size] = np.repeat(flat, size)
-    return mask
