@@ -74,6 +74,8 @@ class QualityLimits(_Section):
     marker_max_m: float = 0.04
     residual_force_fraction: float = 0.05
     residual_moment_fraction: float = 0.01
+    residual_force_n: float = 25.0
+    residual_moment_nm: float = 75.0
     mass_mismatch_fraction: float = 0.05
 
 
