@@ -199,9 +199,8 @@ class _Load:
         else:
             return self.rejected_without_foot(feet, best)
         name, evidence = SIDE_NAMES[best], feet[best]
-        # Twice the outline's error is believed only if the pressure, too, came near the edge.
-        tolerated = OUTLINE_ERROR_M if evidence.edge_m < OUTLINE_ERROR_M else 2.0 * OUTLINE_ERROR_M
-        if evidence.overhang_m > tolerated and not self.raised:
+        # However far inside the centre of pressure stays: a toe on the floor pulls it nowhere, its force is just missing.
+        if evidence.overhang_m > OUTLINE_ERROR_M and not self.raised:
             reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
             return self.result(best, "rejected", reason, (best,), feet)
         reason = f"only the {name} foot is on the plate, centre of pressure on its sole"

@@ -215,7 +215,9 @@ def _reasons(
             for first, stop in finite_stretches(sole.bearing):
                 if first < item.stop and stop > item.first:
                     begin, end = min(begin, first), max(end, stop)
-            begin, end = max(begin - smear, 0), min(end + smear, frames)
+        # Cuts inside a load are widened already.
+        begin = begin if item.cut_before else max(begin - smear, 0)
+        end = end if item.cut_after else min(end + smear, frames)
         reason[begin:end] = f"plate {item.contact.plate}: {item.contact.reason}"
     return [str(text) for text in reason]
 
