@@ -54,13 +54,12 @@ def run(
             from biodyn.workflow import run_trial
 
             result = run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
-            step("tables, figures, report")
-            result.save(folder, force=force)
+            result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False)
         _print_diagnostics(console, result.diagnostics)
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
-    if any(finding.severity == "error" for finding in result.diagnostics):
+    if result.failed:
         raise typer.Exit(_CHECKS_FAILED)
 
 
@@ -71,7 +70,7 @@ def check(
     """Say what is in a C3D file, which marker set, which plates, and what looks wrong."""
     console = _console()
     with _plain_errors():
-        from biodyn.workflow import check_file
+        from biodyn.inspection import check_file
 
         findings = check_file(file)
         for line in findings.lines:

@@ -34,6 +34,7 @@ from biodyn.processing.kinematics import Fit, attach_by_movement, base_angles, f
 from biodyn.processing.orientation import find_world
 from biodyn.processing.plates import plate_wrench, resample_wrench
 from biodyn.processing.standing import Standing, quiet_standing
+from biodyn.result import TrialResult, read_view, write_report
 from biodyn.settings import Settings, settings_from
 from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
 
@@ -173,12 +174,10 @@ def _read(walk: Path, static: str | Path | None) -> tuple[Recording, Recording, 
     if static is not None:
         walk_read, static_read = read_c3d_many([walk, static])
         return _readable(walk_read), _readable(static_read), "named by the user"
-    (walk_read,) = read_c3d_many([walk])
-    recording = _readable(walk_read)
-    search = find_static(recording)
+    search = find_static(walk)
     if search.recording is None:
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
-    return recording, search.recording, search.reason
+    return search.walk, search.recording, search.reason
 
 
 def _readable(result: Recording | InputFileError) -> Recording:
@@ -441,3 +440,37 @@ def _contacts(
             "Joint torques need at least one foot on a plate; check the force channels with 'biodyn check FILE.c3d'.",
         )
     return contacts, reaction
+
+
+# -- entry points -----------------------------------------------------------------------------------------------
+
+
+def run_trial(
+    walk: str | Path,
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    height_m: float | None = None,
+    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    progress: Progress | None = None,
+) -> TrialResult:
+    """Analyse one walk, from its C3D file to joint torques.
+
+    Parameters:
+        walk: C3D file with markers and force plates.
+        static: C3D file of the same subject standing; None = looked for beside the walk.
+        mass_kg, height_m: of the subject; None = the files', else measured (see README).
+        settings: Settings, a dict or a TOML file with what differs from the defaults.
+        progress: called with the name of each step as it begins.
+
+    Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
+    SettingsError) where the walk cannot be analysed.
+    """
+    return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress))
+
+
+def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:
+    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder."""
+    target = Path(folder)
+    view = read_view(target)
+    write_report(view, target, figures=True, report=True, dpi=int(view.record["settings"]["output"]["figure_dpi"]), progress=progress)
+    return target

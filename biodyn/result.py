@@ -1,0 +1,213 @@
+"""The result of a trial as people use it from Python: tables, figures, a folder on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDE_NAMES
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ResultError
+from biodyn.result_folder import RECORD_NAME, writing
+from biodyn.tables import TABLES, write_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from biodyn.report.view import TrialView
+
+Progress = Callable[[str], None]
+ARRAYS_NAME = "result.npz"
+REPORT_NAME = "report.html"
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """Tables, figures and files of one analysed walk; `analysis` holds every number behind them."""
+
+    analysis: TrialAnalysis
+    _tables: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table by name (`tables.TABLES`), made when first asked for."""
+        if name not in TABLES:
+            raise ResultError(f"There is no table '{name}'.", f"There are {', '.join(TABLES)}.")
+        if name not in self._tables:
+            self._tables[name] = TABLES[name](self.analysis)
+        return self._tables[name]
+
+    @property
+    def joint_angles(self) -> pd.DataFrame:
+        """Angle of every coordinate through time, deg."""
+        return self.table("joint_angles")
+
+    @property
+    def joint_torques(self) -> pd.DataFrame:
+        """Torque of every coordinate (Nm) and the base residual through time."""
+        return self.table("joint_torques")
+
+    @property
+    def joint_moments(self) -> pd.DataFrame:
+        """Net moment and force at every joint centre in three frames, tidy."""
+        return self.table("joint_moments")
+
+    @property
+    def joint_powers(self) -> pd.DataFrame:
+        """Power of every joint through time, W."""
+        return self.table("joint_powers")
+
+    @property
+    def ground_reaction(self) -> pd.DataFrame:
+        """Force, centre of pressure and free moment of each foot through time, World."""
+        return self.table("ground_reaction")
+
+    @property
+    def marker_errors(self) -> pd.DataFrame:
+        """Distance of every marker from its place on the skeleton, m."""
+        return self.table("marker_errors")
+
+    @property
+    def events(self) -> pd.DataFrame:
+        """Foot strikes and foot offs."""
+        return self.table("events")
+
+    @property
+    def contacts(self) -> pd.DataFrame:
+        """Every loading of a plate, whose foot it was and why."""
+        return self.table("contacts")
+
+    @property
+    def gait_cycles(self) -> pd.DataFrame:
+        """Every variable over 0-100 % of each cycle, tidy."""
+        return self.table("gait_cycles")
+
+    @property
+    def spatiotemporal(self) -> pd.DataFrame:
+        """Times, lengths and speeds of the steps."""
+        return self.table("spatiotemporal")
+
+    @cached_property
+    def view(self) -> TrialView:
+        """Record, tables and arrays: what a result folder keeps."""
+        from biodyn.report.record import result_arrays, run_record
+        from biodyn.report.view import TrialView
+
+        tables = {name: self.table(name) for name in TABLES}
+        return TrialView(run_record(self.analysis), tables, result_arrays(self.analysis))
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The values of `run.json`."""
+        return self.view.record
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything noticed on the way."""
+        return self.analysis.diagnostics
+
+    @property
+    def failed(self) -> bool:
+        """True if a check failed or a finding is an error: the numbers should not be used before it is looked at."""
+        return str(self.record["status"]) == "checks failed"
+
+    def plot(self, name: str) -> Figure:
+        """Return a figure by name; ResultError names those there are."""
+        makers = self.view.figures()
+        if name not in makers:
+            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(makers)}.")
+        return makers[name]()
+
+    def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
+        """Write the result folder (design: all or nothing) and return its path.
+
+        An existing result is replaced only with `force`; ResultError otherwise.
+        """
+        target = Path(folder)
+        output = self.analysis.settings.output
+        with writing(target, force) as place:
+            if progress is not None:
+                progress("writing tables")
+            write_view(self.view, place)
+            write_report(self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress)
+        return target
+
+    def summary(self) -> list[str]:
+        """Plain lines for the console: what was taken and what came out."""
+        a = self.analysis
+        error = a.fit.marker_error
+        rms = float(np.sqrt(np.nanmean(error**2)))
+        assigned = [c for c in a.contacts if c.decision == "assigned"]
+        lines = [
+            f"Static trial: {a.static.path} ({a.static.reason})",
+            f"Subject: {a.subject.mass_kg:.1f} kg ({a.subject.mass_source}), {a.subject.height_m:.2f} m ({a.subject.height_source})",
+            f"Marker set: {a.mapping.title}; {len(a.model.markers)} markers fitted, error {1000 * rms:.1f} mm RMS, "
+            f"{1000 * float(np.nanmax(error)):.0f} mm at most",
+            f"Contacts: {len(assigned)} of {len(a.contacts)} measured",
+        ]
+        lines += [
+            f"  plate {c.plate}, {SIDE_NAMES[c.side] if c.side else 'no foot'}, {c.start_s:.2f}-{c.end_s:.2f} s: {c.decision} - {c.reason}"
+            for c in a.contacts
+        ]
+        lines += [f"{check['title']}: {check['text']}" for check in self.record["checks"]]
+        return lines
+
+
+def write_view(view: TrialView, folder: Path) -> None:
+    """Write run.json, the tables and the arrays into an existing folder."""
+    (folder / "tables").mkdir()
+    for name, table in view.tables.items():
+        write_csv(table, folder / "tables" / f"{name}.csv")
+    (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    np.savez_compressed(folder / ARRAYS_NAME, **view.arrays)
+
+
+def write_report(
+    view: TrialView, folder: Path, *, figures: bool, report: bool, dpi: int, progress: Progress | None = None
+) -> None:
+    """Write the figures and the report into an existing folder; the report needs the figures and draws them."""
+    if not figures and not report:
+        return
+    if progress is not None:
+        progress("drawing figures")
+    drawn = view.figures_png(dpi)
+    if figures:
+        (folder / "figures").mkdir(exist_ok=True)
+        for name, png in drawn.items():
+            (folder / "figures" / f"{name}.png").write_bytes(png)
+    if report:
+        if progress is not None:
+            progress("writing the report")
+        from biodyn.report.html import trial_report
+
+        (folder / REPORT_NAME).write_text(trial_report(view, drawn), encoding="utf-8")
+
+
+def read_view(folder: Path) -> TrialView:
+    """Return record, tables and arrays of a result folder; ResultError if it is none or not whole."""
+    import pandas as pd
+
+    from biodyn.report.view import TrialView
+
+    wanted = [folder / RECORD_NAME, folder / ARRAYS_NAME, *(folder / "tables" / f"{name}.csv" for name in TABLES)]
+    missing = [str(path.relative_to(folder)) for path in wanted if not path.is_file()]
+    if missing:
+        raise ResultError(
+            f"'{folder}' is not a whole biodyn result: {', '.join(missing[:3])} not found.",
+            "Make it with 'biodyn run WALK.c3d --out DIR'.",
+        )
+    try:
+        record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
+        tables = {name: pd.read_csv(folder / "tables" / f"{name}.csv") for name in TABLES}
+        with np.load(folder / ARRAYS_NAME, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, KeyError) as error:
+        raise ResultError(f"'{folder}' cannot be read: {error}.", "Run the trial again.") from error
+    return TrialView(record, tables, arrays)
