@@ -199,7 +199,7 @@ class _Load:
         else:
             return self.rejected_without_foot(feet, best)
         name, evidence = SIDE_NAMES[best], feet[best]
-        # However far inside the centre of pressure stays: a toe on the floor pulls it nowhere, its force is just missing.
+        # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
         if evidence.overhang_m > OUTLINE_ERROR_M and not self.raised:
             reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
             return self.result(best, "rejected", reason, (best,), feet)

@@ -345,5 +345,5 @@ def test_wherever_plates_and_feet_lie_what_counts_as_measured_is_the_truth(seed)
     for side in "rl":
         known = reaction.measured[side]
         error = np.abs(reaction.wrench[side] - scene.truth[side])[known, 3:]
-        # 3 % of weight: the filter's ringing of unmeasured neighbours; a foot on the wrong side of a decision costs 20 %.
+        # 3 % of weight: the ringing of unmeasured neighbours; a wrong decision costs 20 % and more.
         assert error.max(initial=0.0) < 0.03 * WEIGHT_N
