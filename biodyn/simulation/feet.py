@@ -73,9 +73,9 @@ def pressure_share(progress: FloatArray, table: Mapping[str, Any]) -> FloatArray
 
 
 def taken_over(progress: FloatArray) -> FloatArray:
-    """Share of the load on the leading foot during double support: 0 to 1, three times differentiable."""
+    """Share of the load on the leading foot during double support: 0 to 1, without a jump in its rate."""
     s = np.clip(progress, 0.0, 1.0)
-    return s**4 * (35.0 - 84.0 * s + 70.0 * s**2 - 20.0 * s**3)
+    return s**2 * (3.0 - 2.0 * s)
 
 
 def zero_moment_point(wrench: FloatArray) -> tuple[FloatArray, FloatArray]:

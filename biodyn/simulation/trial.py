@@ -36,7 +36,6 @@ class TrialOptions:
         gaps: hidden stretches of markers; longest_gap_s.
         force_noise_n: standard deviation of white noise on the force channels (moments: a twentieth in Nm);
         force_offset_n: size of the plates' constant offsets.
-        push: force with which the legs push apart in double support, share of the vertical force.
         seed: of everything random.
     """
 
@@ -57,7 +56,6 @@ class TrialOptions:
     longest_gap_s: float = 0.25
     force_noise_n: float = 0.0
     force_offset_n: float = 0.0
-    push: float = 0.06
     seed: int = 1
 
     @property
@@ -117,14 +115,15 @@ def session(person: Person, options: TrialOptions) -> tuple[SimulatedTrial, Simu
 # -- walking --------------------------------------------------------------------------------------------------------
 
 
-def foot_wrenches(walk: Walk, time_s: FloatArray, push: float) -> dict[Side, FloatArray]:
+def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
     """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
     q, v, vdot = walk.motion(time_s)
     total = required_wrench(walk.body.model, q, v, vdot)
     R, p = body_poses(walk.body.model.multibody, q)
     half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
     right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
-    table = load_data("gait")["foot"]
+    gait = load_data("gait")
+    table = gait["foot"]
     wanted: dict[tuple[Side, str], FloatArray] = {}
     for side in SIDES:
         foot = walk.feet[side]
@@ -136,7 +135,7 @@ def foot_wrenches(walk: Walk, time_s: FloatArray, push: float) -> dict[Side, Flo
     pick = right_leads[:, None]
     lead_point = np.where(pick, wanted["r", "lead"], wanted["l", "lead"])
     rear_point = np.where(pick, wanted["l", "rear"], wanted["r", "rear"])
-    lead, rear = contact.shared(total, share, lead_point, rear_point, push)
+    lead, rear = contact.shared(total, share, lead_point, rear_point, gait["ground"]["push"])
     rear[share >= 1.0] = 0.0  # what round-off leaves of the foot in the air
     return {"r": np.where(pick, lead, rear), "l": np.where(pick, rear, lead)}
 
@@ -190,7 +189,7 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
 
     q, v, vdot = walk.motion(time_s)
     q[:, :3] += offset
-    at_analog = {side: _moved(wrench, offset) for side, wrench in foot_wrenches(walk, analog_s, options.push).items()}
+    at_analog = {side: _moved(wrench, offset) for side, wrench in foot_wrenches(walk, analog_s).items()}
     wrench = {side: values[::ratio] for side, values in at_analog.items()}
     on_plates, measured = [], {side: np.ones(frames, dtype=bool) for side in SIDES}
     for side in SIDES:

@@ -17,7 +17,7 @@ from biodyn.simulation.feet import Foot, soles
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.solver import least_squares
 
-_FRAMES = 60  # of half a cycle; six to a period of the highest harmonic
+_FRAMES = 60  # of half a cycle; 15 to a period of the highest harmonic
 _STEP = 1e-6  # in units of a curve's tolerance, for the numeric derivatives
 _SIDE_LAG: dict[Side, float] = {"r": 0.0, "l": 0.5}
 # What a residual of one unit is worth.
@@ -125,7 +125,16 @@ class _Problem:
         self.reference = np.concatenate([curve.reference for curve in self.curves])
         means_free = np.concatenate([np.full(curve.size, curve.mean_free) for curve in self.curves]) & (orders == 0)
         # Deviations cost the more the faster they are: what physics bends, it bends smoothly.
-        self.prior = _CLOSENESS * np.where(means_free, 0.1, 1.0 + (orders / 4.0) ** 2)
+        steps = 4.0 * np.pi * self.phase
+        self.published_force = {
+            axis: sum(
+                c * np.cos(k * steps) + s * np.sin(k * steps)
+                for k, (c, s) in enumerate(zip(entry["cos"], entry["sin"], strict=True), start=1)
+            )
+            for axis, entry in table["ground"].items()
+            if axis != "push"
+        }
+        self.prior = _CLOSENESS * np.where(means_free, 0.1, 1.0 + (orders / 4.0) ** 3)
 
     def start(self) -> FloatArray:
         """The published curves, and the foothold under the heel a little after the strike."""
@@ -204,7 +213,7 @@ class _Problem:
         heel = foothold * (1.0, 1.0, sign) - np.array([_SIDE_LAG[side] * self.stride_m, 0.0, 0.0])
         ball = heel + length * np.array([np.cos(toe_out), 0.0, sign * np.sin(toe_out)])
         scale = np.array([_SLIP_M, _HEIGHT_M, _SLIP_M])
-        heel_down = own <= self.timing["heel_planted"]
+        heel_down = (own >= self.timing["heel_planted_from"]) & (own <= self.timing["heel_planted"])
         ball_down = (own >= self.timing["ball_planted_from"]) & (own <= 0.5 + self.double_support)
         parts = [
             (ends[:, heel_down, 0] - heel[:, None]) / scale,
@@ -232,6 +241,8 @@ class _Problem:
             free / (mass * _FREE_MOMENT_NM_KG),
             (np.minimum(up - _LEAST_BW, 0.0) + np.maximum(up - _MOST_BW, 0.0)) / _VERTICAL_BW,
             np.maximum(friction - _MOST_FRICTION, 0.0) / _FRICTION,
+            (wrench[..., 3] / weight - self.published_force["forward"]) / self.table["ground"]["forward"]["tolerance"],
+            (up - 1.0 - self.published_force["upward"]) / self.table["ground"]["upward"]["tolerance"],
             np.diff(wrench[..., 3:], n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (weight * _ROUGHNESS_BW),
         ]
 
