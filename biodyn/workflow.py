@@ -23,6 +23,7 @@ from biodyn.model.scaling import ScalingOptions, scale, uncertain_turns, with_ma
 from biodyn.model.subject import SubjectModel, with_markers
 from biodyn.processing.body_mass import PLAUSIBLE_MASS_KG, MassEstimate, mass_from_standing, mass_from_strides
 from biodyn.processing.calibration import find_turns, refine_centres, relocate_soft_markers, sample, stray_frames
+from biodyn.processing.contact_notes import contact_diagnostics
 from biodyn.processing.contacts import PlateSignals
 from biodyn.processing.dynamics import solve_dynamics
 from biodyn.processing.events import gait_events
@@ -121,8 +122,9 @@ def analyse_trial(
     with clock.step("inverse kinematics"):
         model, fit, signals = _fit(model, signals, mapping, options, notes)
     with clock.step("contacts"):
-        points = gait_points(fit, SIDES)
+        points = gait_points(fit, SIDES, recording.markers.rate_hz)
         contacts, reaction = _contacts(recording, signals, points, options, mass)
+        notes += contact_diagnostics(contacts, recording.markers.rate_hz)
     with clock.step("events"):
         events, event_notes = gait_events(
             contacts,

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.processing.kinematics import Fit
+from biodyn.processing.soles import floor_velocity
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class GaitPoints:
         heel, toe: per side (T, 3) m, back and front end of the sole.
         pelvis: (T, 3) m, midway between the joint centres of the root's jointed neighbours on both sides.
         forward: (T, 3) unit, the root's anterior axis.
+        floor_velocity: (3,) m/s of what the feet stand on: zero, or that of a treadmill's belt.
     """
 
     sole: Mapping[Side, FloatArray]
@@ -27,10 +29,11 @@ class GaitPoints:
     toe: Mapping[Side, FloatArray]
     pelvis: FloatArray
     forward: FloatArray
+    floor_velocity: FloatArray
 
 
-def gait_points(fit: Fit, sides: tuple[Side, ...]) -> GaitPoints:
-    """Return the points from the poses of the fit."""
+def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:
+    """Return the points from the poses of the fit; `rate_hz` of the frames."""
     model = fit.model
     sole: dict[Side, FloatArray] = {}
     heel: dict[Side, FloatArray] = {}
@@ -46,4 +49,5 @@ def gait_points(fit: Fit, sides: tuple[Side, ...]) -> GaitPoints:
     R_root, p_root = fit.body_pose(root)
     hips = [body.p_PB for body in model.moving if body.definition.parent == root and body.definition.side]
     centre = np.mean(hips, axis=0) if hips else np.zeros(3)
-    return GaitPoints(sole, heel, toe, p_root + R_root @ centre, R_root[:, :, 0])
+    floor = np.mean([floor_velocity(outline, rate_hz) for outline in sole.values()], axis=0)
+    return GaitPoints(sole, heel, toe, p_root + R_root @ centre, R_root[:, :, 0], floor)

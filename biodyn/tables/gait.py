@@ -84,7 +84,12 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     cycles = gait.gait_cycles(analysis.events)
     points = analysis.points
     parameters, _ = stride.spatiotemporal(
-        cycles, points.heel, points.toe, points.pelvis, analysis.recording.markers.rate_hz
+        cycles,
+        points.heel,
+        points.toe,
+        points.pelvis,
+        analysis.recording.markers.rate_hz,
+        floor_velocity_W=points.floor_velocity,
     )
     rows = []
     for cycle, found in zip(cycles, parameters, strict=True):
