@@ -18,9 +18,10 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.kernels.jit import kernel, merged, part
+from biodyn.kernels.jit import inline, kernel, merged, part
 from biodyn.kernels.joints import FREE, SPHERICAL, joint_column, joint_pose
-from biodyn.kernels.manifold import rotation_vector, turn
+from biodyn.kernels.lanes import WIDTH, load, store
+from biodyn.kernels.manifold import inverse_left_jacobian, rotation_vector, turn
 from biodyn.kernels.sparse import factorise, solve
 from biodyn.kernels.vec3 import (
     add,
@@ -29,7 +30,6 @@ from biodyn.kernels.vec3 import (
     dot,
     quaternion_to_matrix,
     rotate,
-    rotate_back,
     row3,
     row9,
     set3,
@@ -47,9 +47,10 @@ UNDETERMINED: Final = 3  # converged, but the markers leave some coordinate free
 # beside the others: the condition number of the fit is then above 1e8 and 8 of 16 digits are lost.
 _DETERMINED = 1e-8
 _RIDGE = 1e-10  # relative to the diagonal: keeps undetermined coordinates where they are, alters nothing else
-_FAR = 0.3  # rad or m: beyond such a step the exact curvature is no help
+_FAR = 0.03  # rad or m: after longer steps the residuals are too large for the exact curvature to help
 _COARSE = 1e-3  # rad or m: the base is placed to this step before the joints are let loose
 _COARSE_ITERATIONS = 30
+_CURVATURE = 10.0  # 1 / rad
 
 # moments of a link's markers: mass, first moment, second moment (6), force, moment of force, T (9)
 _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
@@ -67,8 +68,8 @@ class Work(NamedTuple):
     moments: FloatArray  # (n, 25)
     columns: FloatArray  # (nv, 6) of S, world axes at O
     turning: FloatArray  # (nv, 3) second-order moment of each column
-    hessian: FloatArray  # (nv, depth) rows by depth
-    factors: FloatArray  # (nv, depth)
+    hessian: FloatArray  # (nv * stride,) rows by depth, see sparse.py
+    factors: FloatArray  # (nv * stride,)
     diagonal: FloatArray  # (nv,) of the hessian
     scale: FloatArray  # (nv,) the diagonal, 1 where pinned
     drive: FloatArray  # (nv,) minus half the gradient
@@ -109,9 +110,8 @@ def _prior(tree, problem, q, t, pull):
                 w, x, y, z, there[at], there[at + 1], there[at + 2], there[at + 3]
             )
             if kind == FREE:
-                moved = (there[a] - q[a], there[a + 1] - q[a + 1], there[a + 2] - q[a + 2])
-                moved = rotate_back(quaternion_to_matrix(w, x, y, z), moved)
-                pull[b + 3], pull[b + 4], pull[b + 5] = moved
+                for k in range(3):
+                    pull[b + 3 + k] = there[a + k] - q[a + k]
         elif tree.nv[i] == 1:
             pull[b] = problem.q_prior[row, a] - q[a]
     cost = 0.0
@@ -190,6 +190,7 @@ def _assemble(tree, problem, t, exact, work):
     """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the curvature of the marker paths."""
     p_WO = _gather_moments(tree, problem, t, work)
     moments, columns, turning, hessian = work.moments, work.columns, work.turning, work.hessian
+    stride = hessian.shape[0] // work.drive.shape[0]
     for i in range(tree.parent.shape[0]):
         first, count = tree.idx_v[i], tree.nv[i]
         if count == 0:
@@ -226,61 +227,94 @@ def _assemble(tree, problem, t, exact, work):
             w, u, c = row3(columns, j), (columns[j, 3], columns[j, 4], columns[j, 5]), row3(turning, j)
             n = add(symmetric_times(S, w), cross(h, u))
             f = add((mass * u[0], mass * u[1], mass * u[2]), cross(w, h))
-            depth = tree.dof_depth[j]
+            depth, row = tree.dof_depth[j], j * stride
             for e in range(k + 1):  # within the joint; its second derivative is that of exp, even in both arguments
                 b = j - e
                 entry = dot(row3(columns, b), n) + dot((columns[b, 3], columns[b, 4], columns[b, 5]), f)
                 if k < 3:
                     entry -= 0.5 * (dot(row3(columns, b), c) + dot(w, row3(turning, b)))
-                hessian[j, depth - e] = entry
+                hessian[row + depth - e] = entry
             n = sub(n, c)
             b = tree.dof_parent[first]
             for d in range(depth - k - 1, -1, -1):
-                hessian[j, d] = dot(row3(columns, b), n) + dot((columns[b, 3], columns[b, 4], columns[b, 5]), f)
+                hessian[row + d] = dot(row3(columns, b), n) + dot((columns[b, 3], columns[b, 4], columns[b, 5]), f)
                 b = tree.dof_parent[b]
-    for j in range(hessian.shape[0]):
-        depth = tree.dof_depth[j]
-        if problem.q_prior.shape[0] > 0:
-            hessian[j, depth] += problem.prior_weights[j]
-            work.drive[j] += problem.prior_weights[j] * work.pull[j]
-        work.diagonal[j] = hessian[j, depth]
+    for j in range(work.drive.shape[0]):
+        at = j * stride + tree.dof_depth[j]
+        work.diagonal[j] = hessian[at]
+
+
+@inline
+def _add_pull(tree, problem, j, A, stride, work):
+    """Add the prior of coordinates j .. j + 2, whose distance to it changes by -A step."""
+    c, pull = problem.prior_weights, work.pull
+    for k in range(3):
+        for m in range(3):
+            work.drive[j + k] += A[3 * m + k] * c[j + m] * pull[j + m]
+        for e in range(k + 1):
+            at = (j + k) * stride + tree.dof_depth[j + e]
+            for m in range(3):
+                work.hessian[at] += A[3 * m + k] * c[j + m] * A[3 * m + e]
 
 
 @part
-def _reduce(tree, damping, work):
+def _assemble_prior(tree, problem, work):
+    """Add the prior to hessian, diagonal and drive (Gauss-Newton)."""
+    q, c, pull = work.q, problem.prior_weights, work.pull
+    stride = work.hessian.shape[0] // work.drive.shape[0]
+    for i in range(tree.parent.shape[0]):
+        kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+        if kind == SPHERICAL or kind == FREE:
+            _add_pull(tree, problem, b, inverse_left_jacobian((pull[b], pull[b + 1], pull[b + 2])), stride, work)
+            if kind == FREE:
+                R = quaternion_to_matrix(q[a + 3], q[a + 4], q[a + 5], q[a + 6])
+                _add_pull(tree, problem, b + 3, R, stride, work)
+        elif tree.nv[i] == 1:
+            work.hessian[b * stride + tree.dof_depth[b]] += c[b]
+            work.drive[b] += c[b] * pull[b]
+    for j in range(work.drive.shape[0]):
+        work.diagonal[j] = work.hessian[j * stride + tree.dof_depth[j]]
+
+
+@part
+def _reduce(tree, stride, damping, work):
     """Fill factors and right-hand side of the coordinates that are not pinned, the pinned ones' steps given."""
     hessian, factors, pinned, step, right = work.hessian, work.factors, work.pinned, work.step, work.right
-    for j in range(hessian.shape[0]):
+    some = False
+    for j in range(pinned.shape[0]):
+        some = some or pinned[j]
         right[j] = work.drive[j]
-    for j in range(hessian.shape[0]):
-        depth = tree.dof_depth[j]
-        fixed = pinned[j]
-        i = tree.dof_parent[j]
-        for d in range(depth - 1, -1, -1):
-            entry = hessian[j, d]
-            if fixed or pinned[i]:
-                if fixed:
-                    right[i] -= entry * step[j]
-                else:
-                    right[j] -= entry * step[i]
-                entry = 0.0
-            factors[j, d] = entry
-            i = tree.dof_parent[i]
-        factors[j, depth] = work.diagonal[j] * (1.0 + damping)
-    for j in range(hessian.shape[0]):
-        if pinned[j]:
-            factors[j, tree.dof_depth[j]] = 1.0
-            right[j] = step[j]
-        work.scale[j] = 1.0 if pinned[j] else work.diagonal[j]
+        work.scale[j] = work.diagonal[j]
+    for at in range(0, hessian.shape[0], WIDTH):
+        store(factors, at, load(hessian, at))
+    for j in range(pinned.shape[0]):
+        factors[j * stride + tree.dof_depth[j]] *= 1.0 + damping
+    if some:
+        for j in range(pinned.shape[0]):
+            row, depth, fixed = j * stride, tree.dof_depth[j], pinned[j]
+            i = tree.dof_parent[j]
+            for d in range(depth - 1, -1, -1):
+                if fixed or pinned[i]:
+                    if fixed:
+                        right[i] -= hessian[row + d] * step[j]
+                    else:
+                        right[j] -= hessian[row + d] * step[i]
+                    factors[row + d] = 0.0
+                i = tree.dof_parent[i]
+        for j in range(pinned.shape[0]):
+            if pinned[j]:
+                factors[j * stride + tree.dof_depth[j]] = work.scale[j] = 1.0
+                right[j] = step[j]
 
 
 @merged
-def _solve(tree, problem, damping, coarse, work):
+def _solve(tree, problem, stride, damping, coarse, work):
     """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
     nv = work.step.shape[0]
     q, pinned, step = work.q, work.pinned, work.step
     for j in range(nv):
-        pinned[j] = (coarse and not work.base[j]) or not work.diagonal[j] > 0.0
+        unmoved = not work.diagonal[j] > 0.0 or problem.lower[j] >= problem.upper[j]
+        pinned[j] = unmoved or (coarse and not work.base[j])
         step[j] = 0.0
     for i in range(tree.parent.shape[0]):
         if tree.nv[i] == 1:
@@ -290,11 +324,11 @@ def _solve(tree, problem, damping, coarse, work):
             pinned[j] = pinned[j] or at_lower or at_upper
     least = 0.0
     for _ in range(nv + 1):
-        _reduce(tree, damping, work)
-        least = factorise(tree.dof_parent, tree.dof_depth, work.factors, work.scale)
+        _reduce(tree, stride, damping, work)
+        least = factorise(tree.dof_parent, tree.dof_depth, work.factors, stride, work.scale)
         if not least > 0.0:
             return least
-        solve(tree.dof_parent, tree.dof_depth, work.factors, work.right)
+        solve(tree.dof_parent, tree.dof_depth, work.factors, stride, work.right)
         inside = True
         for j in range(nv):
             if not pinned[j]:
@@ -333,11 +367,12 @@ def _take_step(tree, problem, q, step, result):
 def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
     nv = work.step.shape[0]
+    stride = work.hessian.shape[0] // nv
     coarse = False
     if restart:
         for j in range(nv):
             coarse = coarse or work.base[j]
-    exact, stale = not restart, True
+    exact, stale = False, True
     damping = 1e-2 if restart else 0.0
     cost = _evaluate(tree, problem, work.q, t, work)
     last, done, least = 0.0, False, 0.0
@@ -345,9 +380,11 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     while iterations < max_iterations and not done:
         if stale:
             _assemble(tree, problem, t, exact, work)
+            if problem.q_prior.shape[0] > 0:
+                _assemble_prior(tree, problem, work)
             stale = False
         iterations += 1
-        least = _solve(tree, problem, damping + _RIDGE, coarse, work)
+        least = _solve(tree, problem, stride, damping + _RIDGE, coarse, work)
         if not least > 0.0:  # not convex here: leave the curvature out, which always is, then damp
             if exact:
                 _evaluate(tree, problem, work.q, t, work)
@@ -366,8 +403,11 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
             for a in range(work.q.shape[0]):
                 work.q[a] = work.trial[a]
             cost = trial_cost
-            # quadratic convergence: |next step| ~ |step|^3 / |last step|^2; stop when that is below the tolerance
-            ahead = exact and last > size and damping == 0.0 and size * size * size < tolerance * last * last
+            # quadratic convergence, |next step| <= c |step|^2: stop when that lies well below the tolerance. c is taken
+            # from the last two steps, and not below 10 / rad, what some metres of chain on short levers make of it
+            ahead = exact and last > 0.0 and damping == 0.0
+            if ahead:
+                ahead = max(_CURVATURE, size / (last * last)) * size * size < 0.1 * tolerance
             done = not coarse and (size < tolerance or ahead)
             if coarse and (size < _COARSE or iterations >= _COARSE_ITERATIONS):
                 coarse = False
@@ -381,8 +421,11 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
                 done = size < 1e-6
                 break
     status = CONVERGED if done else STOPPED
-    if done and least < _DETERMINED:
-        status = UNDETERMINED
+    if done:
+        for j in range(nv):
+            unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
+            if unseen or least < _DETERMINED:
+                status = UNDETERMINED
     return cost, iterations, status
 
 

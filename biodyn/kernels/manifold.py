@@ -57,6 +57,33 @@ def _bend(r):
     return (1.0 - math.cos(angle)) / square, (angle - math.sin(angle)) / (square * angle)
 
 
+@inline
+def _unbend(square):
+    """Return (1 - (a/2) cot(a/2)) / a^2 of the squared angle."""
+    if square < 1e-4:
+        return 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
+    half = 0.5 * math.sqrt(square)
+    return (1.0 - half * math.cos(half) / math.sin(half)) / square
+
+
+@inline
+def inverse_left_jacobian(r):
+    """Return J^-1 with log(exp(-d) exp(r)) = r - J^-1 d: 1 - [r]/2 + c [r]^2 (Sola et al. 2018, eq. 146)."""
+    x, y, z = r
+    c = _unbend(x * x + y * y + z * z)
+    return (
+        1.0 - c * (y * y + z * z),
+        0.5 * z + c * x * y,
+        -0.5 * y + c * x * z,
+        -0.5 * z + c * x * y,
+        1.0 - c * (x * x + z * z),
+        0.5 * x + c * y * z,
+        0.5 * y + c * x * z,
+        -0.5 * x + c * y * z,
+        1.0 - c * (x * x + y * y),
+    )
+
+
 @kernel
 def integrate(tree, q, step, result):
     """Fill result (T, nq) = q (+) step for q (T, nq), step (T, nv) = v dt."""
@@ -98,12 +125,7 @@ def difference(tree, q0, q1, step):
                     moved = sub((q1[t, a], q1[t, a + 1], q1[t, a + 2]), (q0[t, a], q0[t, a + 1], q0[t, a + 2]))
                     moved = rotate_back(quaternion_to_matrix(w, x, y, z), moved)
                     # V^-1 m = m - r x m / 2 + (1 - (a/2) cot(a/2)) / a^2  r x (r x m)
-                    square = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
-                    if square < 1e-4:
-                        c = 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
-                    else:
-                        half = 0.5 * math.sqrt(square)
-                        c = (1.0 - half * math.cos(half) / math.sin(half)) / square
+                    c = _unbend(r[0] * r[0] + r[1] * r[1] + r[2] * r[2])
                     rm = cross(r, moved)
                     u = add_scaled(add_scaled(moved, rm, -0.5), cross(r, rm), c)
                     step[t, b + 3], step[t, b + 4], step[t, b + 5] = u

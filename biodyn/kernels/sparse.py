@@ -1,50 +1,59 @@
 """Cholesky factors of matrices with a tree's branch-induced sparsity (Featherstone 2008, section 6.5).
 
 Coordinates are numbered from the root outwards; entry (i, j) is zero unless one of them lies on the other's path to
-the root. Row k is stored by depth: row[k, dof_depth[i]] = H[k, i] for every i on the path of k, so the path of an
-ancestor is the beginning of the row, and all inner loops run over consecutive numbers. H = L^T D L with L unit lower
-triangular: eliminated from the leaves inwards, it has no fill-in.
+the root. Row k is stored by depth, rows[k * stride + dof_depth[i]] = H[k, i] for every i on the path of k, so the path
+of an ancestor is the beginning of the row, and the inner loop runs over consecutive numbers, WIDTH at a time; what it
+leaves behind a row's end is never read. H = L^T D L with L unit lower triangular: eliminated from the leaves inwards,
+it has no fill-in.
 """
 
 from __future__ import annotations
 
-from biodyn.kernels.jit import part
+from biodyn.kernels.jit import inline, part
+from biodyn.kernels.lanes import WIDTH, load, store
+
+
+def stride(deepest: int) -> int:
+    """Return the length of a stored row for paths of up to `deepest` + 1 coordinates: whole blocks of WIDTH."""
+    return -(-(deepest + 1) // WIDTH) * WIDTH
 
 
 @part
-def factorise(dof_parent, dof_depth, rows, diagonal):
+def factorise(dof_parent, dof_depth, rows, stride, diagonal):
     """Replace H by its factors: D on the diagonal, L below it. Returns the smallest D_k / diagonal_k."""
     least = 1e300
-    for k in range(rows.shape[0] - 1, -1, -1):
-        depth = dof_depth[k]
-        pivot = rows[k, depth]
+    for k in range(dof_parent.shape[0] - 1, -1, -1):
+        depth, row = dof_depth[k], k * stride
+        pivot = rows[row + depth]
         least = min(least, pivot / diagonal[k])
         inverse = 1.0 / pivot
         i = dof_parent[k]
         for d in range(depth - 1, -1, -1):
-            entry = rows[k, d]
+            entry = rows[row + d]
             a = entry * inverse
-            for e in range(d + 1):
-                rows[i, e] -= a * rows[k, e]
-            rows[k, d] = a
+            above = i * stride
+            for e in range(0, d + 1, WIDTH):
+                store(rows, above + e, load(rows, above + e) - load(rows, row + e) * a)
             i = dof_parent[i]
+        for d in range(depth):
+            rows[row + d] *= inverse
     return least
 
 
-@part
-def solve(dof_parent, dof_depth, rows, x):
+@inline
+def solve(dof_parent, dof_depth, rows, stride, x):
     """Replace x by H^-1 x, with the factors in rows."""
-    n = rows.shape[0]
+    n = dof_parent.shape[0]
     for k in range(n - 1, -1, -1):  # L^T y = x
-        i = dof_parent[k]
+        i, row, y = dof_parent[k], k * stride, x[k]
         for d in range(dof_depth[k] - 1, -1, -1):
-            x[i] -= rows[k, d] * x[k]
+            x[i] -= rows[row + d] * y
             i = dof_parent[i]
     for k in range(n):  # D L x = y
-        depth = dof_depth[k]
-        total = x[k] / rows[k, depth]
+        depth, row = dof_depth[k], k * stride
+        total = 0.0
         i = dof_parent[k]
         for d in range(depth - 1, -1, -1):
-            total -= rows[k, d] * x[i]
+            total += rows[row + d] * x[i]
             i = dof_parent[i]
-        x[k] = total
+        x[k] = x[k] / rows[row + depth] - total

@@ -12,6 +12,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import ik
 from biodyn.kernels.joints import FREE
+from biodyn.kernels.sparse import stride as row_length
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked
 from biodyn.rigid_body.motion import body_poses
@@ -39,7 +40,7 @@ class InverseKinematics:
 
     Attributes:
         q: (T, nq), NaN in frames whose status is UNSEEN.
-        marker_error: (T, M) distance of each marker from its place on the model, m, NaN = unseen.
+        marker_error: (T, M) distance of each marker from its place on the model, m, NaN where unseen or not fitted.
         cost: (T,) weighted sum of squares, m^2, priors included.
         iterations: (T,) Newton steps taken.
         status: (T,) codes of STATUS.
@@ -107,7 +108,7 @@ def _placed_base(
 
 def _workspace(tree: Tree, nq: int, markers: int) -> ik.Work:
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
-    depth = int(tree.dof_depth.max(initial=0)) + 1
+    stride = row_length(int(tree.dof_depth.max(initial=0)))
     base = np.array([tree.parent[i] == -1 and tree.kind[i] == FREE for i in tree.dof_link], dtype=np.bool_)
     return ik.Work(
         q=np.zeros(nq),
@@ -119,8 +120,8 @@ def _workspace(tree: Tree, nq: int, markers: int) -> ik.Work:
         moments=np.zeros((n, 25)),
         columns=np.zeros((nv, 6)),
         turning=np.zeros((nv, 3)),
-        hessian=np.zeros((nv, depth)),
-        factors=np.zeros((nv, depth)),
+        hessian=np.zeros(nv * stride),
+        factors=np.zeros(nv * stride),
         diagonal=np.zeros(nv),
         scale=np.zeros(nv),
         drive=np.zeros(nv),
@@ -172,6 +173,7 @@ def inverse_kinematics(
         tolerance: a frame has converged when no coordinate would change by more, rad or m.
         prior_weights, q_prior: (nv,) and (nq,) or (T, nq): adds sum_j prior_weights_j (q - q_prior)_j^2 to the cost
             (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
+            Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
 
     Every frame starts from the one before. Newton's method with exact curvature, damped where a step fails, limits by
     an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.

@@ -1,0 +1,185 @@
+"""Inverse kinematics: simulated truth, limits, gaps, priors, and an independently computed optimum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_vectors import FOLDER, needs_reference, reference_model
+from scipy.optimize import minimize
+from trees import random_tree
+
+from biodyn.errors import ModelError
+from biodyn.rigid_body import Body, Joint, Multibody, body_poses, difference, integrate, inverse_kinematics
+from biodyn.rigid_body.marker_fit import CONVERGED, UNDETERMINED, UNSEEN
+
+
+def leg(limits=((-np.inf,), (np.inf,))):
+    """Return a floating pelvis with a ball-jointed thigh and a hinged shank."""
+    knee = Joint("revolute", (0.0, 0.0, 1.0), lower=limits[0], upper=limits[1])
+    return Multibody(
+        (
+            Body("pelvis", None, Joint("free")),
+            Body("thigh", "pelvis", Joint("spherical"), p_PJ=[0.0, -0.1, 0.1]),
+            Body("shank", "thigh", knee, p_PJ=[0.0, -0.4, 0.0]),
+        )
+    )
+
+
+def on_every_body(mb, seed=0, each=4):
+    """Return marker bodies (M,) and places (M, 3), `each` a body."""
+    rng = np.random.default_rng(seed)
+    bodies = np.repeat(np.arange(len(mb.bodies)), each)
+    return bodies, rng.normal(scale=0.15, size=(len(bodies), 3))
+
+
+def markers_at(mb, q, bodies, p_BM):
+    """Return the markers p_WM (T, M, 3) of the configurations."""
+    R_WB, p_WB = body_poses(mb, q)
+    return np.einsum("tmij,mj->tmi", R_WB[:, bodies], p_BM) + p_WB[:, bodies]
+
+
+def walk(mb, seed, frames=12):
+    """Return a smooth motion q (T, nq) that begins away from the neutral configuration."""
+    rng = np.random.default_rng(seed)
+    start = integrate(mb, mb.neutral()[None], 0.3 * rng.normal(size=(1, mb.nv)))
+    rate = rng.normal(size=mb.nv)
+    return np.concatenate([integrate(mb, start, 0.02 * t * rate[None]) for t in range(frames)])
+
+
+def apart(mb, q0, q1):
+    return float(np.abs(difference(mb, q0, q1)).max())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8))
+def test_recovers_the_truth(seed, count):
+    mb = random_tree(
+        seed, count, kinds=("revolute", "prismatic", "helical", "spherical", "universal", "planar", "weld")
+    )
+    q = walk(mb, seed)
+    bodies, p_BM = on_every_body(mb, seed)
+    fit = inverse_kinematics(mb, bodies, p_BM, markers_at(mb, q, bodies, p_BM), np.ones(len(bodies)))
+    assert (fit.status == CONVERGED).all()
+    assert np.nanmax(fit.marker_error) < 3e-8  # the tolerance of 1e-8 rad over levers of some metres
+    assert apart(mb, fit.q, q) < 1e-7
+
+
+def test_gaps_and_too_few_markers():
+    mb = leg()
+    q = walk(mb, 3)
+    bodies, p_BM = on_every_body(mb)
+    p_WM = markers_at(mb, q, bodies, p_BM)
+    p_WM[2, ::3] = np.nan  # four of twelve gone
+    p_WM[5, 2:] = np.nan  # two left
+    p_WM[7, bodies == 2] = np.nan  # the shank unseen: its angle stays
+    fit = inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)))
+    assert fit.status[2] == CONVERGED
+    assert fit.status[5] == UNSEEN
+    assert np.isnan(fit.q[5]).all()
+    assert np.isnan(fit.cost[5])
+    assert fit.status[7] == UNDETERMINED
+    assert fit.q[7, -1] == pytest.approx(fit.q[6, -1], abs=1e-12)
+    p_WM[5] = np.nan  # a frame without a fit has no errors either
+    np.testing.assert_array_equal(np.isnan(fit.marker_error), np.isnan(p_WM[..., 0]))
+    seen = fit.status == CONVERGED
+    assert seen.sum() == len(q) - 2
+    assert apart(mb, fit.q[seen], q[seen]) < 1e-7
+
+
+def test_limits_hold_and_the_rest_is_optimal():
+    free, bound = leg(), leg(((-0.2,), (0.1,)))
+    q = walk(free, 4)
+    q[:, -1] = np.linspace(-0.6, 0.5, len(q))
+    bodies, p_BM = on_every_body(free)
+    p_WM = markers_at(free, q, bodies, p_BM)
+    weights = np.ones(len(bodies))
+    fit = inverse_kinematics(bound, bodies, p_BM, p_WM, weights)
+    assert (fit.status == CONVERGED).all()
+    knee = fit.q[:, -1]
+    assert knee.min() == -0.2
+    assert knee.max() == 0.1
+    inside = (knee > -0.2) & (knee < 0.1)
+    assert inside.any()
+    assert apart(bound, fit.q[inside], q[inside]) < 1e-7
+    # at the limit the other coordinates are those of a leg whose knee is locked there
+    locked = inverse_kinematics(
+        free, bodies, p_BM, p_WM, weights, np.r_[[-np.inf] * 9, -0.2], np.r_[[np.inf] * 9, -0.2]
+    )
+    at = knee == -0.2
+    assert apart(bound, fit.q[at], locked.q[at]) < 1e-7
+
+
+def test_weights_and_priors_give_the_minimum_of_the_stated_cost():
+    """With noise, against a general-purpose minimiser started at the truth."""
+    mb = leg()
+    rng = np.random.default_rng(8)
+    q = walk(mb, 5, frames=2)
+    bodies, p_BM = on_every_body(mb)
+    p_WM = markers_at(mb, q, bodies, p_BM) + rng.normal(scale=0.02, size=(2, 12, 3))
+    weights = rng.uniform(0.2, 2.0, size=(2, 12))
+    pull = rng.uniform(0.0, 0.3, size=mb.nv)
+    fit = inverse_kinematics(mb, bodies, p_BM, p_WM, weights, tolerance=1e-10, prior_weights=pull, q_prior=mb.neutral())
+
+    def cost(step, t):
+        at = integrate(mb, q[t : t + 1], step[None])
+        residual = p_WM[t] - markers_at(mb, at, bodies, p_BM)[0]
+        away = difference(mb, at, mb.neutral()[None])[0]
+        away[3:6] = -at[0, :3]  # a free joint's place counts as it stands in q, not along a screw
+        return float(weights[t] @ (residual**2).sum(axis=1) + pull @ away**2)
+
+    for t in range(2):
+        best = minimize(cost, np.zeros(mb.nv), args=(t,), method="BFGS", options={"gtol": 1e-9})
+        assert fit.cost[t] == pytest.approx(best.fun, rel=1e-9)
+        # BFGS with finite differences finds the place to about the root of its precision
+        assert apart(mb, fit.q[t : t + 1], integrate(mb, q[t : t + 1], best.x[None])) < 1e-5
+
+
+def test_any_place_and_heading_of_the_base():
+    mb = leg()
+    bodies, p_BM = on_every_body(mb)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        q = walk(mb, seed, frames=1)
+        q[:, :3] = rng.normal(scale=5.0, size=3)
+        turn = rng.normal(size=4)
+        q[:, 3:7] = turn / np.linalg.norm(turn)
+        fit = inverse_kinematics(mb, bodies, p_BM, markers_at(mb, q, bodies, p_BM), np.ones(len(bodies)))
+        assert fit.status[0] == CONVERGED
+        assert apart(mb, fit.q, q) < 1e-7
+
+
+def test_wrong_input_is_named():
+    mb = leg()
+    bodies, p_BM = on_every_body(mb)
+    p_WM = markers_at(mb, walk(mb, 1, 2), bodies, p_BM)
+    ones = np.ones(len(bodies))
+    with pytest.raises(ModelError, match="names bodies 0 to 7"):
+        inverse_kinematics(mb, np.where(bodies == 2, 7, bodies), p_BM, p_WM, ones)
+    with pytest.raises(ModelError, match="weights must be"):
+        inverse_kinematics(mb, bodies, p_BM, p_WM, -ones)
+    with pytest.raises(ModelError, match="p_WM must have shape"):
+        inverse_kinematics(mb, bodies, p_BM, p_WM[:, :5], ones)
+    with pytest.raises(ModelError, match="above the upper one in the joint of shank"):
+        inverse_kinematics(mb, bodies, p_BM, p_WM, ones, lower=np.r_[[-np.inf] * 9, 1.0], upper=np.zeros(10))
+    with pytest.raises(ModelError, match=r"Markers \[3\] have no place"):
+        inverse_kinematics(mb, bodies, np.where(np.arange(12)[:, None] == 3, np.nan, p_BM), p_WM, ones)
+
+
+@needs_reference
+@pytest.mark.parametrize("name", ["full22", "lower12"])
+def test_reaches_the_reference_optimum_in_every_frame(name):
+    """Noisy markers of a walking-like motion; the optimum was found by an independent Gauss-Newton program."""
+    mb = reference_model(f"{name}_rev")
+    folder = Path(FOLDER) / "ik_synthetic"
+    problem, optimum = np.load(folder / f"{name}.npz"), np.load(folder / f"{name}_optimum.npz")
+    bodies = np.array([mb.body_index(body) for body in problem["marker_body"]])
+    fit = inverse_kinematics(mb, bodies, problem["marker_local"], problem["markers"], np.ones(len(bodies)))
+    assert (fit.status == CONVERGED).all()
+    q = optimum["q"].copy()
+    q[:, 3:7] = q[:, [6, 3, 4, 5]]
+    assert np.degrees(np.abs(difference(mb, fit.q, q)).max()) < 0.001
+    np.testing.assert_allclose(fit.cost, optimum["cost"], rtol=1e-8)
