@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.display import PERCENT, Norms, Variable, variable
@@ -98,8 +99,8 @@ def cycle_figure(
     present = [name for name in names if name in curves] or list(names[:1])
     columns = min(_COLUMNS, len(present))
     rows = -(-len(present) // columns)
-    figure = new_figure(9.4, 0.95 + 2.05 * rows)
-    axes = panels(figure, rows, columns, top_in=0.3, bottom_in=0.85)
+    figure = new_figure(9.4, 0.8 + 1.95 * rows)
+    axes = panels(figure, rows, columns, down_in=0.4)
     for i, (ax, name) in enumerate(zip(axes, present, strict=False)):
         last = i + columns >= len(present)
         cycle_panel(ax, variable(name), curves.get(name, {}), foot_off_percent, band, line, label_x=last)
@@ -126,7 +127,8 @@ def cycle_panel(
     unit = next((curve.unit for curve in sides.values()), "")
     dress(ax, shown.label, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
     ax.set_xlim(0.0, 100.0)
-    ax.set_xticks((0, 20, 40, 60, 80, 100))
+    if label_x:
+        ax.xaxis.set_major_locator(FixedLocator((0, 20, 40, 60, 80, 100)))
     for norms in (band, line):
         curve = norms.curves.get(shown.name) if norms else None
         if curve is None:
@@ -143,7 +145,7 @@ def cycle_panel(
     for side in SIDES:
         curves = sides.get(side)
         count = 0 if curves is None else len(curves.values)
-        counts.append(f"{SIDE_NAMES[side][0].upper()} {count}")
+        counts.append(f"{SIDE_NAMES[side][0].upper()} {_count_words(curves)}")
         if curves is None or not count:
             continue
         color = SIDE_COLORS[side]
@@ -152,7 +154,7 @@ def cycle_panel(
             ax.fill_between(PERCENT, mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
         elif count > 1:
             ax.plot(PERCENT, curves.values.T, color=color, linewidth=0.6, alpha=0.5)
-        ax.plot(PERCENT, mean, color=color, linewidth=1.7)
+        ax.plot(*broken(mean, curves.values), color=color, linewidth=1.7)
         if np.isfinite(foot_off_percent.get(side, np.nan)):
             ax.axvline(foot_off_percent[side], color=color, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.8)
     if not any(len(curves.values) for curves in sides.values()):
@@ -167,6 +169,21 @@ def cycle_panel(
         fontsize=TICK_PT - 0.5,
         color=MUTED,
     )
+
+
+def _count_words(curves: CycleCurves | None) -> str:
+    """How many cycles a mean is made of, "1-2" where it changes over the cycle."""
+    if curves is None or not len(curves.values):
+        return "0"
+    counts = np.isfinite(curves.values).sum(axis=0)
+    low, high = int(counts[counts > 0].min()), int(counts.max())
+    return str(high) if low == high else f"{low}-{high}"
+
+
+def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Percent and mean with a break wherever the number of cycles changes: a step there is none of the walker's."""
+    at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1
+    return np.insert(PERCENT, at, np.nan), np.insert(mean, at, np.nan)
 
 
 def unit_words(unit: str) -> str:

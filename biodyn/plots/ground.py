@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,7 +30,7 @@ from biodyn.plots.style import (
     zero_line,
 )
 
-_MARGIN_M = 0.25
+_MARGIN_M = 0.15
 
 
 def force_column(name: str, side: str) -> str:
@@ -74,11 +75,12 @@ def ground_reaction_figure(
 ) -> Figure:
     """Force on each foot through the trial (top) and over each measured stance (bottom), in body weights."""
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
-    figure = new_figure(9.4, 5.1)
-    axes = panels(figure, 2, len(names), top_in=0.3, bottom_in=0.85)
+    figure = new_figure(9.4, 4.9)
+    axes = panels(figure, 2, len(names))
     stances = stance_curves(events, ground_reaction, names, weight_n)
     for column, name in enumerate(names):
         shown = variable(name)
+        shown = replace(shown, label=f"{shown.label}, stance")
         _force_through_time(axes[column], ground_reaction, name, weight_n)
         cycle_panel(axes[column + len(names)], shown, stances[name], {}, None, None, xlabel="stance (%)")
     handles = [Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES]
@@ -107,7 +109,7 @@ def shade_unmeasured(ax: Axes, ground_reaction: pd.DataFrame, sides: Sequence[st
 def _force_through_time(ax: Axes, ground_reaction: pd.DataFrame, name: str, weight_n: float) -> None:
     shown = variable(name)
     positive = f"{shown.positive} +"
-    dress(ax, shown.label, f"body weights, {positive}", "time (s)")
+    dress(ax, f"{shown.label}, trial", f"body weights, {positive}", "time (s)")
     time_s = ground_reaction["time_s"].to_numpy()
     shade_unmeasured(ax, ground_reaction)
     zero_line(ax)
@@ -135,9 +137,9 @@ def centre_of_pressure_figure(
     low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
     across, along = high[2] - low[2], high[0] - low[0]
     width = 9.4
-    height = float(np.clip((width - 0.9) * across / along + 1.25, 3.0, 6.5))
+    height = float(np.clip((width - 0.9) * across / along + 1.25, 2.8, 4.6))
     figure = new_figure(width, height)
-    (ax,) = panels(figure, 1, 1, top_in=0.3, bottom_in=0.8)
+    (ax,) = panels(figure, 1, 1)
     dress(ax, "Centre of pressure, seen from above", "to the left (m)", "forward, direction of World X (m)")
     ax.set_aspect("equal", adjustable="box", anchor="C")
     ax.grid(True, axis="x", color="#eef0f2", linewidth=0.6)

@@ -38,8 +38,8 @@ def whole_trial_figure(
     angles = [name for name in angles if any(f"{name}_{side}_deg" in joint_angles for side in SIDES)]
     moments = [name for name in moments if any(_torque(name, side) in joint_torques for side in SIDES)]
     rows = 1 + max(len(angles), len(moments), 0)
-    figure = new_figure(9.4, 0.95 + 1.62 * rows)
-    axes = panels(figure, rows, 2, top_in=0.3, bottom_in=0.8)
+    figure = new_figure(9.4, 0.85 + 1.5 * rows)
+    axes = panels(figure, rows, 2, down_in=0.42)
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
     time_s = ground_reaction["time_s"].to_numpy()
 
@@ -97,7 +97,7 @@ def _torque(name: str, side: str) -> str:
 
 def _row(ax: Axes, name: str, unit: str, *, label_x: bool) -> None:
     shown = variable(name)
-    dress(ax, shown.label, f"{unit_words(unit)}\n{shown.positive} +", "time (s)" if label_x else "")
+    dress(ax, f"{shown.label} ({shown.positive} +)", unit_words(unit), "time (s)" if label_x else "")
     zero_line(ax)
 
 

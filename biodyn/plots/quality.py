@@ -33,7 +33,7 @@ _MM = 1000.0
 def marker_error_figure(marker_errors: pd.DataFrame, rms_limit_m: float, max_limit_m: float) -> Figure:
     """RMS and worst marker through the trial, and the markers that fit worst, in mm against the limits."""
     figure = new_figure(9.4, 3.6)
-    time_ax, bar_ax = panels(figure, 1, 2, top_in=0.3, bottom_in=0.75)
+    time_ax, bar_ax = panels(figure, 1, 2)
     labels = [name for name in marker_errors.columns if name not in ("time_s", "rms")]
     error = marker_errors[labels].to_numpy(dtype=np.float64) * _MM
     time_s = marker_errors["time_s"].to_numpy()
@@ -81,7 +81,7 @@ def residual_figure(
 ) -> Figure:
     """Residual force and moment at the root against their limits; grey where a contact was not measured."""
     figure = new_figure(9.4, 3.3)
-    axes = panels(figure, 1, 2, top_in=0.3, bottom_in=0.85)
+    axes = panels(figure, 1, 2)
     time_s = joint_torques["time_s"].to_numpy()
     cases: Sequence[tuple[str, str, str, float]] = (
         ("Residual force at the pelvis", "f", "N", force_limit_n),

@@ -1,0 +1,237 @@
+"""`report.html`: one file, no network, made from what the result folder keeps."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import jinja2
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
+from biodyn.plots.display import default_norms, display_table, variable
+from biodyn.plots.style import BAND, SIDE_COLORS
+from biodyn.report.methods import methods
+from biodyn.report.view import TrialView
+
+# Units at the end of a parameter's name, longest first.
+_UNITS = {
+    "_steps_min": "steps/min",
+    "_m_s": "m/s",
+    "_percent": "% of the cycle",
+    "_deg": "degrees",
+    "_s": "s",
+    "_m": "m",
+}
+_NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
+
+
+def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
+    """Return the page of a trial; `figures` are PNGs by the names of `plots.trial.trial_figures`."""
+    record, tables = view.record, view.tables
+    curves = curves_by_variable(tables["gait_cycles"])
+    band, line = default_norms()
+    return (
+        _environment()
+        .get_template("trial.html.j2")
+        .render(
+            record=record,
+            sides=[(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
+            figures={name: base64.b64encode(png).decode("ascii") for name, png in figures.items()},
+            cycle_figures=[figure for figure in display_table()["figure"] if figure["name"] in figures],
+            peaks={figure["name"]: curve_ranges(curves, figure["panels"]) for figure in display_table()["figure"]},
+            contacts=contact_rows(tables["contacts"]),
+            parameters=parameter_rows(tables["spatiotemporal"]),
+            headline=headline(tables["spatiotemporal"]),
+            cycle_counts={side: int((tables["spatiotemporal"]["side"].astype(str) == side).sum()) for side in SIDES},
+            conventions=convention_rows(curves),
+            methods=methods(record),
+            norms=(band, line),
+            explorer=Markup(_script_json(explorer_data(curves))),
+            style=Markup(_resource("style.css")),
+            script=Markup(_resource("explorer.js")),
+        )
+    )
+
+
+def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:
+    """Mean and spread of every variable over the cycle, rounded, for the page's own chart."""
+    band, _ = default_norms()
+    listing = []
+    for name, sides in curves.items():
+        if not any(len(curve.values) for curve in sides.values()):
+            continue
+        shown = variable(name)
+        unit = next(iter(sides.values())).unit
+        digits = 1 if unit == "deg" else 3
+        entry: dict[str, Any] = {
+            "name": name,
+            "label": shown.label if shown.label != name.replace("_", " ") else name,
+            "axis": f"{unit_words(unit)}, {shown.positive} +",
+            "digits": digits,
+        }
+        for side, curve in sides.items():
+            mean, sd = nan_statistics(curve.values)
+            entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
+        norm = band.curves.get(name)
+        if norm is not None and norm.sd is not None:
+            centre = shown.shown_sign(SIDES[0]) * norm.mean
+            entry["norm"] = {"low": _rounded(centre - norm.sd, digits), "high": _rounded(centre + norm.sd, digits)}
+        listing.append(entry)
+    sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
+    return {
+        "variables": listing,
+        "start": display_table()["overview"]["angles"][0],
+        "sides": sides_data,
+        "band": {"name": f"{band.short}, {band.band}", "color": BAND},
+    }
+
+
+def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequence[str]) -> list[dict[str, Any]]:
+    """Largest and smallest value of each side's mean curve, with the per cent of the cycle at which it occurs."""
+    rows = []
+    for name in names:
+        if name not in curves:
+            continue
+        shown, unit = variable(name), next(iter(curves[name].values())).unit
+        row: dict[str, Any] = {"label": shown.label, "unit": f"{unit_words(unit)}, {shown.positive} +"}
+        for side in SIDES:
+            curve = curves[name].get(side)
+            if curve is None or not np.isfinite(curve.mean).any():
+                row[side] = None
+                continue
+            mean, digits = curve.mean, 1 if unit == "deg" else 2
+            high, low = int(np.nanargmax(mean)), int(np.nanargmin(mean))
+            row[side] = {
+                "max": f"{mean[high]:.{digits}f}",
+                "max_at": high,
+                "min": f"{mean[low]:.{digits}f}",
+                "min_at": low,
+                # Extremes of a curve that is not whole need not be those of the gait.
+                "whole": bool(np.isfinite(mean).all()),
+            }
+        rows.append(row)
+    return rows
+
+
+def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
+    """Mean ± SD and number of cycles of every spatio-temporal parameter, a column a side."""
+    rows = []
+    for name in spatiotemporal.columns:
+        if name in _NOT_PARAMETERS:
+            continue
+        label, unit = parameter_label(str(name))
+        row: dict[str, Any] = {"label": label, "unit": unit}
+        for side in SIDES:
+            values = spatiotemporal.loc[spatiotemporal["side"].astype(str) == side, name].dropna().to_numpy(dtype=float)
+            row[side] = _mean_sd(values, unit)
+        rows.append(row)
+    return rows
+
+
+def parameter_label(name: str) -> tuple[str, str]:
+    """Words and unit of a parameter from its column name, e.g. ("Stride length", "m")."""
+    for suffix, unit in _UNITS.items():
+        if name.endswith(suffix):
+            return name.removesuffix(suffix).replace("_", " ").capitalize(), unit
+    return name.replace("_", " ").capitalize(), ""
+
+
+def headline(spatiotemporal: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """The few numbers of the head: (label, value, unit), means over all cycles of both sides."""
+    found = []
+    for name in ("speed_m_s", "cadence_steps_min", "stride_length_m"):
+        values = spatiotemporal[name].dropna().to_numpy(dtype=float)
+        label, unit = parameter_label(name)
+        digits = 0 if unit == "steps/min" else 2
+        found.append((label, f"{values.mean():.{digits}f}" if len(values) else "–", unit))
+    return found
+
+
+def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Contacts as shown: times, decision, reason, and the evidence in words."""
+    evidence = [
+        name for name in contacts.columns if name not in ("plate", "side", "start_s", "end_s", "decision", "reason")
+    ]
+    rows = []
+    for contact in contacts.to_dict("records"):
+        side = str(contact["side"]) if isinstance(contact["side"], str) else ""
+        known = [(name, float(contact[name])) for name in evidence if pd.notna(contact[name])]
+        rows.append(
+            {
+                "plate": int(contact["plate"]),
+                "side": SIDE_NAMES.get(side, "–"),
+                "color": SIDE_COLORS.get(side, ""),
+                "time": f"{contact['start_s']:.2f} – {contact['end_s']:.2f}",
+                "decision": str(contact["decision"]),
+                "reason": contact["reason"] if isinstance(contact["reason"], str) else "",
+                "evidence": [f"{name.replace('_', ' ')} {value:.3g}" for name, value in known],
+            }
+        )
+    return rows
+
+
+def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dict[str, str]]:
+    """Every shown variable of this trial: its name in the tables, what + means there and on the figures."""
+    rows = []
+    for name, sides in curves.items():
+        if name not in display_table()["variable"]:
+            continue
+        shown = variable(name)
+        if shown.mirrored:
+            relation = "as in the tables for one side, turned round for the other"
+        else:
+            relation = "as in the tables" if shown.sign > 0 else "turned round"
+        rows.append(
+            {
+                "name": name,
+                "label": shown.label,
+                "unit": unit_words(next(iter(sides.values())).unit),
+                "positive": f"{shown.positive} +",
+                "relation": relation,
+            }
+        )
+    return rows
+
+
+def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
+    if not len(values):
+        return None
+    digits = 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
+    sd = f"{values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return {"mean": f"{values.mean():.{digits}f}", "sd": sd, "n": len(values)}
+
+
+def _rounded(values: FloatArray, digits: int) -> list[float | None]:
+    return [round(value, digits) if np.isfinite(value) else None for value in values.tolist()]
+
+
+def _script_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return re.sub(
+        "[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(data, separators=(",", ":"), allow_nan=False)
+    )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("biodyn.report"),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _resource(name: str) -> str:
+    loader = jinja2.PackageLoader("biodyn.report")
+    return loader.get_source(_environment(), name)[0]
