@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDE_NAMES, FloatArray
+from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.model.library import for_each_side, load_table
+from biodyn.processing.filtering import butterworth_lowpass
+
+# Fewer frames than this are no stance.
+_LEAST_FRAMES = 10
 
 
 @dataclass(frozen=True)
@@ -17,6 +21,8 @@ class Agreement:
     """Agreement of one variable of one side over all measured stance frames of a trial.
 
     r: Pearson correlation. rms: root mean square difference; for angles after removing the mean difference `offset`.
+    r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
+    forces less, and what a filter takes from the first 100 ms of stance is no disagreement about mechanics.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
     """
 
@@ -26,6 +32,8 @@ class Agreement:
     kind: str
     r: float
     rms: float
+    r_same: float
+    rms_same: float
     offset: float
     peak: float
     unit: str
@@ -40,15 +48,20 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
     found = []
     for raw in load_table("lab_outputs")["output"]:
         for side, entry in for_each_side(raw):
-            channel = next((analysis.recording.model_outputs[c] for c in entry["channels"] if c in analysis.recording.model_outputs), None)
+            outputs = analysis.recording.model_outputs
+            channel = next((outputs[name] for name in entry["channels"] if name in outputs), None)
             if channel is None:
                 continue
             theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
             ours = entry["sign"] * _ours(analysis, entry, side)
             frames = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
-            if frames.sum() < 10:
+            if frames.sum() < _LEAST_FRAMES:
                 continue
-            found.append(_agreement(analysis.recording.path.stem, side, entry, theirs[frames], ours[frames]))
+            signals = analysis.settings.signals
+            smooth = butterworth_lowpass(
+                theirs, analysis.recording.markers.rate_hz, signals.cutoff_hz, signals.filter_order
+            )
+            found.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
     return found
 
 
@@ -60,7 +73,7 @@ def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArr
     return load.moment[entry["frame"]][:, entry["axis"]] / analysis.subject.mass_kg
 
 
-def _stance(analysis: TrialAnalysis, side: str) -> np.ndarray:
+def _stance(analysis: TrialAnalysis, side: str) -> BoolArray:
     time_s = analysis.time_s
     stance = np.zeros(len(time_s), dtype=bool)
     for contact in analysis.contacts:
@@ -69,20 +82,37 @@ def _stance(analysis: TrialAnalysis, side: str) -> np.ndarray:
     return stance
 
 
-def _agreement(trial: str, side: str, entry: dict[str, Any], theirs: FloatArray, ours: FloatArray) -> Agreement:
-    difference = ours - theirs
-    offset = float(difference.mean())
-    if entry["kind"] == "angle":
-        difference = difference - offset
+def _agreement(
+    trial: str,
+    side: str,
+    entry: dict[str, Any],
+    theirs: FloatArray,
+    smooth: FloatArray,
+    ours: FloatArray,
+    frames: BoolArray,
+) -> Agreement:
+    is_angle = entry["kind"] == "angle"
+    r, rms, offset = _fit(ours[frames], theirs[frames], is_angle)
+    r_same, rms_same, _ = _fit(ours[frames], smooth[frames], is_angle)
     return Agreement(
         trial=trial,
         side=SIDE_NAMES[side],
         variable=entry["variable"],
         kind=entry["kind"],
-        r=float(np.corrcoef(ours, theirs)[0, 1]),
-        rms=float(np.sqrt(np.mean(difference**2))),
+        r=r,
+        rms=rms,
+        r_same=r_same,
+        rms_same=rms_same,
         offset=offset,
-        peak=float(np.abs(theirs).max()),
-        unit="deg" if entry["kind"] == "angle" else "Nm/kg",
-        frames=len(theirs),
+        peak=float(np.abs(theirs[frames]).max()),
+        unit="deg" if is_angle else "Nm/kg",
+        frames=int(frames.sum()),
     )
+
+
+def _fit(ours: FloatArray, theirs: FloatArray, without_offset: bool) -> tuple[float, float, float]:
+    difference = ours - theirs
+    offset = float(difference.mean())
+    if without_offset:
+        difference = difference - offset
+    return float(np.corrcoef(ours, theirs)[0, 1]), float(np.sqrt(np.mean(difference**2))), offset
