@@ -70,14 +70,14 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         return found
     values = gait_cycles["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
     heads = gait_cycles.iloc[::CYCLE_POINTS]
-    keys = pd.DataFrame(
-        {"variable": heads["variable"].astype(str).to_numpy(), "side": heads["side"].astype(str).to_numpy()}
-    )
     units = heads["unit"].astype(str).to_numpy()
+    rows: dict[tuple[str, str], list[int]] = {}
+    for row, key in enumerate(zip(heads["variable"].astype(str), heads["side"].astype(str), strict=True)):
+        rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
-    for (name, side), rows in keys.groupby(["variable", "side"], sort=False).indices.items():
-        shown = values[rows[known[rows]]] * variable(str(name)).shown_sign(str(side))
-        found.setdefault(str(name), {})[str(side)] = CycleCurves(shown, units[rows[0]])
+    for (name, side), own in rows.items():
+        shown = values[[row for row in own if known[row]]] * variable(name).shown_sign(side)
+        found.setdefault(name, {})[side] = CycleCurves(shown, units[own[0]])
     return found
 
 

@@ -26,6 +26,7 @@ from biodyn.plots.style import (
     dress,
     new_figure,
     note,
+    panel_size_in,
     panels,
     zero_line,
 )
@@ -141,7 +142,6 @@ def centre_of_pressure_figure(
     figure = new_figure(width, height)
     (ax,) = panels(figure, 1, 1)
     dress(ax, "Centre of pressure, seen from above", "to the left (m)", "forward, direction of World X (m)")
-    ax.set_aspect("equal", adjustable="box", anchor="C")
     ax.grid(True, axis="x", color="#eef0f2", linewidth=0.6)
     for number, plate in plates.items():
         ax.add_patch(
@@ -150,9 +150,8 @@ def centre_of_pressure_figure(
         x, y = seen_from_above(plate).min(axis=0)
         ax.text(x + 0.015, y + 0.015, f"plate {number}", fontsize=TICK_PT, color=MUTED, ha="left", va="bottom")
     time_s = ground_reaction["time_s"].to_numpy()
-    for i, contact in enumerate(contacts.itertuples(index=False)):
-        decision, side = str(contact.decision), str(contact.side or "")
-        assigned = decision == "assigned"
+    for i, contact in enumerate(contacts.to_dict("records")):
+        side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
         color = SIDE_COLORS.get(side, LIMIT) if assigned else LIMIT
         for k, sole_side in enumerate(SIDES):
             if side in SIDES and sole_side != side:
@@ -166,14 +165,19 @@ def centre_of_pressure_figure(
                     )
                 )
         if assigned and side in SIDES:
-            rows = (time_s >= contact.start_s) & (time_s <= contact.end_s)
+            rows = (time_s >= contact["start_s"]) & (time_s <= contact["end_s"])
             path = ground_reaction.loc[rows, [f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
             above = seen_from_above(path)
             ax.plot(above[:, 0], above[:, 1], color=color, linewidth=1.6)
             start = above[np.isfinite(above).all(axis=1)][:1]
             ax.plot(start[:, 0], start[:, 1], "o", color=color, markersize=3.5)
-    ax.set_xlim(low[0], high[0])
-    ax.set_ylim(-high[2], -low[2])
+    # The same scale both ways: widen the direction that has room.
+    panel_width, panel_height = panel_size_in(ax)
+    per_inch = max(along / panel_width, across / panel_height)
+    middle = 0.5 * (low + high)
+    ax.set_xlim(middle[0] - 0.5 * per_inch * panel_width, middle[0] + 0.5 * per_inch * panel_width)
+    ax.set_ylim(-middle[2] - 0.5 * per_inch * panel_height, -middle[2] + 0.5 * per_inch * panel_height)
+    ax.set_aspect("equal")
     if not plates:
         note(ax, "no plate")
     handles = [

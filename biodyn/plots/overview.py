@@ -38,8 +38,8 @@ def whole_trial_figure(
     angles = [name for name in angles if any(f"{name}_{side}_deg" in joint_angles for side in SIDES)]
     moments = [name for name in moments if any(_torque(name, side) in joint_torques for side in SIDES)]
     rows = 1 + max(len(angles), len(moments), 0)
-    figure = new_figure(9.4, 0.85 + 1.5 * rows)
-    axes = panels(figure, rows, 2, down_in=0.42)
+    figure = new_figure(9.4, 0.85 + 1.6 * rows)
+    axes = panels(figure, rows, 2, down_in=0.54)
     weight_n = mass_kg * STANDARD_GRAVITY_M_S2
     time_s = ground_reaction["time_s"].to_numpy()
 
@@ -48,7 +48,7 @@ def whole_trial_figure(
     axes[1].remove()
     box = top.get_position()
     top.set_position((box.x0, box.y0, wide.x1 - box.x0, box.height))
-    _row(top, force, "BW", label_x=False)
+    _row(top, force, "BW", label_x=True)
     shade_unmeasured(top, ground_reaction)
     for side in SIDES:
         values = ground_reaction[force_column(force, side)].to_numpy() / weight_n * variable(force).shown_sign(side)
@@ -102,11 +102,12 @@ def _row(ax: Axes, name: str, unit: str, *, label_x: bool) -> None:
 
 
 def _contact_bars(ax: Axes, contacts: pd.DataFrame) -> None:
-    for contact in contacts.itertuples(index=False):
-        assigned = str(contact.decision) == "assigned"
-        color = SIDE_COLORS.get(str(contact.side or ""), LIMIT) if assigned else LIMIT
+    for contact in contacts.to_dict("records"):
+        assigned = str(contact["decision"]) == "assigned"
+        color = SIDE_COLORS.get(str(contact["side"]), LIMIT) if assigned else LIMIT
+        start, end = float(contact["start_s"]), float(contact["end_s"])
         ax.plot(
-            [contact.start_s, contact.end_s],
+            [start, end],
             [0.02, 0.02],
             transform=ax.get_xaxis_transform(),
             color=color,
@@ -114,11 +115,10 @@ def _contact_bars(ax: Axes, contacts: pd.DataFrame) -> None:
             solid_capstyle="butt",
             clip_on=False,
         )
-        middle = 0.5 * (float(contact.start_s) + float(contact.end_s))  # type: ignore[arg-type]
         ax.text(
-            middle,
+            0.5 * (start + end),
             0.06,
-            f"plate {contact.plate}",
+            f"plate {contact['plate']}",
             transform=ax.get_xaxis_transform(),
             fontsize=6.5,
             color=color,

@@ -76,8 +76,7 @@ def dress(ax: Axes, title: str, ylabel: str, xlabel: str = "") -> None:
 
 def panel_size_in(ax: Axes) -> tuple[float, float]:
     """Width and height of a panel, inches."""
-    box, (width, height) = ax.get_position(), ax.figure.get_size_inches()
-    return float(box.width * width), float(box.height * height)
+    return float(ax.bbox.width / ax.figure.dpi), float(ax.bbox.height / ax.figure.dpi)
 
 
 def zero_line(ax: Axes) -> None:

@@ -70,11 +70,11 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "cycle": _joined(numbers).astype(np.int64),
-            "side": pd.Categorical.from_codes(_joined(sides).astype(np.int64), categories=list(SIDES)),
+            "side": pd.Categorical.from_codes(_joined(sides).astype(np.int64), categories=pd.Index(SIDES)),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(value) // CYCLE_POINTS),
-            "variable": pd.Categorical.from_codes(_joined(name_codes).astype(np.int64), categories=names),
+            "variable": pd.Categorical.from_codes(_joined(name_codes).astype(np.int64), categories=pd.Index(names)),
             "value": value,
-            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=units),
+            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=pd.Index(units)),
         }
     )
 

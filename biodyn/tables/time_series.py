@@ -61,10 +61,10 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     ]
     values = np.concatenate([block[4] for block in blocks]) if blocks else np.empty((0, 3))
 
-    def words(texts: list[str]) -> pd.Categorical:
+    def words(texts: list[str]) -> pd.Categorical[str]:
         distinct = list(dict.fromkeys(texts))
         codes = np.repeat([distinct.index(text) for text in texts], len(time_s))
-        return pd.Categorical.from_codes(codes.astype(np.int64), categories=distinct)
+        return pd.Categorical.from_codes(codes.astype(np.int64), categories=pd.Index(distinct))
 
     return pd.DataFrame(
         {
