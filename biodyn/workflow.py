@@ -196,9 +196,7 @@ def _require_loaded_plates(recording: Recording) -> None:
         )
 
 
-def _require_plausible(
-    what: str, value: float | None, limits: tuple[float, float], unit: str, option: str
-) -> None:
+def _require_plausible(what: str, value: float | None, limits: tuple[float, float], unit: str, option: str) -> None:
     if value is not None and not limits[0] <= value <= limits[1]:
         raise SubjectError(
             f"{what} of {value:g} {unit} is not plausible: expected {limits[0]:g} to {limits[1]:g} {unit}.",
@@ -369,6 +367,8 @@ def _fit(
             max_iterations=options.inverse_kinematics.max_iterations,
             visibility_ramp_s=options.inverse_kinematics.visibility_ramp_s,
             weights=options.inverse_kinematics.marker_weights,
+            longest_bridge_s=options.signals.rigid_gap_s,
+            edge_s=0.5 / options.signals.cutoff_hz if options.signals.cutoff_hz else 0.0,
         )
 
     markers = signals.markers
@@ -474,5 +474,12 @@ def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder."""
     target = Path(folder)
     view = read_view(target)
-    write_report(view, target, figures=True, report=True, dpi=int(view.record["settings"]["output"]["figure_dpi"]), progress=progress)
+    write_report(
+        view,
+        target,
+        figures=True,
+        report=True,
+        dpi=int(view.record["settings"]["output"]["figure_dpi"]),
+        progress=progress,
+    )
     return target

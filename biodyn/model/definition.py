@@ -101,7 +101,9 @@ class SkeletonDefinition:
         for body in self.bodies:
             if body.name == name:
                 return body
-        raise ModelError(f"Skeleton '{self.name}' has no body '{name}'.", f"It has {', '.join(b.name for b in self.bodies)}.")
+        raise ModelError(
+            f"Skeleton '{self.name}' has no body '{name}'.", f"It has {', '.join(b.name for b in self.bodies)}."
+        )
 
     @property
     def root(self) -> BodyDefinition:
@@ -117,11 +119,15 @@ def load_skeleton(name: str) -> SkeletonDefinition:
         free = frozenset(body for entry in table["free"] for _, body in for_each_side(entry))
         unknown = free - base.free
         if unknown:
-            raise ModelError(f"Skeleton '{name}' frees bodies that '{base.name}' does not have: {', '.join(sorted(unknown))}.")
+            raise ModelError(
+                f"Skeleton '{name}' frees bodies that '{base.name}' does not have: {', '.join(sorted(unknown))}."
+            )
         return SkeletonDefinition(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_body(side, entry) for raw in table["body"] for side, entry in for_each_side(raw))
     ordered = _parents_first(name, bodies)
-    return SkeletonDefinition(table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered))
+    return SkeletonDefinition(
+        table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered)
+    )
 
 
 def _body(side: str, entry: dict[str, Any]) -> BodyDefinition:

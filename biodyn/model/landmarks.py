@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -196,7 +197,10 @@ class StaticPose:
     def _hip(self, name: str) -> FloatArray | None:
         body = self._origin_of[name]
         pelvis = self._axes(self.skeleton.root)
-        needed = [self.measured(key) for key in ("asis_mid", "psis_mid", "asis_r", "asis_l", f"asis_{body.side}", f"ankle_lateral_{body.side}")]
+        needed = [
+            self.measured(key)
+            for key in ("asis_mid", "psis_mid", "asis_r", "asis_l", f"asis_{body.side}", f"ankle_lateral_{body.side}")
+        ]
         if pelvis is None or any(point is None for point in needed[:4]):
             return None
         front, back, right, left, own, ankle = needed
@@ -249,8 +253,9 @@ class StaticPose:
             for _, filled in for_each_side(rule):
                 points = [self.measured(name) for name in (filled["from"], *filled["through"], filled["to"])]
                 if all(point is not None for point in points):
-                    length = sum(np.linalg.norm(b - a) for a, b in zip(points[:-1], points[1:], strict=True))  # type: ignore[operator]
-                    estimates.append(float(length) / filled["fraction"])
+                    spans = [np.linalg.norm(b - a) for a, b in pairwise(points)]  # type: ignore[operator]
+                    length = float(np.sum(spans))
+                    estimates.append(length / filled["fraction"])
         if not estimates:
             raise StaticTrialError(
                 "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
@@ -259,7 +264,9 @@ class StaticPose:
         return float(np.mean(estimates))
 
 
-def axes_from(exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray) -> FloatArray | None:
+def axes_from(
+    exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray
+) -> FloatArray | None:
     """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
     first = exact.sign * (e1 - e0)
     second = plane.sign * (p1 - p0)
@@ -283,7 +290,9 @@ def about_y(angle: float) -> FloatArray:
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
-def chord(proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool) -> FloatArray | None:
+def chord(
+    proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
+) -> FloatArray | None:
     """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
 
     C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The

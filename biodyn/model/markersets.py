@@ -127,7 +127,9 @@ def recognise(labels: Sequence[str], marker_set: str = "auto") -> MarkerMapping:
     return MarkerMapping(best.name, best.title, roles, unknown, scores)
 
 
-def _assign(labels: Sequence[str], best: MarkerSet, generic: MarkerSet) -> tuple[tuple[MarkerRole, ...], tuple[str, ...]]:
+def _assign(
+    labels: Sequence[str], best: MarkerSet, generic: MarkerSet
+) -> tuple[tuple[MarkerRole, ...], tuple[str, ...]]:
     roles: dict[str, MarkerRole] = {}
     taken: set[str] = set()
     for source in (best, generic):
@@ -137,7 +139,9 @@ def _assign(labels: Sequence[str], best: MarkerSet, generic: MarkerSet) -> tuple
                 continue
             if entry.landmark:
                 taken.add(entry.landmark)
-            roles[label] = MarkerRole(label, entry.landmark, entry.body, entry.weight, entry.static_only, source.name, entry.soft)
+            roles[label] = MarkerRole(
+                label, entry.landmark, entry.body, entry.weight, entry.static_only, source.name, entry.soft
+            )
     ordered = tuple(roles[label] for label in labels if label in roles)
     return ordered, tuple(label for label in labels if label not in roles)
 

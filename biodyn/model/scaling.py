@@ -14,12 +14,10 @@ from biodyn.model.anthropometry import Inertia, Sex, segment_inertias
 from biodyn.model.definition import SkeletonDefinition
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
+from biodyn.model.observability import LEAST_LEVER_M, levers
 from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble, cardan_zxy
 
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
-# A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
-# nearer to the axis, marker noise and skin would decide the angle.
-_LEAST_LEVER_M = 0.02
 # The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
 _SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
 
@@ -54,7 +52,9 @@ def scale(
         turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
     """
     landmarks = {
-        role.landmark: static_points[role.label] for role in mapping.roles if role.landmark and role.label in static_points
+        role.landmark: static_points[role.label]
+        for role in mapping.roles
+        if role.landmark and role.label in static_points
     }
     pose = StaticPose(
         skeleton,
@@ -159,35 +159,13 @@ def _model(
 
 
 def _least_seen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> str | None:
-    """Name of the coordinate the markers see least, None if all are seen well enough.
-
-    The test is the movement of the markers when one coordinate changes by a radian and all others, the base included,
-    do what they can to undo it: the square root of the Schur complement of the normal matrix J^T J in the static posture.
-    """
+    """Name of a coordinate that the markers do not see in the static posture, None if they see all."""
     if not model.coordinates:
         return None
-    J = _marker_jacobian(model, model.static_configuration(R_WB, p_WB))
-    normal = J.T @ J
-    # The ridge (0.1 mm)^2 keeps blind directions invertible without hiding them.
-    covariance = np.linalg.inv(normal + 1e-8 * np.eye(len(normal)))
-    lever = {c.name: 1.0 / np.sqrt(covariance[c.v_index, c.v_index]) for c in model.coordinates}
-    blind = [c for c in model.coordinates if lever[c.name] < _LEAST_LEVER_M]
+    lever = levers(model, model.static_configuration(R_WB, p_WB))
+    blind = np.flatnonzero(lever < LEAST_LEVER_M)
     # Of several that share one blind direction, the one farthest from the root is given up.
-    return blind[-1].name if blind else None
-
-
-def _marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """Marker positions' derivative (3M, nv) by small steps along each velocity coordinate; only used while scaling."""
-    from biodyn.rigid_body import body_poses, integrate
-
-    tree = model.multibody
-    links, points, weights = model.marker_arrays()
-    step = 1e-6  # rad or m: truncation and round-off are both below 1e-6 of a lever
-    changes = np.concatenate([step * np.eye(tree.nv), -step * np.eye(tree.nv)])
-    R, p = body_poses(tree, integrate(tree, np.tile(q, (len(changes), 1)), changes))
-    positions = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], points)
-    J = (positions[: tree.nv] - positions[tree.nv :]) / (2.0 * step)
-    return (np.sqrt(weights)[None, :, None] * J).reshape(tree.nv, -1).T
+    return model.coordinates[blind[-1]].name if len(blind) else None
 
 
 def _soles(skeleton: SkeletonDefinition, pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
@@ -284,7 +262,9 @@ def with_loose_centres(model: SubjectModel) -> tuple[SubjectModel, dict[str, tup
         for body in model.moving
         if body.definition.refined_centre and body.definition.name in marked and body.definition.parent in marked
     ]
-    multibody, coordinates, frames, carried = assemble(model.skeleton, model.bodies, frozenset(model.locked), frozenset(names))
+    multibody, coordinates, frames, carried = assemble(
+        model.skeleton, model.bodies, frozenset(model.locked), frozenset(names)
+    )
     loose = replace(model, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
     return loose, {name: tuple(multibody.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
 
@@ -303,9 +283,16 @@ def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
     """Return the model with another body mass: every segment's mass and inertia in proportion."""
     factor = mass_kg / model.mass_kg
     bodies = tuple(
-        replace(b, inertia=Inertia(b.inertia.mass * factor, b.inertia.com, b.inertia.tensor * factor)) for b in model.bodies
+        replace(b, inertia=Inertia(b.inertia.mass * factor, b.inertia.com, b.inertia.tensor * factor))
+        for b in model.bodies
     )
     multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
     return replace(
-        model, mass_kg=mass_kg, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried
+        model,
+        mass_kg=mass_kg,
+        bodies=bodies,
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        carried=carried,
     )

@@ -100,7 +100,9 @@ class SubjectModel:
     @property
     def moving(self) -> tuple[ScaledBody, ...]:
         """Segments with a free joint to their parent (the root excluded)."""
-        return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.carried)
+        return tuple(
+            body for body in self.bodies if body.definition.parent and body.definition.name not in self.carried
+        )
 
     def coordinate(self, name: str) -> Coordinate:
         """Return a free coordinate by name; KeyError if it is locked or unknown."""
@@ -184,18 +186,22 @@ def assemble(
             base = frames[definition.parent]
             R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
             steps = list(zip(definition.rotations, body.static_angles_rad, strict=True))
-            free = [s for s, _ in steps if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free]
+            free = [
+                s for s, _ in steps if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free
+            ]
             if definition.name in loose and free:
                 # Sliding along the parent body's axes; R is their attitude on the link, undone behind the last slide.
                 for axis, direction in zip("xyz", np.eye(3), strict=True):
-                    link = add_link(f"{definition.name}:{axis}", link, Joint("prismatic", R @ direction), np.eye(3), p)
+                    link = add_link(
+                        f"{definition.name}:{axis}", link, Joint("prismatic", as_axis(R @ direction)), np.eye(3), p
+                    )
                     p = np.zeros(3)
             for step, angle in steps:
                 if step not in free:
                     R = R @ axis_angle(step.axis, angle)
                     continue
                 name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
-                link = add_link(name, link, Joint("revolute", step.axis), R, p)
+                link = add_link(name, link, Joint("revolute", as_axis(step.axis)), R, p)
                 plan.append((str(step.coordinate), name, definition, step.range_rad))
                 R, p = np.eye(3), np.zeros(3)
             frames[definition.name] = BodyFrame(link, R, p)
@@ -214,7 +220,8 @@ def assemble(
     tree = Multibody(tuple(loaded))
     # The tree may order its bodies anew; places on links follow the names.
     frames = {
-        name: BodyFrame(tree.body_index(links[frame.link].name), frame.R_LB, frame.p_LB) for name, frame in frames.items()
+        name: BodyFrame(tree.body_index(links[frame.link].name), frame.R_LB, frame.p_LB)
+        for name, frame in frames.items()
     }
     coordinates = tuple(
         Coordinate(
@@ -229,6 +236,11 @@ def assemble(
         for coordinate, link_name, definition, range_rad in plan
     )
     return tree, coordinates, frames, tuple(carried)
+
+
+def as_axis(vector: FloatArray) -> tuple[float, float, float]:
+    """Return a vector (3,) as the joint's axis."""
+    return (float(vector[0]), float(vector[1]), float(vector[2]))
 
 
 def axis_angle(axis: FloatArray, angle: float) -> FloatArray:

@@ -41,7 +41,9 @@ def mass_from_standing(
     loaded = []
     total: FloatArray | None = None
     for plate in plates:
-        samples = slice(int(first_s * plate.rate_hz), max(int(last_s * plate.rate_hz), int(first_s * plate.rate_hz) + 1))
+        samples = slice(
+            int(first_s * plate.rate_hz), max(int(last_s * plate.rate_hz), int(first_s * plate.rate_hz) + 1)
+        )
         vertical = plate.wrench[samples, 4]
         if not len(vertical) or not np.isfinite(vertical).all():
             return None

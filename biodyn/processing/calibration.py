@@ -101,12 +101,12 @@ def find_turns(
         Diagnostic(
             "axis-from-walk",
             "warning" if abs(turn) >= _MOST_TURN_RAD else "info",
-            f"The walk turns the axes of {name} by {np.rad2deg(turn):+.0f} degrees about its long axis: there {hinges[name]} fits "
-            "the markers best.",
+            f"The walk turns the axes of {name} by {np.rad2deg(turn):+.0f} degrees about its long axis: there "
+            f"{hinges[name]} fits the markers best.",
             value=float(np.rad2deg(turn)),
             limit=float(np.rad2deg(_MOST_TURN_RAD)),
             unit="deg",
-            hint="The lateral wand sits off the joint's plane; medial markers or an alignment device in the static trial settle it.",
+            hint="The lateral wand sits off the joint's plane; medial markers in the static trial settle it.",
         )
         for name, turn in turns.items()
     ]

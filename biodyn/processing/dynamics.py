@@ -75,7 +75,7 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     links = np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64)
     # An unknown wrench counts as none: whatever depends on it is masked below.
     wrenches = np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1))
-    known = fit.solved
+    known = fit.reliable
     motion = fit.motion
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
@@ -172,8 +172,8 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
 
 def _reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
     reasons = []
-    for t in range(len(fit.solved)):
-        parts = [] if fit.solved[t] else ["too few markers visible"]
+    for t in range(len(fit.reason)):
+        parts = [fit.reason[t]] if fit.reason[t] else []
         parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
         reasons.append("; ".join(parts))
     return reasons

@@ -6,17 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
+from scipy.ndimage import binary_dilation
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
+from biodyn.model.observability import unseen_coordinates
 from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy
-from biodyn.processing.derivatives import motion_from_configuration
-from biodyn.rigid_body import body_poses, inverse_kinematics
+from biodyn.processing.derivatives import CoordinateKind, motion_from_configuration
+from biodyn.processing.filtering import finite_stretches
+from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics
 from biodyn.trial import Markers, Motion
 
 # A marker that rides on a segment moves less than this against it; more, and it belongs to none.
 _ATTACHMENT_LIMIT_M = 0.02
+# A marker with less than half its weight no longer counts as seeing a coordinate.
+_HALF_FADED = 0.5
+# The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
+_BRIDGE_WEIGHT = 0.01
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,9 @@ class Fit:
     Attributes:
         q: (T, nq), NaN rows where the frame could not be solved.
         labels: fitted markers; marker_error (T, M) m, NaN where unseen.
-        solved: (T,) bool. status, iterations: (T,) of the solver.
+        solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames whose accelerations can be used too.
+        reason: T strings, why a frame is not reliable, "" where it is.
+        status, iterations: (T,) of the solver.
         motion: q, v, vdot (NaN rows where there is none).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
     """
@@ -34,6 +44,8 @@ class Fit:
     labels: tuple[str, ...]
     marker_error: FloatArray
     solved: BoolArray
+    reliable: BoolArray
+    reason: tuple[str, ...]
     status: np.ndarray
     iterations: np.ndarray
     motion: Motion
@@ -55,6 +67,8 @@ def fit_markers(
     max_iterations: int,
     visibility_ramp_s: float,
     weights: Mapping[str, float],
+    longest_bridge_s: float,
+    edge_s: float,
 ) -> Fit:
     """Fit the skeleton to all visible markers of every frame and derive the motion.
 
@@ -64,39 +78,59 @@ def fit_markers(
         visibility_ramp_s: weights fade over this time beside a gap, so that a marker's (dis)appearance does not kick
             the fitted pose.
         weights: by label, over those of the model.
+        longest_bridge_s: a coordinate that no visible marker sees is interpolated for so long at most.
+        edge_s: accelerations closer than this to the ends of a solved stretch are not reliable (half a period of the
+            filter's cut-off: what came before and after is not known).
     """
     columns = [markers.labels.index(marker.label) for marker in model.markers]
     p_WM = markers.positions[:, columns]
     links, p_LM, base_weights = model.marker_arrays()
     own = np.array([weights.get(m.label, w) for m, w in zip(model.markers, base_weights, strict=True)])
-    ramp = visibility_weights(np.isfinite(p_WM[..., 0]), round(visibility_ramp_s * markers.rate_hz))
+    ramp_frames = round(visibility_ramp_s * markers.rate_hz)
+    ramp = visibility_weights(np.isfinite(p_WM[..., 0]), ramp_frames)
     lower, upper = model.limits()
-    solution = inverse_kinematics(
-        model.multibody,
-        links,
-        p_LM,
-        p_WM,
-        weights=own * ramp,
-        lower=lower,
-        upper=upper,
-        q0=q_start,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-    )
-    solved = np.isfinite(solution.q).all(axis=1)
+
+    def solve(prior_weights: FloatArray | None = None, q_prior: FloatArray | None = None) -> InverseKinematics:
+        return inverse_kinematics(
+            model.multibody,
+            links,
+            p_LM,
+            p_WM,
+            weights=own * ramp,
+            lower=lower,
+            upper=upper,
+            q0=q_start,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            prior_weights=prior_weights,
+            q_prior=q_prior,
+        )
+
+    solution = solve()
+    lost = np.zeros((len(p_WM), len(model.coordinates)), dtype=bool)
+    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED)
+    if unseen.any():
+        prior_weights, q_prior, lost = bridge(
+            model, solution.q, unseen, ramp_frames, round(longest_bridge_s * markers.rate_hz)
+        )
+        solution = solve(prior_weights, q_prior)
+    solved: BoolArray = np.asarray(np.isfinite(solution.q).all(axis=1))
     if not solved.any():
         raise MarkerSetError(
             "The skeleton could not be fitted in any frame: too few markers are visible at the same time.",
             "See 'biodyn check FILE.c3d' for the markers' visibility.",
         )
     motion = motion_from_configuration(markers.time_s, solution.q, q_kinds(model))
-    valid = np.isfinite(motion.vdot).all(axis=1)
+    moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
+    reason = _reasons(model, solved, lost, moving, markers.rate_hz, edge_s)
     R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
     R[~solved], p[~solved] = np.nan, np.nan
     return Fit(
         labels=tuple(m.label for m in model.markers),
         marker_error=solution.marker_error,
-        solved=solved & valid,
+        solved=solved,
+        reliable=np.array([not text for text in reason]),
+        reason=tuple(reason),
         status=solution.status,
         iterations=solution.iterations,
         motion=motion,
@@ -106,7 +140,58 @@ def fit_markers(
     )
 
 
-def q_kinds(model: SubjectModel) -> tuple[tuple[str, int], ...]:
+def bridge(
+    model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: int, longest_frames: int
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return a prior that carries coordinates over frames in which no marker sees them.
+
+    The prior is the fit itself where the coordinate is seen, and a monotone cubic between both sides where it is not
+    (widened by the ramp, so that it joins smoothly). Returned: prior weights (nv,), q_prior (T, nq), and (T, C) frames in
+    which the coordinate stays lost: longer than `longest_frames`, or at an end of the trial.
+    """
+    q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
+    weights = np.zeros(model.multibody.nv)
+    lost = np.zeros_like(unseen)
+    frames = np.arange(len(q))
+    for column, coordinate in enumerate(model.coordinates):
+        gone = unseen[:, column] | ~np.isfinite(q[:, coordinate.q_index])
+        if not unseen[:, column].any() or gone.all():
+            lost[:, column] = unseen[:, column]
+            continue
+        wide = binary_dilation(gone, iterations=max(ramp_frames, 1)) if not gone.all() else gone
+        known = ~(wide if not wide.all() else gone)
+        curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
+        inside = np.isfinite(curve)
+        curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
+        q_prior[~known, coordinate.q_index] = curve[~known]
+        weights[coordinate.v_index] = _BRIDGE_WEIGHT
+        for first, stop in finite_stretches(gone):
+            if stop - first > longest_frames or first == 0 or stop == len(q):
+                lost[first:stop, column] = True
+    return weights, q_prior, lost
+
+
+def _reasons(
+    model: SubjectModel, solved: BoolArray, lost: BoolArray, moving: BoolArray, rate_hz: float, edge_s: float
+) -> list[str]:
+    reasons = ["" if pose else "too few markers are visible" for pose in solved]
+    for t in np.flatnonzero(solved):
+        if lost[t].any():
+            names = ", ".join(model.coordinates[c].name for c in np.flatnonzero(lost[t]))
+            reasons[t] = f"no visible marker sees {names}"
+        elif not moving[t]:
+            reasons[t] = "the stretch between gaps is too short for accelerations"
+    edge = int(np.ceil(edge_s * rate_hz))
+    for first, stop in finite_stretches(solved & moving):
+        for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
+            reasons[t] = (
+                reasons[t]
+                or f"within {edge_s:.2f} s of the end of the recorded stretch: accelerations are not reliable"
+            )
+    return reasons
+
+
+def q_kinds(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
     """Layout of q for the derivatives: the base at 0, then one scalar a coordinate."""
     return (("free", 0), *(("scalar", coordinate.q_index) for coordinate in model.coordinates))
 

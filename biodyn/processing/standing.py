@@ -46,7 +46,7 @@ def quiet_standing(markers: Markers) -> Standing:
         if len(sample):
             points[label] = sample.mean(axis=0)
     moved = float(np.nanmin(movement)) if np.isfinite(movement).any() else 0.0
-    diagnostics = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     if moved > _QUIET_RANGE_M:
         diagnostics = (
             Diagnostic(

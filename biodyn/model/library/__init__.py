@@ -43,7 +43,11 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
 @cache
 def entry_names(kind: str) -> tuple[str, ...]:
     """Names of the entries of one kind, e.g. all marker sets."""
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in _ROOT.joinpath(kind).iterdir() if entry.name.endswith(".toml")))
+    return tuple(
+        sorted(
+            entry.name.removesuffix(".toml") for entry in _ROOT.joinpath(kind).iterdir() if entry.name.endswith(".toml")
+        )
+    )
 
 
 def for_each_side(value: Any) -> Iterator[tuple[str, Any]]:
