@@ -25,10 +25,10 @@ DIED_AWAY_SHARE = 1e-3
 # forces, too, lie a little below the threshold beside the contact.
 MAX_TAIL_SMEARS = 6.0
 MIN_TAIL_S = 0.05
-# Also without a filter: a foot loads from nothing to the contact threshold, and unloads, within this time.
-MIN_TAIL_S = 0.03
 # Kinematic stance may reach this far beyond the plate's own contact times before it counts as standing elsewhere.
 STANCE_EDGE_S = 0.1
+# The foot bears before its movement shows it: strikes of a simulated walk were seen 40 ms late.
+STANCE_DELAY_S = 0.05
 
 
 def feet_on_plates(
@@ -80,14 +80,14 @@ def ground_reaction(
 ) -> GroundReaction:
     """Sum the plates' wrenches over each foot and mark the frames in which a foot's wrench is unknown.
 
-    A foot that stands (`Sole.bearing`) while no assigned contact carries it is unmeasured, widened by `smear_s`, and
-    so is a foot during an ambiguous or rejected contact that concerns it. Its wrench is NaN there, zero in swing. The
-    filtered wrench stays with its foot over its whole smeared support, up to half-way to that plate's next contact, so
-    that nothing is lost or counted twice.
+    A foot that stands (`Sole.bearing`) while no assigned contact carries it is unmeasured, widened by `smear_s` (at its
+    strike also by what movement shows late), and so is a foot during an ambiguous or rejected contact that concerns it.
+    Its wrench is NaN there, zero in swing. The filtered wrench stays with its foot over its whole smeared support, up
+    to half-way to that plate's next contact, so that nothing is lost or counted twice.
     """
     frames = len(next(iter(soles.values())).known)
     smear = int(np.ceil(smear_s * rate_hz))
-    tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
+    late = int(np.ceil(STANCE_DELAY_S * rate_hz))
     tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
@@ -100,7 +100,7 @@ def ground_reaction(
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
     elsewhere = {side: _standing_elsewhere(side, plates, contacts, soles[side], frames, rate_hz) for side in SIDES}
-    reason = {side: _reasons(side, plates, contacts, soles[side], elsewhere[side], smear) for side in SIDES}
+    reason = {side: _reasons(side, plates, contacts, soles[side], elsewhere[side], smear, late) for side in SIDES}
     measured = {side: np.array([not text for text in reason[side]], dtype=bool) for side in SIDES}
     points = {}
     moments = {}
@@ -196,6 +196,7 @@ def _reasons(
     sole: Sole,
     elsewhere: BoolArray,
     smear: int,
+    late: int,
 ) -> list[str]:
     """Say for every frame why this foot's wrench is unknown; "" where it is known."""
     name = SIDE_NAMES[side]
@@ -204,7 +205,7 @@ def _reasons(
     carried = _assigned_frames(side, contacts, frames)
     reason[~sole.known & ~carried] = f"{name} foot not seen"
     for first, stop in finite_stretches(elsewhere):
-        rows = np.arange(max(first - smear, 0), min(stop + smear, frames))
+        rows = np.arange(max(first - smear - late, 0), min(stop + smear, frames))
         reason[rows[~carried[rows]]] = f"{name} foot {_place(sole, plates, first, stop)}"
     for item in contacts:
         if item.contact.decision == "assigned" or side not in item.feet:

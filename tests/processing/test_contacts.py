@@ -222,7 +222,7 @@ def test_a_foot_that_is_not_seen_is_not_measured():
     assert "right foot was not seen" in contacts[0].reason
     assert not reaction.measured["r"].any()
     assert "right foot not seen" in reaction.reason["r"][0]
-    assert reaction.measured["l"][frames(0.2, 0.4)].all()
+    assert reaction.measured["l"][frames(0.2, 0.35)].all()
 
 
 def test_noise_of_plates_and_markers_changes_no_decision():
@@ -251,7 +251,7 @@ def test_no_plates_at_all():
     contacts, reaction = decide(scene)
     assert contacts == ()
     assert not reaction.measured["r"][frames(1.0, 1.6)].any()
-    assert reaction.measured["r"][frames(0.78, 0.85)].all()
+    assert reaction.measured["r"][frames(0.78, 0.82)].all()
 
 
 def test_threshold_crossings_are_sub_sample_and_dips_are_bridged():
