@@ -28,6 +28,7 @@ _VERTICAL_BW, _FRICTION = 0.05, 0.02
 _LEAST_BW, _MOST_BW, _MOST_FRICTION = 0.65, 1.30, 0.22
 _SWING_CLEARANCE_M = 0.012
 _ROUGHNESS_BW = 40.0  # second derivative of the force in phase, body weights a cycle squared
+_RIPPLE_NM_KG = 200.0  # second derivative of a leg's torque in phase, Nm/kg a cycle squared
 _CLOSENESS = 3.0  # how much the published curves count
 
 
@@ -104,6 +105,17 @@ def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 
     )
 
 
+def _carries_a_foot(model: SubjectModel, body: str) -> bool:
+    """True for the bodies between the root and the soles."""
+    parents = {part.definition.name: part.definition.parent for part in model.bodies}
+    for name in model.sole_body.values():
+        while parents[name]:
+            if name == body:
+                return True
+            name = parents[name]
+    return False
+
+
 class _Problem:
     """The least-squares problem in units of tolerances: x = (coefficients, foothold x and z)."""
 
@@ -118,6 +130,7 @@ class _Problem:
         )
         self.feet = soles(body.model, body.static_q, table["foot"])
         self.curves = walking_curves(body.model, body.static_q, table)
+        self.leg_columns = [c.v_index for c in body.model.coordinates if _carries_a_foot(body.model, c.body)]
         self.phase = np.arange(_FRAMES) / (2.0 * _FRAMES)
         self.maps = sample(self.curves, self.phase, 6 + len(body.model.coordinates))
         orders = np.concatenate([curve.orders() for curve in self.curves])
@@ -199,6 +212,7 @@ class _Problem:
             point = p_L + np.einsum("kmij,mj->kmi", R_L, local)
             wanted[side] = point * (1.0, 0.0, 1.0)
         parts += self.ground(wrench, wanted)
+        parts.append(self.torques(q, v, vdot, wrench, wanted))
         return np.concatenate([part.reshape(count, -1) for part in parts], axis=1)
 
     def standing(
@@ -245,6 +259,30 @@ class _Problem:
             (up - 1.0 - self.published_force["upward"]) / self.table["ground"]["upward"]["tolerance"],
             np.diff(wrench[..., 3:], n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (weight * _ROUGHNESS_BW),
         ]
+
+    def torques(
+        self, q: FloatArray, v: FloatArray, vdot: FloatArray, wrench: FloatArray, wanted: Mapping[Side, FloatArray]
+    ) -> FloatArray:
+        """Torques of the legs without ripple: their second derivative."""
+        count = len(wrench)
+        share = np.tile(contact.taken_over(self.phase / self.double_support), count)
+        lead, rear = contact.shared(
+            wrench.reshape(-1, 6),
+            share,
+            wanted["r"].reshape(-1, 3),
+            wanted["l"].reshape(-1, 3),
+            self.table["ground"]["push"],
+        )
+        tau = inverse_dynamics(
+            self.model.multibody,
+            q,
+            v,
+            vdot,
+            wrenches=np.stack([lead, rear], axis=1),
+            wrench_bodies=[self.feet[side].link for side in SIDES],
+        )
+        legs = tau[:, self.leg_columns].reshape(count, _FRAMES, -1)
+        return np.diff(legs, n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (self.model.mass_kg * _RIPPLE_NM_KG)
 
 
 __all__ = ["Walk", "required_wrench", "rotation_zxy", "solve_walk"]
