@@ -62,6 +62,15 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     return bodies
 
 
+def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
+    """Return (body, start, end) of every segment of the table in the static posture, World, m."""
+    return [
+        (entry["body"], pose.landmark(entry["from"]), pose.landmark(entry["to"]))
+        for raw in load_entry("anthropometry", table_name)["segment"]
+        for _, entry in for_each_side(raw)
+    ]
+
+
 def _row(entry: dict[str, Any], sex: Sex) -> dict[str, Any]:
     if sex != "mean":
         return entry[sex]

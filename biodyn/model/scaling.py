@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
-from biodyn.model.anthropometry import Inertia, Sex, segment_inertias
+from biodyn.model.anthropometry import Inertia, Sex, segment_inertias, segment_lines
 from biodyn.model.definition import SkeletonDefinition
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
@@ -18,6 +18,9 @@ from biodyn.model.observability import LEAST_LEVER_M, levers
 from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble, cardan_zxy
 
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
+# Skin is never farther from its segment's middle line; a marker that is sits on no segment.
+_LARGEST_GIRTH_M = 0.2
+_UNKNOWN_WEIGHT = 0.3
 # The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
 _SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
 
@@ -69,6 +72,7 @@ def scale(
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, index, inertias) for index in range(len(skeleton.bodies)))
     markers = _attached(skeleton, mapping, static_points, pose)
+    markers += _attached_by_place(mapping, static_points, pose, segment_lines(options.anthropometry, pose))
     seen = tuple(marker for marker in markers if marker.label in tracked)
     locked = frozenset(
         step.coordinate
@@ -122,6 +126,32 @@ def _attached(
         R_WB, p_WB = pose.pose(body)
         attached.append(AttachedMarker(role.label, role.body, R_WB.T @ (point - p_WB), role.weight))
     return tuple(attached)
+
+
+def _attached_by_place(
+    mapping: MarkerMapping,
+    static_points: Mapping[str, FloatArray],
+    pose: StaticPose,
+    lines: list[tuple[str, FloatArray, FloatArray]],
+) -> tuple[AttachedMarker, ...]:
+    """Attach markers whose labels say nothing (clusters, a laboratory's own) to the segment they sit on while standing."""
+    attached = []
+    located = [line for line in lines if pose.located(pose.skeleton.body(line[0]))]
+    for label in mapping.unknown:
+        if label not in static_points:
+            continue
+        point = static_points[label]
+        distance, name = min((_distance(point, start, end), body) for body, start, end in located)
+        if distance <= _LARGEST_GIRTH_M:
+            R_WB, p_WB = pose.pose(pose.skeleton.body(name))
+            attached.append(AttachedMarker(label, name, R_WB.T @ (point - p_WB), _UNKNOWN_WEIGHT, "its place while standing"))
+    return tuple(attached)
+
+
+def _distance(point: FloatArray, start: FloatArray, end: FloatArray) -> float:
+    along = end - start
+    share = float(np.clip((point - start) @ along / (along @ along), 0.0, 1.0))
+    return float(np.linalg.norm(point - start - share * along))
 
 
 def _model(
