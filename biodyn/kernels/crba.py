@@ -1,4 +1,5 @@
-"""Composite-rigid-body algorithm: the joint-space inertia matrix M(q) (Featherstone 2008, section 6.2, Table 6.2).
+"""Composite-rigid-body algorithm: the joint-space inertia matrix M(q) (Featherstone 2008, section 6.2, Table 6.2);
+with the same columns the centroidal momentum matrix and the joint Jacobians.
 
 In world axes about one point O, the origin of link 0, so that composite inertias are plain sums:
     Ic_i = I_i + sum of Ic of the children,   F_j = Ic_i s_j  (j a coordinate of joint i),
@@ -13,6 +14,8 @@ from biodyn.kernels.lanes import (
     WIDTH,
     LaneMemory,
     broadcast,
+    broadcast3,
+    drain,
     fill,
     load,
     load3,
@@ -93,6 +96,33 @@ def _add_to_parent(i, parent, links):
         store(links, at, load(links, at) + load(links, (here + k) * WIDTH))
 
 
+@inline
+def _composites(tree, q, links):
+    """Fill the links' poses and composite inertias about O, the origin of link 0; return p_WO."""
+    n = tree.parent.shape[0]
+    for i in range(n):
+        _place(tree, i, q, links)
+    p_WO = load3(links, _P)
+    for i in range(n):
+        _own_inertia(tree, i, p_WO, links)
+    for i in range(n - 1, 0, -1):
+        if tree.parent[i] >= 0:
+            _add_to_parent(i, tree.parent[i], links)
+    return p_WO
+
+
+@inline
+def _column(tree, subtree_mass, j, links):
+    """Return s_j = (angular, linear) and Ic s_j = (moment, force), world axes at O."""
+    i = tree.dof_link[j]
+    here = i * _ROW
+    w, u = joint_column(tree, i, j - tree.idx_v[i], load9(links, here + _R), load3(links, here + _P))
+    h = load3(links, here + _H)
+    moment = add(symmetric_times(load6(links, here + _I), w), cross(h, u))
+    force = add(scale(u, subtree_mass[i]), cross(w, h))
+    return w, u, moment, force
+
+
 @kernel
 def mass_matrix(tree, subtree_mass, q, M, work):
     """Fill M (T, nv, nv), symmetric; q (T, nq), subtree_mass (n,) kg. M must hold zeros (unrelated pairs stay so)."""
@@ -102,24 +132,12 @@ def mass_matrix(tree, subtree_mass, q, M, work):
     q_lanes = work[(n * _ROW + 7 * nv) * WIDTH :]
     for first in range(0, q.shape[0], WIDTH):
         fill(q_lanes, q, first)
-        for i in range(n):
-            _place(tree, i, LaneMemory(q_lanes), links)
-        p_WO = load3(links, _P)
-        for i in range(n):
-            _own_inertia(tree, i, p_WO, links)
-        for i in range(n - 1, 0, -1):
-            if tree.parent[i] >= 0:
-                _add_to_parent(i, tree.parent[i], links)
+        _composites(tree, LaneMemory(q_lanes), links)
         filled = min(WIDTH, q.shape[0] - first)
         for j in range(nv):
-            i = tree.dof_link[j]
-            here = i * _ROW
-            w, u = joint_column(tree, i, j - tree.idx_v[i], load9(links, here + _R), load3(links, here + _P))
+            w, u, moment, force = _column(tree, subtree_mass, j, links)
             store3(columns, 6 * j, w)
             store3(columns, 6 * j + 3, u)
-            h = load3(links, here + _H)
-            moment = add(symmetric_times(load6(links, here + _I), w), cross(h, u))
-            force = add(scale(u, subtree_mass[i]), cross(w, h))
             depth = tree.dof_depth[j]
             k = j
             for d in range(depth, -1, -1):
@@ -135,7 +153,54 @@ def mass_matrix(tree, subtree_mass, q, M, work):
                     k = tree.dof_parent[k]
 
 
+@kernel
+def momentum_matrix(tree, subtree_mass, q, A, work):
+    """Fill A (T, 6 nv), row by row: [L; P] = A v about the common centre of mass in world axes.
+
+    Its columns are Ic_j s_j, moved from O to the centre of mass (Orin, Goswami & Lee 2013).
+    """
+    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+    links, matrix = work, work[n * _ROW * WIDTH :]
+    q_lanes = work[(n * _ROW + 7 * nv) * WIDTH :]
+    for first in range(0, q.shape[0], WIDTH):
+        fill(q_lanes, q, first)
+        _composites(tree, LaneMemory(q_lanes), links)
+        mass, h = 0.0, broadcast3((0.0, 0.0, 0.0))
+        for i in range(n):
+            if tree.parent[i] < 0:
+                mass += subtree_mass[i]
+                h = add(h, load3(links, i * _ROW + _H))
+        p_Ocm = scale(h, 1.0 / mass)
+        for j in range(nv):
+            _, _, moment, force = _column(tree, subtree_mass, j, links)
+            moment = sub(moment, cross(p_Ocm, force))
+            for k in range(3):
+                store(matrix, (k * nv + j) * WIDTH, moment[k])
+                store(matrix, ((3 + k) * nv + j) * WIDTH, force[k])
+        drain(matrix, A, first)
+
+
+@kernel
+def joint_columns(tree, q, J, work):
+    """Fill J (T, 6 nv), row by row: the columns s_j = [angular; linear at the world origin] in world axes."""
+    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+    links, matrix = work, work[n * _ROW * WIDTH :]
+    q_lanes = work[(n * _ROW + 7 * nv) * WIDTH :]
+    for first in range(0, q.shape[0], WIDTH):
+        fill(q_lanes, q, first)
+        for i in range(n):
+            _place(tree, i, LaneMemory(q_lanes), links)
+        for j in range(nv):
+            i = tree.dof_link[j]
+            here = i * _ROW
+            w, u = joint_column(tree, i, j - tree.idx_v[i], load9(links, here + _R), load3(links, here + _P))
+            for k in range(3):
+                store(matrix, (k * nv + j) * WIDTH, w[k])
+                store(matrix, ((3 + k) * nv + j) * WIDTH, u[k])
+        drain(matrix, J, first)
+
+
 def work_size(tree: Tree) -> int:
-    """Return how many doubles `mass_matrix` needs as `work`."""
+    """Return how many doubles the kernels of this file need as `work`."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     return (n * _ROW + 8 * nv + n) * WIDTH

@@ -1,0 +1,123 @@
+"""Time the rigid-body algorithms against Pinocchio and MuJoCo in one run, single thread; run by hand.
+
+    BIODYN_TEST_REFERENCE=... python benchmarks/rigid_body.py [frames ...]
+
+Pinocchio's own native batch loops with one thread (rneaInParallel, abaInParallel); where it has none (mass matrix,
+Jacobians) a loop of Python calls, whose overhead of about 0.5 us a call is its own. MuJoCo where it is installed: its
+C functions called from Python. Both sides take turns, and the best of several turns counts.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_body"))
+
+import pinocchio as pin
+from reference_vectors import MODELS, reference
+from trees import InPinocchio
+
+from biodyn.rigid_body import forward_dynamics, inverse_dynamics, mass_matrix, warm_up
+from biodyn.rigid_body.jacobians import joint_jacobians
+
+try:
+    import mujoco
+except ImportError:
+    mujoco = None
+
+TURNS = 7
+
+
+def fastest(calls: dict[str, Callable[[], object]], frames: int) -> dict[str, float]:
+    """Return microseconds a frame of each call, taking turns."""
+    best = dict.fromkeys(calls, np.inf)
+    for _ in range(TURNS):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            best[name] = min(best[name], (time.perf_counter() - start) / frames * 1e6)
+    return best
+
+
+def mujoco_calls(name: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Callable[[], object]]:
+    """Return MuJoCo's minimal pipelines for inverse and forward dynamics on one state, as often as there are frames."""
+    folder = Path(os.environ["BIODYN_TEST_REFERENCE"]) / "rigid_body"
+    model = mujoco.MjModel.from_xml_path(str(folder / f"{name}.mjcf.xml"))
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    data.qvel[:], data.qacc[:] = 0.1, 0.2
+
+    def inverse() -> None:
+        for _ in range(len(q)):
+            mujoco.mj_inverse(model, data)
+
+    def forward() -> None:
+        for _ in range(len(q)):
+            mujoco.mj_forward(model, data)
+
+    return {"inverse dynamics": inverse, "forward dynamics": forward}
+
+
+def one(name: str, frames: int) -> None:
+    """Print the figures of one model."""
+    mb, ref = reference(name)
+    times = -(-frames // len(ref["q"]))
+    q, v, a, tau = (np.tile(ref[key], (times, 1))[:frames] for key in ("q", "v", "a", "tau_ext"))
+    loads, bodies = np.tile(ref["wrenches"][:, :2], (times, 1, 1))[:frames], ref["ext_link_index"][:2]
+    other = InPinocchio(mb)
+    model, data, order = other.model, other.data, other.order()
+    q_pin, v_pin, a_pin, tau_pin = other.q(q), v[:, order], a[:, order], tau[:, order]
+    pool = pin.ModelPool(model, 1)
+    columns = [np.asfortranarray(x.T) for x in (q_pin, v_pin, a_pin, tau_pin)]
+    result = np.asfortranarray(np.empty((mb.nv, frames)))
+    few = range(min(frames, 2000))
+    M = mass_matrix(mb, q[: len(few)])
+    J = joint_jacobians(mb, q[: len(few)])
+
+    def each(function: Callable[..., object], *arguments: np.ndarray) -> Callable[[], None]:
+        def loop() -> None:
+            for t in few:
+                function(model, data, *(x[t] for x in arguments))
+
+        return loop
+
+    whole = {
+        "inverse dynamics": lambda: inverse_dynamics(mb, q, v, a, loads, bodies),
+        "inverse dynamics, Pinocchio": lambda: pin.rneaInParallel(1, pool, *columns[:3], result),
+        "forward dynamics": lambda: forward_dynamics(mb, q, v, tau, loads, bodies),
+        "forward dynamics, Pinocchio": lambda: pin.abaInParallel(1, pool, columns[0], columns[1], columns[3], result),
+    }
+    some = {
+        "mass matrix": lambda: mass_matrix(mb, q[: len(few)], out=M),
+        "mass matrix, Pinocchio": each(pin.crba, q_pin),
+        "joint Jacobians": lambda: joint_jacobians(mb, q[: len(few)], out=J),
+        "joint Jacobians, Pinocchio": each(pin.computeJointJacobians, q_pin),
+    }
+    if mujoco is not None:
+        peers = {f"{key}, MuJoCo": call for key, call in mujoco_calls(name, q[: len(few)], v, a).items()}
+        some.update(peers)
+    best = fastest(whole, frames) | fastest(some, len(few))
+    for key in ("inverse dynamics", "forward dynamics", "mass matrix", "joint Jacobians"):
+        text = f"{name:12} {frames:7d} {key:17} {best[key]:7.2f} us"
+        for peer in ("Pinocchio", "MuJoCo"):
+            if f"{key}, {peer}" in best:
+                theirs = best[f"{key}, {peer}"]
+                text += f"   {peer} {theirs:6.2f} us ({theirs / best[key]:4.1f} x)"
+        print(text)
+
+
+def main() -> None:
+    warm_up()
+    for frames in [int(x) for x in sys.argv[1:]] or [1000, 100_000]:
+        for name in MODELS:
+            one(name, frames)
+
+
+if __name__ == "__main__":
+    main()
