@@ -132,15 +132,15 @@ class StaticPose:
     def _from_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
         for recipe in self._recipes.get(name, ()):
             if self._flags.get(recipe.get("needs", ""), True):
-                point = self._apply(name, recipe, lookup)
+                point = self._apply(recipe, lookup)
                 if point is not None:
                     return point
         return None
 
-    def _apply(self, name: str, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
+    def _apply(self, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
         operation = recipe["op"]
         if operation == "hip_regression":
-            return self._hip(name)
+            return self._hip(recipe)
         if operation == "in_frame":
             return self._in_frame(recipe)
         if operation == "in_body":
@@ -194,31 +194,28 @@ class StaticPose:
         scale = np.linalg.norm(end - start)  # type: ignore[operator]
         return origin + scale * (axes @ np.array(recipe["position"]))
 
-    def _hip(self, name: str) -> FloatArray | None:
-        body = self._origin_of[name]
+    def _hip(self, recipe: Mapping[str, Any]) -> FloatArray | None:
         pelvis = self._axes(self.skeleton.root)
-        needed = [
-            self.measured(key)
-            for key in ("asis_mid", "psis_mid", "asis_r", "asis_l", f"asis_{body.side}", f"ankle_lateral_{body.side}")
-        ]
-        if pelvis is None or any(point is None for point in needed[:4]):
+        needed = [self.measured(recipe[key]) for key in ("front", "back", "right", "left")]
+        if pelvis is None or any(point is None for point in needed):
             return None
-        front, back, right, left, own, ankle = needed
-        leg = self._measures.get(f"leg_length_{body.side}")
+        front, back, right, left = needed
+        leg = self._measures.get(recipe["leg_length"])
         if leg is None:
-            if ankle is None or own is None:
+            top, bottom = (self.measured(name) for name in recipe["leg"])
+            if top is None or bottom is None:
                 return None
-            leg = float(np.linalg.norm(own - ankle))
+            leg = float(np.linalg.norm(top - bottom))
         x, y, z = hip_centre(
             self._hip_regression,
             pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,  # type: ignore[operator]
             # A calliper's measure beats markers that soft tissue keeps off the bone.
-            pelvis_width_m=self._measures.get("inter_asis_distance", float(np.linalg.norm(right - left))),  # type: ignore[operator]
+            pelvis_width_m=self._measures.get(recipe["pelvis_width"], float(np.linalg.norm(right - left))),  # type: ignore[operator]
             leg_length_m=leg,
             marker_radius_m=self.marker_radius_m,
-            asis_trochanter_m=self._measures.get(f"asis_trochanter_distance_{body.side}"),
+            asis_trochanter_m=self._measures.get(recipe["asis_trochanter"]),
         )
-        return front + pelvis @ np.array([x, y, z * SIDE_SIGN[body.side]])
+        return front + pelvis @ np.array([x, y, z * SIDE_SIGN[recipe["side"]]])
 
     # -- frames -------------------------------------------------------------------------------------------------
 
