@@ -1,6 +1,6 @@
 """Time inverse kinematics on the synthetic problems of the reference folder; run by hand.
 
-    BIODYN_TEST_REFERENCE=... python benchmarks/ik.py
+BIODYN_TEST_REFERENCE=... python benchmarks/ik.py
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def gauss_newton_in_pinocchio(mb: Multibody, problem: dict[str, np.ndarray], q: 
 def main() -> None:
     warm_up()
     folder = Path(os.environ["BIODYN_TEST_REFERENCE"]) / "ik_synthetic"
-    print(f"{'problem':10} {'DOF':>4} {'markers':>8} {'us/frame':>9} {'iterations':>11} {'from optimum':>14}   Pinocchio")
+    print(
+        f"{'problem':10} {'DOF':>4} {'markers':>8} {'us/frame':>9} {'iterations':>11} {'from optimum':>14}   Pinocchio"
+    )
     for name in ("lower12", "full22"):
         mb = reference_model(f"{name}_rev")
         problem, optimum = dict(np.load(folder / f"{name}.npz")), np.load(folder / f"{name}_optimum.npz")["q"]

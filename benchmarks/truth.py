@@ -103,10 +103,14 @@ def measure(person: Person, options: TrialOptions, cutoff_hz: float, folder: Pat
 
 def show(title: str, result: Comparison) -> None:
     """Print one table."""
-    print(f"\n{title}: {result.frames.max():.0f} valid frames, marker error {result.marker_rms_mm:.3f} mm rms, base residual "
-          f"<= {result.residual_n:.2f} N, {result.residual_nm:.2f} Nm "
-          f"({100 * result.residual_n / (result.mass_kg * STANDARD_GRAVITY_M_S2):.2f} % of body weight)")
-    print(f"{'coordinate':20s} {'peak Nm':>9s} {'worst Nm':>9s} {'% of peak':>9s} {'rms Nm/kg':>10s} {'angle deg':>10s}")
+    print(
+        f"\n{title}: {result.frames.max():.0f} valid frames, marker error {result.marker_rms_mm:.3f} mm rms, base residual "
+        f"<= {result.residual_n:.2f} N, {result.residual_nm:.2f} Nm "
+        f"({100 * result.residual_n / (result.mass_kg * STANDARD_GRAVITY_M_S2):.2f} % of body weight)"
+    )
+    print(
+        f"{'coordinate':20s} {'peak Nm':>9s} {'worst Nm':>9s} {'% of peak':>9s} {'rms Nm/kg':>10s} {'angle deg':>10s}"
+    )
     for i, name in enumerate(result.names):
         print(
             f"{name:20s} {result.peak[i]:9.3f} {result.worst[i]:9.4f} {100 * result.worst[i] / result.peak[i]:9.3f} "

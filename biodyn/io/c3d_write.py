@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import BiodynError
 
 _BLOCK = 512
@@ -163,7 +163,7 @@ def _shaped(kind: int, dimensions: Sequence[int], data: bytes) -> bytes:
 
 def _data(content: C3dContent, channels: int, samples: int) -> bytes:
     frames, points = content.positions.shape[:2]
-    seen = np.isfinite(content.positions).all(axis=2)
+    seen: BoolArray = np.asarray(np.isfinite(content.positions).all(axis=2))
     block = np.zeros((frames, points * 4 + channels * samples), dtype="<f4")
     block[:, : points * 4] = np.concatenate(
         [np.where(seen[..., None], content.positions, 0.0), np.where(seen, 0.0, -1.0)[..., None]], axis=2

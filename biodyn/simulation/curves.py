@@ -99,7 +99,11 @@ def _base_curve(
 
 
 def _curve(
-    columns: tuple[tuple[int, float], ...], harmonics: tuple[int, ...], entry: Mapping[str, Any], offset: float, size: float
+    columns: tuple[tuple[int, float], ...],
+    harmonics: tuple[int, ...],
+    entry: Mapping[str, Any],
+    offset: float,
+    size: float,
 ) -> Curve:
     metres = "tolerance_m" in entry
     unit = size if metres else float(np.deg2rad(1.0))
@@ -144,7 +148,9 @@ def sample(curves: Sequence[Curve], phase: FloatArray, columns: int) -> Sampled:
     return Sampled(*maps)
 
 
-def motion(model: SubjectModel, y: FloatArray, yd: FloatArray, ydd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def motion(
+    model: SubjectModel, y: FloatArray, yd: FloatArray, ydd: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return q (T, nq), v, vdot (T, nv) of curve values y and their time derivatives (T, ny); exact."""
     q = np.zeros((len(y), model.multibody.nq))
     v = np.zeros((len(y), model.multibody.nv))
@@ -155,7 +161,9 @@ def motion(model: SubjectModel, y: FloatArray, yd: FloatArray, ydd: FloatArray) 
     R = rotation_zxy(y[:, 3:6])
     zero, one = np.zeros_like(a), np.ones_like(a)
     # omega_B = a' Ry^T Rx^T e_z + b' Ry^T e_x + c' e_y
-    E = np.stack([np.stack([-sc * cb, sb, cc * cb], -1), np.stack([cc, zero, sc], -1), np.stack([zero, one, zero], -1)], -1)
+    E = np.stack(
+        [np.stack([-sc * cb, sb, cc * cb], -1), np.stack([cc, zero, sc], -1), np.stack([zero, one, zero], -1)], -1
+    )
     dE_a = np.stack([-cc * dc * cb + sc * sb * db, cb * db, -sc * dc * cb - cc * sb * db], -1)
     dE_b = np.stack([-sc * dc, zero, cc * dc], -1)
     omega = np.einsum("tij,tj->ti", E, yd[:, 3:6])

@@ -44,7 +44,7 @@ class SampleSubject:
 def sample_subjects(seed: int) -> tuple[SampleSubject, ...]:
     """Return the people of the data set; `seed` fixes noise, skin and gaps."""
     first = SampleSubject(
-        folder="S01",
+        folder="subject01",
         person=Person("S01", height_m=1.80, mass_kg=76.0, sex="male"),
         laboratory=replace(
             _DEVICES,
@@ -64,7 +64,7 @@ def sample_subjects(seed: int) -> tuple[SampleSubject, ...]:
         events=True,
     )
     second = SampleSubject(
-        folder="S02",
+        folder="subject02",
         person=Person("S02", height_m=1.65, mass_kg=58.5, sex="female"),
         laboratory=replace(
             _DEVICES,

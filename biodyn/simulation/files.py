@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -100,25 +101,25 @@ def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
 def write_truth(path: str | Path, trial: SimulatedTrial) -> None:
     """Write the truth as compressed NPZ; `sample_data/README.md` describes the arrays."""
     model = trial.body.model
-    masses = np.array([body.mass_kg for body in model.multibody.bodies])
-    np.savez_compressed(
-        path,
-        time_s=trial.time_s,
-        coordinates=np.array([coordinate.name for coordinate in model.coordinates]),
-        q_index=np.array([coordinate.q_index for coordinate in model.coordinates]),
-        v_index=np.array([coordinate.v_index for coordinate in model.coordinates]),
-        q=trial.q,
-        v=trial.v,
-        vdot=trial.vdot,
-        tau=trial.tau,
-        marker_labels=np.array(trial.labels),
-        bone_markers=trial.bone_markers.astype(np.float32),
-        R_LW=trial.options.R_LW,
-        link_names=np.array(model.multibody.body_names),
-        link_mass_kg=masses,
-        **{f"wrench_{side}": trial.wrench[side] for side in SIDES},
-        **{f"measured_{side}": trial.measured[side] for side in SIDES},
-    )
+    arrays: dict[str, Any] = {
+        "time_s": trial.time_s,
+        "coordinates": np.array([coordinate.name for coordinate in model.coordinates]),
+        "q_index": np.array([coordinate.q_index for coordinate in model.coordinates]),
+        "v_index": np.array([coordinate.v_index for coordinate in model.coordinates]),
+        "q": trial.q,
+        "v": trial.v,
+        "vdot": trial.vdot,
+        "tau": trial.tau,
+        "marker_labels": np.array(trial.labels),
+        "bone_markers": trial.bone_markers.astype(np.float32),
+        "R_LW": trial.options.R_LW,
+        "link_names": np.array(model.multibody.body_names),
+        "link_mass_kg": np.array([body.mass_kg for body in model.multibody.bodies]),
+    }
+    for side in SIDES:
+        arrays[f"wrench_{side}"] = trial.wrench[side]
+        arrays[f"measured_{side}"] = trial.measured[side]
+    np.savez_compressed(path, **arrays)
 
 
 def write_truth_table(path: str | Path, trial: SimulatedTrial) -> None:

@@ -86,9 +86,7 @@ def measures(height_m: float) -> dict[str, float]:
     """Return the caliper measures of a person of that height, m."""
     table = load_data("person")
     size = height_m / table["reference_height_m"]
-    return {
-        name: size * value for pattern, value in table["measures"].items() for _, name in for_each_side(pattern)
-    }
+    return {name: size * value for pattern, value in table["measures"].items() for _, name in for_each_side(pattern)}
 
 
 def embody(person: Person) -> Body:

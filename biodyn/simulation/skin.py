@@ -61,7 +61,9 @@ def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int) -> Floa
     return moved
 
 
-def _with_joints(model: SubjectModel, static_q: FloatArray, q: FloatArray, body: str, rng: np.random.Generator) -> FloatArray:
+def _with_joints(
+    model: SubjectModel, static_q: FloatArray, q: FloatArray, body: str, rng: np.random.Generator
+) -> FloatArray:
     """Movement with the flexion of the joints at both ends of a segment, each in its own direction."""
     moved = np.zeros((len(q), 3))
     parents = {part.definition.name: part.definition.parent for part in model.bodies}

@@ -98,7 +98,9 @@ class SimulatedTrial:
     events: tuple[GaitEvent, ...]
 
 
-def simulate_trial(person: Person, options: TrialOptions, kind: str = "walk", walk: Walk | None = None) -> SimulatedTrial:
+def simulate_trial(
+    person: Person, options: TrialOptions, kind: str = "walk", walk: Walk | None = None
+) -> SimulatedTrial:
     """Simulate a "walk" or the "static" trial of the same session (same plates); pass a solved `walk` to save seconds."""
     if walk is None:
         walk = solve_walk(embody(person), options.speed_m_s, options.stride_s)

@@ -68,7 +68,11 @@ class Walk:
         """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
         phase = time_s / self.stride_s
         maps = sample(self.curves, phase, 6 + len(self.body.model.coordinates))
-        y, yd, ydd = maps.values @ self.coefficients, maps.rates @ self.coefficients, maps.accelerations @ self.coefficients
+        y, yd, ydd = (
+            maps.values @ self.coefficients,
+            maps.rates @ self.coefficients,
+            maps.accelerations @ self.coefficients,
+        )
         y[:, 0] += self.stride_m * phase
         yd[:, 0] += self.stride_m
         return motion(self.body.model, y, yd / self.stride_s, ydd / self.stride_s**2)
@@ -159,7 +163,9 @@ class _Problem:
         heel = contact.points_in_world(R[frame, foot.link], p[frame, foot.link], foot.heel[None])[0]
         x[-2:] = heel[[0, 2]] / _SLIP_M
         # the lowest sole point of the first stance on the floor
-        ground = contact.points_in_world(R[: _FRAMES, foot.link], p[: _FRAMES, foot.link], np.stack([foot.heel, foot.ball]))
+        ground = contact.points_in_world(
+            R[:_FRAMES, foot.link], p[:_FRAMES, foot.link], np.stack([foot.heel, foot.ball])
+        )
         height = np.median(ground[8:, :, 1].min(axis=1))
         upward = sum(curve.size for curve in self.curves[:1])
         x[upward] -= height / self.unit[upward]
