@@ -1,0 +1,178 @@
+"""The house keeps its order: imports point down, heavy libraries stay where they belong, names of the body stay data."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from biodyn.model.library import for_each_side
+
+_PACKAGE = Path(__file__).parents[1] / "biodyn"
+_PIPELINES = _PACKAGE.parent / "pipelines"
+
+# Bottom first. A module may import from lower layers and from its own unit; units of one layer do not import each other.
+_LAYERS: tuple[tuple[str, ...], ...] = (
+    ("conventions", "errors", "diagnostics"),
+    ("kernels",),
+    ("rigid_body",),
+    ("trial", "model"),
+    ("io", "processing"),
+    ("settings",),  # above processing: functions take the numbers they use, never the settings
+    ("analysis",),
+    ("tables",),
+    ("plots",),
+    ("report", "result_folder", "comparison", "inspection", "simulation"),
+    ("result",),
+    ("workflow",),
+    ("study",),
+    ("cli", "biodyn"),  # "biodyn" is the package's own __init__: the public names
+)
+_LEVEL = {unit: level for level, units in enumerate(_LAYERS) for unit in units}
+
+# Library -> the modules (or whole units) that may import it.
+_CONFINED = {
+    "ezc3d": {"biodyn.io._ezc3d"},
+    # Tables are made in tables/; these take finished ones.
+    "pandas": {"tables", "study", "result", "plots", "report"},
+    "matplotlib": {"plots", "report", "result"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "jinja2": {"report"},
+    "numba": {"kernels"},
+    "pydantic": {"settings", "study"},
+}
+
+
+def _modules(folder: Path = _PACKAGE) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(folder.rglob("*.py")):
+        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__")
+        yield name, ast.parse(path.read_text(encoding="utf-8"), str(path))
+
+
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, "imports are absolute"
+            if node.module == "biodyn":
+                yield from (f"biodyn.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def _unit(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
+
+
+def _upward(module: str, tree: ast.Module) -> list[str]:
+    own = _unit(module)
+    return [
+        f"{module} imports {name}"
+        for name in _imports(tree)
+        if name.split(".")[0] == "biodyn" and _unit(name) != own and _LEVEL[_unit(name)] >= _LEVEL[own]
+    ]
+
+
+def test_every_unit_has_its_place_in_the_order() -> None:
+    units = {_unit(name) for name, _ in _modules()}
+    assert units <= set(_LEVEL), f"not placed: {units - set(_LEVEL)}"
+
+
+def test_imports_point_down() -> None:
+    assert [fault for name, tree in _modules() for fault in _upward(name, tree)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("biodyn.processing.gaps", "from biodyn.workflow import run_trial"),
+        ("biodyn.processing.gaps", "from biodyn.io.c3d import read_c3d"),
+        ("biodyn.processing.gaps", "from biodyn.settings import Settings"),
+        ("biodyn.io.c3d", "import biodyn.processing.gaps"),
+        ("biodyn.kernels.rnea", "def f():\n    from biodyn import model"),
+    ],
+)
+def test_an_upward_import_is_found(module: str, line: str) -> None:
+    assert len(_upward(module, ast.parse(line))) == 1
+
+
+@pytest.mark.parametrize("library", _CONFINED)
+def test_libraries_stay_in_their_place(library: str) -> None:
+    users = {name for name, tree in _modules() if any(found.split(".")[0] == library for found in _imports(tree))}
+    allowed = _CONFINED[library]
+    strangers = {name for name in users if name not in allowed and _unit(name) not in allowed}
+    assert strangers == set()
+
+
+def test_pipelines_use_the_public_interface() -> None:
+    """A user's copy of a pipeline survives changes inside: it imports biodyn's public names and comparison only."""
+    public = {"biodyn", "biodyn.comparison", "biodyn.errors"}
+    for name, tree in _modules(_PIPELINES):
+        inside = {found for found in _imports(tree) if found.split(".")[0] == "biodyn"}
+        assert inside <= public, f"{name}: {inside - public}"
+
+
+# -- names of the body are data ---------------------------------------------------------------------------------------
+
+
+def _tables(kind: str) -> Iterator[dict[str, Any]]:
+    for path in sorted((_PACKAGE / "model" / "library" / kind).glob("*.toml")):
+        yield tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _names() -> set[str]:
+    """Every marker label, landmark, body, joint and coordinate of the library, both sides written out."""
+    patterns: list[str] = []
+    for table in _tables("skeletons"):
+        for body in table.get("body", ()):
+            patterns += [body["name"], body["joint"], body["origin"]]
+            patterns += [step["coordinate"] for step in body.get("rotations", ()) if "coordinate" in step]
+            patterns += [name for group in body.get("base", {}).values() for name in group]
+    for table in _tables("markersets"):
+        for marker in table.get("marker", ()):
+            patterns += [*marker["labels"], marker.get("landmark", "")]
+    landmarks = tomllib.loads((_PACKAGE / "model" / "library" / "landmarks.toml").read_text(encoding="utf-8"))
+    patterns += [entry["name"] for entry in landmarks["landmark"]]
+    return {name for pattern in patterns if pattern for _, name in for_each_side(pattern)}
+
+
+def _typed_names(tree: ast.Module, names: set[str]) -> list[tuple[int, str]]:
+    """(line, text) of strings that are a name of the body, or the front part of one in an f-string."""
+    # "knee_angle_" + side is a name as much as "knee_angle_r"
+    stems = {name[:-1] for name in names if name.endswith(("_r", "_l"))}
+    prose = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in prose
+        and (node.value in names or node.value in stems)
+    ]
+
+
+def test_no_marker_body_or_coordinate_name_in_the_code() -> None:
+    names = _names()
+    assert {"LASI", "pelvis", "knee_angle_r", "hip_l", "asis_mid"} <= names  # the collector works
+    found = [f"{module}:{line} {text!r}" for module, tree in _modules() for line, text in _typed_names(tree, names)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line", ['x = "LASI"', 'x = f"knee_angle_{side}"', 'x = {"pelvis": 1}', 'x = "hip_centre_" + s']
+)
+def test_a_typed_name_is_found(line: str) -> None:
+    assert _typed_names(ast.parse(line), _names())
