@@ -7,7 +7,20 @@ from biodyn.rigid_body.dynamics import (
     gravity_forces,
     inverse_dynamics,
 )
+from biodyn.rigid_body.jacobians import (
+    centroidal_momentum_matrix,
+    jacobian,
+    jacobian_rate_times_v,
+    joint_jacobians,
+)
 from biodyn.rigid_body.motion import body_accelerations, body_poses, body_velocities, difference, integrate
+from biodyn.rigid_body.second_order import (
+    coriolis_matrix,
+    inertial_parameters,
+    inverse_dynamics_derivatives,
+    inverse_mass_times,
+    regressor,
+)
 from biodyn.rigid_body.whole_body import centre_of_mass, centre_of_mass_velocity, energies, mass_matrix, momentum
 
 __all__ = [
@@ -17,13 +30,22 @@ __all__ = [
     "body_velocities",
     "centre_of_mass",
     "centre_of_mass_velocity",
+    "centroidal_momentum_matrix",
     "coriolis_forces",
+    "coriolis_matrix",
     "difference",
     "energies",
     "forward_dynamics",
     "gravity_forces",
+    "inertial_parameters",
     "integrate",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "inverse_mass_times",
+    "jacobian",
+    "jacobian_rate_times_v",
+    "joint_jacobians",
     "mass_matrix",
     "momentum",
+    "regressor",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, overload
 
 import numpy as np
@@ -92,7 +93,7 @@ def gravity_forces(mb: Multibody, q: ArrayLike) -> FloatArray:
 
 def coriolis_forces(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
     """Return the Coriolis and centrifugal forces C(q, v) v (T, nv): the bias without gravity."""
-    return bias_forces(mb, q, v) - gravity_forces(mb, q)
+    return bias_forces(replace(mb, gravity_W=(0.0, 0.0, 0.0)), q, v)
 
 
 def forward_dynamics(

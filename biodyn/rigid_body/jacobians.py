@@ -85,7 +85,9 @@ def jacobian(
     x = p_WB[:, b] if point is None else p_WB[:, b] + R_WB[:, b] @ checked(point, (3,), "point")
     J[:, 3:] += np.cross(J[:, :3], x[:, :, None], axisa=1, axisb=1, axisc=1)
     if axes == "body":
-        return np.concatenate([R_WB[:, b].transpose(0, 2, 1) @ J[:, :3], R_WB[:, b].transpose(0, 2, 1) @ J[:, 3:]], axis=1)
+        return np.concatenate(
+            [R_WB[:, b].transpose(0, 2, 1) @ J[:, :3], R_WB[:, b].transpose(0, 2, 1) @ J[:, 3:]], axis=1
+        )
     return J
 
 

@@ -1,0 +1,256 @@
+"""The outward sweep that Coriolis matrix, regressor and derivatives share: everything in world axes about one point.
+
+About a point O that is fixed in space (the place of the origin of link 0), for every link i with coordinates j:
+    s_j,   v_i = v_p + s qd,   a_i = a_p + s qdd + v_i x s qd    (a_world = -gravity)
+    rate_j = v_i x s_j,   carried_j = v_p x s_j,   twice_j = a_p x s_j + v_p x carried_j
+and composites over the subtree of i: inertia I, force f = I a + v x* I v, and the matrix B of Niemeyer & Slotine
+(1991), with B v = v x* I v:   B = 1/2 ((v x*) I - I (v x) + (I v) xbar*).
+6-vectors are (angular, linear) 6-tuples, 6x6 matrices rows of 36 in arrays.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from biodyn.conventions import FloatArray
+from biodyn.kernels.jit import inline, part
+from biodyn.kernels.joints import joint_column, joint_pose
+from biodyn.kernels.vec3 import add, compose, congruent, cross, rotate, row3, row6, row9, set3, set9, sub
+
+
+class Sweep(NamedTuple):
+    """Numbers of one frame."""
+
+    R_WB: FloatArray  # (n, 9)
+    p_OB: FloatArray  # (n, 3) from O
+    v: FloatArray  # (n, 6)
+    a: FloatArray  # (n, 6)
+    f: FloatArray  # (n, 6) composite force
+    outer: FloatArray  # (n, 6) composite external wrench about O
+    inertia: FloatArray  # (n, 36) composite
+    B: FloatArray  # (n, 36) composite
+    s: FloatArray  # (nv, 6)
+    rate: FloatArray  # (nv, 6)
+    carried: FloatArray  # (nv, 6)
+    twice: FloatArray  # (nv, 6)
+    origin: FloatArray  # (1, 3) p_WO
+
+
+@inline
+def get6(array, i):
+    """Return row i of an (n, 6) array as a 6-vector."""
+    return row6(array, i)
+
+
+@inline
+def set6(array, i, a):
+    """Put a 6-vector into row i."""
+    set3(array, i, (a[0], a[1], a[2]))
+    array[i, 3] = a[3]
+    array[i, 4] = a[4]
+    array[i, 5] = a[5]
+
+
+@inline
+def six(a, b):
+    """Return [a; b]."""
+    return (a[0], a[1], a[2], b[0], b[1], b[2])
+
+
+@inline
+def halves(a):
+    """Return the angular and the linear half."""
+    return (a[0], a[1], a[2]), (a[3], a[4], a[5])
+
+
+@inline
+def add_six(a, b):
+    """Return a + b."""
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
+
+
+@inline
+def scale_six(a, x):
+    """Return a x."""
+    return (a[0] * x, a[1] * x, a[2] * x, a[3] * x, a[4] * x, a[5] * x)
+
+
+@inline
+def dot_six(a, b):
+    """Return a . b."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
+
+
+@inline
+def cross_motion(a, b):
+    """Return a x b of two motion vectors (Featherstone 2008, eq. 2.31)."""
+    (w, u), (x, y) = halves(a), halves(b)
+    return six(cross(w, x), add(cross(w, y), cross(u, x)))
+
+
+@inline
+def cross_force(a, b):
+    """Return a x* b of a motion and a force vector (Featherstone 2008, eq. 2.32)."""
+    (w, u), (n, f) = halves(a), halves(b)
+    return six(add(cross(w, n), cross(u, f)), cross(w, f))
+
+
+@inline
+def times(matrix, i, a):
+    """Return A a with A in row i of an (n, 36) array."""
+    return (
+        _row_times(matrix, i, 0, a),
+        _row_times(matrix, i, 6, a),
+        _row_times(matrix, i, 12, a),
+        _row_times(matrix, i, 18, a),
+        _row_times(matrix, i, 24, a),
+        _row_times(matrix, i, 30, a),
+    )
+
+
+@inline
+def _row_times(matrix, i, k, a):
+    return (
+        matrix[i, k] * a[0]
+        + matrix[i, k + 1] * a[1]
+        + matrix[i, k + 2] * a[2]
+        + matrix[i, k + 3] * a[3]
+        + matrix[i, k + 4] * a[4]
+        + matrix[i, k + 5] * a[5]
+    )
+
+
+@inline
+def times_transposed(matrix, i, a):
+    """Return A^T a with A in row i of an (n, 36) array."""
+    return (
+        _column_times(matrix, i, 0, a),
+        _column_times(matrix, i, 1, a),
+        _column_times(matrix, i, 2, a),
+        _column_times(matrix, i, 3, a),
+        _column_times(matrix, i, 4, a),
+        _column_times(matrix, i, 5, a),
+    )
+
+
+@inline
+def _column_times(matrix, i, k, a):
+    return (
+        matrix[i, k] * a[0]
+        + matrix[i, k + 6] * a[1]
+        + matrix[i, k + 12] * a[2]
+        + matrix[i, k + 18] * a[3]
+        + matrix[i, k + 24] * a[4]
+        + matrix[i, k + 30] * a[5]
+    )
+
+
+@inline
+def _set_skew(matrix, i, row, column, a):
+    """Put [a] into the 3x3 block at (row, column) of the 6x6 matrix in row i."""
+    at = 6 * row + column
+    matrix[i, at], matrix[i, at + 1], matrix[i, at + 2] = 0.0, -a[2], a[1]
+    matrix[i, at + 6], matrix[i, at + 7], matrix[i, at + 8] = a[2], 0.0, -a[0]
+    matrix[i, at + 12], matrix[i, at + 13], matrix[i, at + 14] = -a[1], a[0], 0.0
+
+
+@part
+def place(tree, q, v, vdot, still, work):
+    """Fill poses, velocities, accelerations and columns; `still` leaves gravity out."""
+    g = tree.gravity_W
+    for i in range(tree.parent.shape[0]):
+        parent = tree.parent[i]
+        R, p = joint_pose(tree, i, q)
+        v_P = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        a_P = (0.0, 0.0, 0.0, -g[0], -g[1], -g[2])
+        if still:
+            a_P = v_P
+        if parent >= 0:
+            R_WP = row9(work.R_WB, parent)
+            p = add(row3(work.p_OB, parent), rotate(R_WP, p))
+            R = compose(R_WP, R)
+            v_P, a_P = get6(work.v, parent), get6(work.a, parent)
+        else:  # place from O, which is where link 0 is
+            if i == 0:
+                set3(work.origin, 0, p)
+            p = sub(p, row3(work.origin, 0))
+        set9(work.R_WB, i, R)
+        set3(work.p_OB, i, p)
+        velocity, push = v_P, a_P
+        for k in range(tree.nv[i]):
+            j = tree.idx_v[i] + k
+            w, u = joint_column(tree, i, k, R, p)
+            s = six(w, u)
+            set6(work.s, j, s)
+            velocity = add_six(velocity, scale_six(s, v[j]))
+            push = add_six(push, scale_six(s, vdot[j]))
+            carried = cross_motion(v_P, s)
+            set6(work.carried, j, carried)
+            set6(work.twice, j, add_six(cross_motion(a_P, s), cross_motion(v_P, carried)))
+        for k in range(tree.nv[i]):
+            j = tree.idx_v[i] + k
+            rate = cross_motion(velocity, get6(work.s, j))
+            set6(work.rate, j, rate)
+            push = add_six(push, scale_six(rate, v[j]))
+        set6(work.v, i, velocity)
+        set6(work.a, i, push)
+
+
+@part
+def weigh(tree, work):
+    """Fill the composites: inertia, B and force of every subtree."""
+    inertia, B = work.inertia, work.B
+    for i in range(tree.parent.shape[0]):
+        R, p, m = row9(work.R_WB, i), row3(work.p_OB, i), tree.mass[i]
+        h = rotate(R, row3(tree.first_moment, i))
+        S = congruent(R, row6(tree.inertia_origin, i))
+        gx, gy, gz = h[0] + 0.5 * m * p[0], h[1] + 0.5 * m * p[1], h[2] + 0.5 * m * p[2]
+        x, y, z = p[0] * gx, p[1] * gy, p[2] * gz
+        # parallel axes, as in crba.py
+        J = (
+            S[0] + 2.0 * (y + z),
+            S[1] - (p[0] * gy + p[1] * gx),
+            S[2] - (p[0] * gz + p[2] * gx),
+            S[3] + 2.0 * (x + z),
+            S[4] - (p[1] * gz + p[2] * gy),
+            S[5] + 2.0 * (x + y),
+        )
+        h = (h[0] + m * p[0], h[1] + m * p[1], h[2] + m * p[2])
+        for k in range(36):
+            inertia[i, k] = 0.0
+        for k in range(3):
+            inertia[i, 21 + 7 * k] = m
+        inertia[i, 0], inertia[i, 1], inertia[i, 2] = J[0], J[1], J[2]
+        inertia[i, 6], inertia[i, 7], inertia[i, 8] = J[1], J[3], J[4]
+        inertia[i, 12], inertia[i, 13], inertia[i, 14] = J[2], J[4], J[5]
+        _set_skew(inertia, i, 0, 3, h)
+        _set_skew(inertia, i, 3, 0, (-h[0], -h[1], -h[2]))
+        v = get6(work.v, i)
+        momentum = times(inertia, i, v)
+        set6(work.f, i, add_six(times(inertia, i, get6(work.a, i)), cross_force(v, momentum)))
+        # columns of B: 1/2 (v x* (I e) - I (v x e) + e x* (I v))
+        for k in range(6):
+            e = (
+                1.0 if k == 0 else 0.0,
+                1.0 if k == 1 else 0.0,
+                1.0 if k == 2 else 0.0,
+                1.0 if k == 3 else 0.0,
+                1.0 if k == 4 else 0.0,
+                1.0 if k == 5 else 0.0,
+            )
+            column = add_six(cross_force(v, times(inertia, i, e)), cross_force(e, momentum))
+            back = times(inertia, i, cross_motion(v, e))
+            B[i, k] = 0.5 * (column[0] - back[0])
+            B[i, k + 6] = 0.5 * (column[1] - back[1])
+            B[i, k + 12] = 0.5 * (column[2] - back[2])
+            B[i, k + 18] = 0.5 * (column[3] - back[3])
+            B[i, k + 24] = 0.5 * (column[4] - back[4])
+            B[i, k + 30] = 0.5 * (column[5] - back[5])
+    for i in range(tree.parent.shape[0] - 1, 0, -1):
+        parent = tree.parent[i]
+        if parent >= 0:
+            for k in range(36):
+                inertia[parent, k] += inertia[i, k]
+                B[parent, k] += B[i, k]
+            for k in range(6):
+                work.f[parent, k] += work.f[i, k]

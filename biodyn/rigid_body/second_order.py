@@ -1,0 +1,104 @@
+"""Coriolis matrix, regressor of the inertial parameters, derivatives of inverse dynamics, inverse mass matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.kernels import coriolis, id_derivatives
+from biodyn.kernels import regressor as regressors
+from biodyn.kernels.aba import forward_dynamics as articulated
+from biodyn.kernels.aba import work_size
+from biodyn.kernels.sweep import Sweep
+from biodyn.kernels.types import Tree
+from biodyn.rigid_body.frames import external, state
+from biodyn.rigid_body.multibody import Multibody
+
+
+def _sweep(tree: Tree) -> Sweep:
+    n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
+    return Sweep(
+        R_WB=np.zeros((n, 9)),
+        p_OB=np.zeros((n, 3)),
+        v=np.zeros((n, 6)),
+        a=np.zeros((n, 6)),
+        f=np.zeros((n, 6)),
+        outer=np.zeros((n, 6)),
+        inertia=np.zeros((n, 36)),
+        B=np.zeros((n, 36)),
+        s=np.zeros((nv, 6)),
+        rate=np.zeros((nv, 6)),
+        carried=np.zeros((nv, 6)),
+        twice=np.zeros((nv, 6)),
+        origin=np.zeros((1, 3)),
+    )
+
+
+def coriolis_matrix(mb: Multibody, q: ArrayLike, v: ArrayLike) -> FloatArray:
+    """Return C (T, nv, nv) with C v the Coriolis and centrifugal forces and dM/dt - 2 C skew-symmetric.
+
+    q (T, nq), v (T, nv). Echeandia & Wensing 2021, doi 10.1115/1.4051169.
+    """
+    positions, rates = state(mb, q, v=v)
+    C = np.zeros((positions.shape[0], mb.nv, mb.nv))
+    coriolis.coriolis_matrix(mb.tree, positions, rates, C, _sweep(mb.tree))
+    return C
+
+
+def inertial_parameters(mb: Multibody) -> FloatArray:
+    """Return phi (10 B,): for each body [m, m c (3), I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the body origin]."""
+    tree, rows = mb.tree, mb.link_of_body
+    phi = np.concatenate([tree.mass[:, None], tree.first_moment, tree.inertia_origin], axis=1)
+    return np.asarray(phi[rows].ravel())
+
+
+def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> FloatArray:
+    """Return Y (T, nv, 10 B) with inverse_dynamics = Y @ inertial_parameters, for any inertial parameters.
+
+    q (T, nq), v, vdot (T, nv). Atkeson, An & Hollerbach 1986, doi 10.1177/027836498600500306.
+    """
+    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    frames, n = positions.shape[0], mb.tree.parent.shape[0]
+    Y = np.zeros((frames, mb.nv, 10 * n))
+    regressors.regressor(mb.tree, positions, rates, accelerations, Y, _sweep(mb.tree))
+    if n == len(mb.bodies):
+        return Y
+    by_link = Y.reshape(frames, mb.nv, n, 10)[:, :, mb.link_of_body]
+    return np.ascontiguousarray(by_link.reshape(frames, mb.nv, -1))
+
+
+def inverse_dynamics_derivatives(
+    mb: Multibody,
+    q: ArrayLike,
+    v: ArrayLike,
+    vdot: ArrayLike,
+    wrenches: ArrayLike | None = None,
+    wrench_bodies: Sequence[int] | IntArray | None = None,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return dtau/dq, dtau/dv and dtau/dvdot = M, each (T, nv, nv), rows tau.
+
+    The derivative by q is that along the steps of `integrate`. The wrenches (T, K, 6) stay as they are in the world.
+    Singh, Russell & Wensing 2022, doi 10.1109/LRA.2022.3141194.
+    """
+    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    frames = positions.shape[0]
+    loads, path, start = external(mb, frames, wrenches, wrench_bodies)
+    links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
+    by_q, by_v, by_vdot = (np.zeros((frames, mb.nv, mb.nv)) for _ in range(3))
+    id_derivatives.inverse_dynamics_derivatives(
+        mb.tree, positions, rates, accelerations, loads, links, by_q, by_v, by_vdot, _sweep(mb.tree)
+    )
+    return by_q, by_v, by_vdot
+
+
+def inverse_mass_times(mb: Multibody, q: ArrayLike, forces: ArrayLike) -> FloatArray:
+    """Return M(q)^-1 f (T, nv) for f (T, nv) in O(n), without M: forward dynamics at rest without gravity."""
+    positions, right = state(mb, q, forces=forces)
+    tree = mb.tree._replace(gravity_W=np.zeros(3))
+    result = np.empty_like(right)
+    loads, path, start = external(mb, len(right), None, None)
+    articulated(tree, positions, np.zeros_like(right), right, loads, path, start, result, np.zeros(work_size(tree)))
+    return result
