@@ -20,9 +20,9 @@ from biodyn.io.statics import find_static
 from biodyn.model.definition import SkeletonDefinition, load_skeleton
 from biodyn.model.markersets import MarkerMapping, recognise
 from biodyn.model.scaling import ScalingOptions, scale, uncertain_turns, with_mass
-from biodyn.model.subject import SubjectModel, with_markers
+from biodyn.model.subject import SubjectModel
 from biodyn.processing.body_mass import PLAUSIBLE_MASS_KG, MassEstimate, mass_from_standing, mass_from_strides
-from biodyn.processing.calibration import find_turns, refine_centres, relocate_soft_markers, sample, stray_frames
+from biodyn.processing.calibration import find_turns, refine_centres, sample
 from biodyn.processing.contact_notes import contact_diagnostics
 from biodyn.processing.contacts import PlateSignals
 from biodyn.processing.dynamics import solve_dynamics
@@ -31,10 +31,11 @@ from biodyn.processing.feet import GaitPoints, gait_points
 from biodyn.processing.filtering import butterworth_lowpass
 from biodyn.processing.gaps import Gap, fill_gaps
 from biodyn.processing.ground_reaction import feet_on_plates
-from biodyn.processing.kinematics import Fit, attach_by_movement, base_angles, fit_markers
+from biodyn.processing.kinematics import base_angles
 from biodyn.processing.orientation import find_world
 from biodyn.processing.plates import plate_wrench, resample_wrench
 from biodyn.processing.standing import Standing, quiet_standing
+from biodyn.processing.tracking import TrackingOptions, track
 from biodyn.result import TrialResult, read_view, write_report
 from biodyn.settings import Settings, settings_from
 from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
@@ -42,7 +43,6 @@ from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrenc
 Progress = Callable[[str], None]
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
-_ATTACHED_WEIGHT = 0.3
 _PLAUSIBLE_HEIGHT_M = (0.5, 2.6)
 
 
@@ -120,7 +120,9 @@ def analyse_trial(
         model, centre_notes = refine_centres(frames, model)
         notes += [*turn_notes, *centre_notes]
     with clock.step("inverse kinematics"):
-        model, fit, signals = _fit(model, signals, mapping, options, notes)
+        fit, markers, fit_notes = track(model, signals.markers, mapping, _tracking_options(options))
+        model, signals = fit.model, replace(signals, markers=markers)
+        notes += fit_notes
     with clock.step("contacts"):
         points = gait_points(fit, SIDES, recording.markers.rate_hz)
         contacts, reaction = _contacts(recording, signals, points, options, mass)
@@ -350,68 +352,20 @@ def _subject_facts(
     return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
 
 
-# -- motion and contacts ----------------------------------------------------------------------------------------
-
-
-def _fit(
-    model: SubjectModel, signals: _Signals, mapping: MarkerMapping, options: Settings, notes: list[Diagnostic]
-) -> tuple[SubjectModel, Fit, _Signals]:
-    """Fit, attach what the static trial did not show, leave out what strays, fit again."""
-
-    def solve(candidate: SubjectModel, markers: Markers) -> Fit:
-        return fit_markers(
-            candidate,
-            markers,
-            q_start=candidate.static_configuration(np.eye(3), np.zeros(3)),
-            tolerance=options.inverse_kinematics.tolerance,
-            max_iterations=options.inverse_kinematics.max_iterations,
-            visibility_ramp_s=options.inverse_kinematics.visibility_ramp_s,
-            weights=options.inverse_kinematics.marker_weights,
-            longest_bridge_s=options.signals.rigid_gap_s,
-            edge_s=0.5 / options.signals.cutoff_hz if options.signals.cutoff_hz else 0.0,
-        )
-
-    markers = signals.markers
-    fit = solve(model, markers)
-    attached = {marker.label for marker in model.markers}
-    loose: dict[str, str | None] = {}
-    for label in markers.labels:
-        role = mapping.role(label)
-        if label not in attached and (role is None or role.weight > 0.0):
-            loose[label] = role.body if role else None
-    model = relocate_soft_markers(fit, markers, mapping)
-    if loose:
-        extra, attach_notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
-        notes += attach_notes
-        model = with_markers(model, extra)
-    if model is not fit.model:
-        fit = solve(model, markers)
-    stray = stray_frames(fit, options.limits.marker_max_m)
-    if stray.any():
-        positions = markers.positions.copy()
-        for column, label in enumerate(fit.labels):
-            if stray[:, column].any():
-                frames = np.flatnonzero(stray[:, column])
-                worst = float(np.nanmax(fit.marker_error[frames, column]))
-                positions[frames, markers.labels.index(label)] = np.nan
-                notes.append(_stray_note(label, frames, worst, options.limits.marker_max_m))
-        signals = replace(signals, markers=replace(markers, positions=positions))
-        fit = solve(model, signals.markers)
-    return model, fit, signals
-
-
-def _stray_note(label: str, frames: np.ndarray, worst_m: float, limit_m: float) -> Diagnostic:
-    return Diagnostic(
-        "marker-strays",
-        "warning",
-        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its place in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
-        "left out there.",
-        value=worst_m,
-        limit=limit_m,
-        unit="m",
-        frames=(int(frames[0]), int(frames[-1])),
-        hint="Look for exchanged labels or a phantom marker.",
+def _tracking_options(options: Settings) -> TrackingOptions:
+    fit = options.inverse_kinematics
+    return TrackingOptions(
+        tolerance=fit.tolerance,
+        max_iterations=fit.max_iterations,
+        visibility_ramp_s=fit.visibility_ramp_s,
+        weights=fit.marker_weights,
+        longest_bridge_s=options.signals.rigid_gap_s,
+        edge_s=0.5 / options.signals.cutoff_hz if options.signals.cutoff_hz else 0.0,
+        stray_limit_m=options.limits.marker_max_m,
     )
+
+
+# -- motion and contacts ----------------------------------------------------------------------------------------
 
 
 def _contacts(

@@ -21,6 +21,7 @@ _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
 # Skin is never farther from its segment's middle line; a marker that is sits on no segment.
 _LARGEST_GIRTH_M = 0.2
 _UNKNOWN_WEIGHT = 0.3
+PLACED_WHILE_STANDING = "its place while standing"
 # The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
 _SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
 
@@ -144,7 +145,9 @@ def _attached_by_place(
         distance, name = min((_distance(point, start, end), body) for body, start, end in located)
         if distance <= _LARGEST_GIRTH_M:
             R_WB, p_WB = pose.pose(pose.skeleton.body(name))
-            attached.append(AttachedMarker(label, name, R_WB.T @ (point - p_WB), _UNKNOWN_WEIGHT, "its place while standing"))
+            attached.append(
+                AttachedMarker(label, name, R_WB.T @ (point - p_WB), _UNKNOWN_WEIGHT, PLACED_WHILE_STANDING)
+            )
     return tuple(attached)
 
 

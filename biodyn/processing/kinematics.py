@@ -250,8 +250,7 @@ def attach_by_movement(
                 Diagnostic(
                     "marker-not-used",
                     "info",
-                    f"Marker {label} is not in the static trial and rides on no segment (best: {body_name}, "
-                    f"{1000 * spread:.0f} mm): not used.",
+                    f"Marker {label} rides on no segment (best: {body_name}, {1000 * spread:.0f} mm): not used.",
                     value=spread,
                     limit=_ATTACHMENT_LIMIT_M,
                     unit="m",
@@ -263,8 +262,8 @@ def attach_by_movement(
             Diagnostic(
                 "marker-attached",
                 "info",
-                f"Marker {label} is not in the static trial; it moves with {body_name} ({1000 * spread:.0f} mm) and was "
-                f"attached there with weight {weight:g}.",
+                f"Marker {label} moves with {body_name} ({1000 * spread:.0f} mm) and was attached there with weight "
+                f"{weight:g}.",
                 value=spread,
                 unit="m",
             )

@@ -1,0 +1,107 @@
+"""Follow the skeleton through the walk: fit, settle the loose markers, leave out what strays, fit again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import IntArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.markersets import MarkerMapping
+from biodyn.model.scaling import PLACED_WHILE_STANDING
+from biodyn.model.subject import SubjectModel, with_markers
+from biodyn.processing.calibration import relocate_soft_markers, stray_frames
+from biodyn.processing.kinematics import Fit, attach_by_movement, fit_markers
+from biodyn.trial import Markers
+
+# Weight of a marker that only its movement ties to a segment.
+_ATTACHED_WEIGHT = 0.3
+
+
+@dataclass(frozen=True)
+class TrackingOptions:
+    """Numbers of the fit, see `kinematics.fit_markers`; `stray_limit_m`: a marker farther off its place may stray."""
+
+    tolerance: float
+    max_iterations: int
+    visibility_ramp_s: float
+    weights: Mapping[str, float]
+    longest_bridge_s: float
+    edge_s: float
+    stray_limit_m: float
+
+
+def track(
+    model: SubjectModel, markers: Markers, mapping: MarkerMapping, options: TrackingOptions
+) -> tuple[Fit, Markers, list[Diagnostic]]:
+    """Fit the skeleton to a walk; returns the fit (with its model), the markers as used, and what was noticed."""
+
+    def solve(candidate: SubjectModel, seen: Markers) -> Fit:
+        return fit_markers(
+            candidate,
+            seen,
+            q_start=candidate.static_configuration(np.eye(3), np.zeros(3)),
+            tolerance=options.tolerance,
+            max_iterations=options.max_iterations,
+            visibility_ramp_s=options.visibility_ramp_s,
+            weights=options.weights,
+            longest_bridge_s=options.longest_bridge_s,
+            edge_s=options.edge_s,
+        )
+
+    fit = solve(model, markers)
+    settled, notes = _settled(fit, markers, mapping)
+    if settled is not model:
+        fit = solve(settled, markers)
+    stray = stray_frames(fit, options.stray_limit_m)
+    if stray.any():
+        positions = markers.positions.copy()
+        for column in np.flatnonzero(stray.any(axis=0)):
+            label, frames = fit.labels[column], np.flatnonzero(stray[:, column])
+            positions[frames, markers.labels.index(label)] = np.nan
+            worst = float(np.nanmax(fit.marker_error[frames, column]))
+            notes.append(_stray_note(label, frames, worst, options.stray_limit_m))
+        markers = replace(markers, positions=positions)
+        fit = solve(fit.model, markers)
+    return fit, markers, notes
+
+
+def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[SubjectModel, list[Diagnostic]]:
+    """Put soft markers where the walk has them, attach what the static trial did not show, check the guessed ones."""
+    attached = {marker.label: marker for marker in fit.model.markers}
+    guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
+    loose: dict[str, str | None] = {}
+    for label in markers.labels:
+        role = mapping.role(label)
+        if label in guessed:
+            loose[label] = None
+        elif label not in attached and (role is None or role.weight > 0.0):
+            loose[label] = role.body if role else None
+    model = relocate_soft_markers(fit, markers, mapping)
+    if not loose:
+        return model, []
+    extra, notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
+    agreed = {
+        marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
+    }
+    extra = tuple(marker for marker in extra if marker.label not in agreed)
+    # A guess that the movement does not bear out gives way, to another segment or to none.
+    kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
+    notes = [note for note in notes if not any(f"Marker {label} " in note.message for label in agreed)]
+    return with_markers(replace(model, markers=kept), extra), notes
+
+
+def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float) -> Diagnostic:
+    return Diagnostic(
+        "marker-strays",
+        "warning",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its place in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
+        "left out there.",
+        value=worst_m,
+        limit=limit_m,
+        unit="m",
+        frames=(int(frames[0]), int(frames[-1])),
+        hint="Look for exchanged labels, a marker that was moved after the static trial, or a phantom.",
+    )
