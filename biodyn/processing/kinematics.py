@@ -25,6 +25,8 @@ _ATTACHMENT_LIMIT_M = 0.02
 _HALF_FADED = 0.5
 # The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
 _BRIDGE_WEIGHT = 0.01
+# Without a filter, too: the curvature of a spline at its very ends hangs on the rounding of the last samples.
+_SPLINE_EDGE_FRAMES = 2
 
 
 @dataclass(frozen=True)
@@ -181,12 +183,12 @@ def _reasons(
             reasons[t] = f"no visible marker sees {names}"
         elif not moving[t]:
             reasons[t] = "the stretch between gaps is too short for accelerations"
-    edge = int(np.ceil(edge_s * rate_hz))
+    edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
     for first, stop in finite_stretches(solved & moving):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
             reasons[t] = (
                 reasons[t]
-                or f"within {edge_s:.2f} s of the end of the recorded stretch: accelerations are not reliable"
+                or f"within {edge / rate_hz:.2f} s of the end of the recorded stretch: accelerations are not reliable"
             )
     return reasons
 
