@@ -107,7 +107,8 @@ def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequenc
             if curve is None or not np.isfinite(curve.mean).any():
                 row[side] = None
                 continue
-            mean, digits = curve.mean, 1 if unit == "deg" else 2
+            # Rounded, so that of two equal peaks the first is named whether the numbers come from memory or from files.
+            mean, digits = np.round(curve.mean, 4), 1 if unit == "deg" else 2
             high, low = int(np.nanargmax(mean)), int(np.nanargmin(mean))
             row[side] = {
                 "max": f"{mean[high]:.{digits}f}",
@@ -210,7 +211,7 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
 
 
 def _rounded(values: FloatArray, digits: int) -> list[float | None]:
-    return [round(value, digits) if np.isfinite(value) else None for value in values.tolist()]
+    return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _script_json(data: Any) -> str:

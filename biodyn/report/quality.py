@@ -200,7 +200,11 @@ def _gaps(analysis: TrialAnalysis) -> Check:
 
 def _solved(analysis: TrialAnalysis) -> Check:
     share = float(np.mean(analysis.fit.solved))
-    text = f"The skeleton was fitted in {100 * share:.0f} % of the frames."
+    usable = float(np.mean(analysis.fit.reliable))
+    text = (
+        f"The skeleton was fitted in {100 * share:.0f} % of the frames; {100 * usable:.0f} % have accelerations that can be "
+        "used for torques (not those at the ends of the trial and of gaps)."
+    )
     if analysis.model.locked:
         text += " Not seen by any marker and kept as in the static trial: " + ", ".join(analysis.model.locked) + "."
     status: Status = "good" if share == 1.0 else ("look" if share > 0.5 else "bad")

@@ -1,0 +1,325 @@
+"""The page, the record and the checks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import MASS_KG, walker, with_mass
+
+from biodyn import tables
+from biodyn.model.library import load_table
+from biodyn.report.html import explorer_data, parameter_label, trial_report
+from biodyn.report.methods import methods
+from biodyn.report.quality import quality_checks, residual_limits
+from biodyn.report.record import json_ready, run_record
+from biodyn.report.view import TrialView
+from biodyn.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def view():
+    return TrialView.of(walker(unmeasured_l=slice(80, 120)))
+
+
+@pytest.fixture(scope="module")
+def page(view):
+    return trial_report(view, view.figures_png(50))
+
+
+class _Page(HTMLParser):
+    """Collects what a browser would fetch, and checks that elements close in order."""
+
+    VOID = frozenset({"meta", "img", "br", "input", "link", "hr"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.images: list[str] = []
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if "id" in values:
+            self.ids.add(values["id"])
+        for key in ("src", "srcset", "data", "poster", "action"):
+            if values.get(key):
+                (self.images if tag == "img" else self.fetched).append(values[key])
+        if values.get("href"):
+            (self.links if tag == "a" else self.fetched).append(values["href"])
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(page: str) -> _Page:
+    parser = _Page()
+    parser.feed(page)
+    assert parser.open == []
+    return parser
+
+
+def test_the_page_needs_no_network(page):
+    seen = parsed(page)
+    assert seen.fetched == []
+    assert seen.images
+    assert all(source.startswith("data:image/png;base64,") for source in seen.images)
+    assert all(link.startswith("#") for link in seen.links)
+    assert {link[1:] for link in seen.links} <= seen.ids
+    style = "".join(re.findall(r"<style>(.*?)</style>", page, re.S))
+    assert "url(" not in style
+    assert "@import" not in style
+    scripts = "".join(re.findall(r"<script>(.*?)</script>", page, re.S))
+    for word in ("fetch(", "XMLHttpRequest", "import(", "WebSocket", "sendBeacon"):
+        assert word not in scripts
+
+
+def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page):
+    seen = parsed(page)
+    assert len(seen.images) == len(view.figures())
+    text = " ".join(" ".join(seen.text).split())
+    for words in (view.record["input"]["sha256"], "given by the user", "Not used: plate 1", "RMS", "Hicks"):
+        assert words in text
+    for check in view.record["checks"]:
+        assert check["title"] in text
+        assert check["text"] in text
+    assert "Something <odd> was seen." in text
+    assert "<odd>" not in page  # escaped in the source
+
+
+def test_what_a_file_says_cannot_become_markup():
+    walk = walker(frames=201)
+    bad = "</script><script>alert(1)</script>"
+    view = TrialView.of(replace(walk, subject=replace(walk.subject, name=bad)))
+    assert "alert(1)</script>" not in trial_report(view, {})
+
+
+def test_a_report_can_be_made_again_from_the_files(view, page, tmp_path):
+    record = json.loads(json.dumps(view.record, allow_nan=False))
+    back = {}
+    for name, table in view.tables.items():
+        tables.write_csv(table, tmp_path / f"{name}.csv")
+        back[name] = pd.read_csv(tmp_path / f"{name}.csv")
+    np.savez(tmp_path / "result.npz", **view.arrays)
+    with np.load(tmp_path / "result.npz", allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    again = TrialView(record, back, arrays)
+    second = trial_report(again, again.figures_png(50))
+    assert words_of(second) == words_of(page)
+    first_chart, second_chart = chart_of(page), chart_of(second)
+    for one, two in zip(first_chart["variables"], second_chart["variables"], strict=True):
+        step = 10.0 ** -one["digits"]  # the tables' five decimals may tip the chart's last one
+        for side in ("r", "l"):
+            means = [np.array(entry[side]["mean"], dtype=float) for entry in (one, two)]
+            np.testing.assert_allclose(means[0], means[1], atol=1.01 * step)
+
+
+def words_of(page: str) -> str:
+    """The page without its pictures and the chart's numbers."""
+    return re.sub(r"base64,[A-Za-z0-9+/=]*|<script type=.application/json.*?</script>", "", page, flags=re.S)
+
+
+def chart_of(page: str) -> dict:
+    return json.loads(re.search(r"id=.explorer-data.>(.*?)</script>", page, re.S)[1])
+
+
+def test_the_record_is_json_and_names_what_was_used(view):
+    record = json.loads(json.dumps(view.record, allow_nan=False))
+    assert record["input"]["first_frame"] == 17
+    assert record["subject"]["mass_source"] == "given by the user"
+    assert record["settings"] == Settings().model_dump(mode="json")
+    assert record["world"]["R_WL"] == np.eye(3).tolist()
+    assert record["gaps"]["count"] == {"spline": 1, "rigid": 0, "left": 1}
+    assert record["gaps"]["longest_s"]["left"] == pytest.approx(0.61)
+    assert record["contacts"][1]["side"] is None
+    assert record["diagnostics"][0]["frames"] == [1, 3]
+    assert {"biodyn", "numpy", "python"} <= set(record["versions"])
+
+
+def test_json_ready_turns_what_json_cannot_say_into_null():
+    given = {"a": np.nan, "b": np.array([1.0, np.inf]), "c": np.int64(3), "d": np.True_, "e": (Path("x"), None)}
+    assert json_ready(given) == {"a": None, "b": [1.0, None], "c": 3, "d": True, "e": ["x", None]}
+
+
+def test_arrays_are_enough_to_replay(view):
+    arrays = view.arrays
+    walk = walker(unmeasured_l=slice(80, 120))
+    assert arrays["q"].shape == (301, walk.model.multibody.nq)
+    assert arrays["v"].shape == arrays["vdot"].shape == arrays["tau"].shape == (301, walk.model.multibody.nv)
+    assert arrays["body_mass_kg"].sum() == pytest.approx(MASS_KG)
+    assert arrays["foot_wrenches"].shape == (301, 2, 6)
+    names = arrays["body_names"].tolist()
+    assert [names[i] for i in arrays["foot_wrench_bodies"]] == [
+        walk.model.sole_body[s] for s in arrays["sides"].tolist()
+    ]
+    assert not any(array.dtype == object for array in arrays.values())
+
+
+# -- checks -----------------------------------------------------------------------------------------------------
+
+
+def by_code(analysis):
+    return {check.code: check for check in quality_checks(analysis)}
+
+
+def test_a_person_who_stands_in_balance_passes():
+    standing = walker(moving=False, frames=60)
+    checks = by_code(standing)
+    # At rest the ground carries the weight through the centre of mass: nothing is left over but rounding.
+    assert np.nanmax(np.abs(standing.dynamics.residual_force)) < 1e-6
+    assert np.nanmax(np.abs(standing.dynamics.residual_moment)) < 1e-6
+    assert checks["residual-force"].status == checks["residual-moment"].status == "good"
+    assert checks["body-weight"].status == "good"
+    assert checks["marker-fit"].status == "good"
+
+
+def test_residual_limits_are_shares_of_the_ground_force():
+    standing = walker(moving=False, frames=60)
+    limits = residual_limits(standing)
+    assert limits.peak_force_n == pytest.approx(MASS_KG * 9.80665)
+    assert limits.force_n == pytest.approx(0.05 * limits.peak_force_n)
+    assert limits.moment_nm == pytest.approx(0.01 * limits.com_height_m * limits.peak_force_n)
+    assert 0.5 < limits.com_height_m < 1.3
+
+
+@pytest.mark.parametrize(
+    ("support", "force", "weight"), [(0.5, "good", "good"), (0.47, "look", "look"), (0.44, "bad", "look")]
+)
+def test_missing_support_shows_in_residual_and_weight(support, force, weight):
+    """Plates that carry 6 % or 12 % less than body weight leave that share as residual."""
+    standing = walker(moving=False, frames=60, support={"r": support, "l": support})
+    checks = by_code(standing)
+    assert checks["residual-force"].status == force
+    assert checks["body-weight"].status == weight
+    assert checks["body-weight"].value == pytest.approx(1.0 - 2.0 * support, abs=1e-9)
+    assert np.allclose(standing.dynamics.residual_force[:, 1], (1.0 - 2.0 * support) * MASS_KG * 9.80665)
+
+
+@pytest.mark.parametrize(("scale", "status"), [(0.5, "good"), (1.0, "good"), (1.5, "look"), (3.0, "bad")])
+def test_marker_fit_against_both_limits(scale, status):
+    standing = walker(moving=False, frames=60)
+    error = np.full_like(standing.fit.marker_error, 0.01)
+    error[:, 0] = 0.03
+    check = by_code(replace(standing, fit=replace(standing.fit, marker_error=scale * error)))["marker-fit"]
+    assert check.status == status
+    assert standing.fit.labels[0] in check.text
+
+
+def test_nothing_measured_is_unknown_not_fine():
+    checks = by_code(walker(moving=False, frames=60, unmeasured_l=slice(0, 60)))
+    assert checks["residual-force"].status == checks["residual-moment"].status == "unknown"
+    assert checks["body-weight"].status == "unknown"
+
+
+def test_status_follows_checks_and_findings():
+    standing = replace(
+        walker(moving=False, frames=60),
+        diagnostics=(),
+        gaps=(),
+        contacts=tuple(replace(walker().contacts[0], side=side) for side in ("r", "l")),
+    )
+    small = replace(standing, fit=replace(standing.fit, marker_error=0.1 * standing.fit.marker_error))
+    assert run_record(small)["status"] == "fine"
+    assert run_record(replace(small, gaps=walker().gaps))["status"] == "look"
+    assert run_record(replace(small, contacts=()))["status"] == "checks failed"
+
+
+# -- methods ----------------------------------------------------------------------------------------------------
+
+
+def method_text(view: TrialView) -> str:
+    return " ".join(text for _, text in methods(view.record).paragraphs)
+
+
+def test_methods_say_what_ran_with_numbered_sources(view):
+    written = methods(view.record)
+    text = method_text(view)
+    assert "low-pass filtered at 6 Hz" in text
+    assert "same cut-off for both" in text
+    assert "60.0 kg (given by the user)" in text
+    assert "[[" not in text
+    cited = {int(number) for group in re.findall(r"\[([\d, ]+)\]", text) for number in group.split(",")}
+    assert cited == set(range(1, len(written.references) + 1))
+    assert len(set(written.references)) == len(written.references)
+
+
+def test_methods_follow_the_settings():
+    walk = walker(frames=201)
+
+    def text(**signals):
+        return method_text(TrialView.of(replace(walk, settings=Settings.model_validate({"signals": signals}))))
+
+    assert "Nothing was filtered." in text(cutoff_hz=0)
+    other = text(cutoff_hz=8, force_cutoff_hz=20)
+    assert "at 8 Hz" in other
+    assert "at 20 Hz" in other
+    assert "same cut-off" not in other
+
+
+def test_every_reference_is_cited_somewhere():
+    template = Path(str(methods.__code__.co_filename)).parent / "templates" / "methods.txt.j2"
+    words = template.read_text(encoding="utf-8")
+    assert [key for key in load_table("references")["reference"] if key not in words] == []
+
+
+def test_parameter_labels_end_in_their_unit():
+    assert parameter_label("speed_m_s") == ("Speed", "m/s")
+    assert parameter_label("stride_length_m") == ("Stride length", "m")
+    assert parameter_label("cadence_steps_min") == ("Cadence", "steps/min")
+    assert parameter_label("toe_out_deg") == ("Toe out", "degrees")
+
+
+def test_the_chart_shows_nothing_where_nothing_is_known(view):
+    from biodyn.plots.cycles import curves_by_variable
+
+    raw = view.tables["gait_cycles"].copy()
+    name = str(raw["variable"].iloc[0])
+    raw.loc[(raw["variable"] == name) & (raw["percent"] > 50), "value"] = np.nan
+    entry = next(e for e in explorer_data(curves_by_variable(raw))["variables"] if e["name"] == name)
+    assert entry["r"]["mean"][51:] == [None] * 50
+    assert None not in entry["r"]["mean"][:51]
+
+
+# -- real -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+def test_a_real_walk_gives_a_whole_report(tmp_path):
+    data = os.environ.get("BIODYN_TEST_DATA")
+    if not data:
+        pytest.skip("BIODYN_TEST_DATA names no folder of real recordings")
+    from biodyn.workflow import analyse_trial
+
+    analysis = analyse_trial(Path(data) / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
+    view = TrialView.of(analysis)
+    parsed(trial_report(view, view.figures_png(50)))
+    json.dumps(view.record, allow_nan=False)
+    cycles = view.tables["gait_cycles"]
+    ankle = cycles[(cycles["variable"] == "ankle_angle_moment") & (cycles["unit"] == "Nm/kg")]
+    peak = ankle.loc[ankle["value"].idxmin()]
+    # Push-off of a healthy child: internal plantarflexion of 0.9-1.8 Nm/kg shortly before opposite foot strike.
+    assert -1.8 < peak["value"] < -0.9
+    assert 35 < peak["percent"] < 58
+
+
+def test_mass_scales_the_limits_and_the_text():
+    standing = walker(moving=False, frames=60)
+    assert "60.0 kg" in by_code(standing)["body-weight"].text
+    heavier = by_code(with_mass(standing, 2.0 * MASS_KG))["body-weight"]
+    assert "120.0 kg" in heavier.text

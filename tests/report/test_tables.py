@@ -1,0 +1,240 @@
+"""Tables against signals that are known: units, signs, missing values, normalisation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import (
+    MASS_KG,
+    OFF_SHARE,
+    RATE_HZ,
+    SPEED_M_S,
+    STRIDE_S,
+    UNMEASURED,
+    amplitude_rad,
+    walker,
+    with_mass,
+)
+
+from biodyn import tables
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.tables.gait import without_side
+
+
+@pytest.fixture(scope="module")
+def walk():
+    """Three seconds of walking, the left foot unmeasured from 0.80 to 1.20 s."""
+    return walker(unmeasured_l=slice(80, 120))
+
+
+def test_angles_are_degrees_and_the_base_walks_in_metres(walk):
+    table = tables.joint_angles(walk)
+    time_s = table["time_s"].to_numpy()
+    for i, coordinate in enumerate(walk.model.coordinates):
+        expected = np.rad2deg(amplitude_rad(i)) * np.sin(2.0 * np.pi * time_s / STRIDE_S)
+        np.testing.assert_allclose(table[f"{coordinate.name}_deg"], expected, atol=1e-9)
+    forward, up, _ = (f"{name}_m" for name in walk.model.skeleton.root.base_translations)
+    np.testing.assert_allclose(table[forward], SPEED_M_S * time_s, atol=1e-12)
+    np.testing.assert_allclose(table[up], 0.9)
+    for name in walk.model.skeleton.root.base_rotations:
+        np.testing.assert_allclose(table[f"{name}_deg"], 0.0, atol=1e-9)
+
+
+def test_a_cycle_of_a_known_signal_comes_back(walk):
+    table = tables.gait_cycles(walk)
+    shift = {"r": 0.0, "l": 0.5}
+    checked = 0
+    for i, coordinate in enumerate(walk.model.coordinates):
+        for side in (coordinate.side,) if coordinate.side else ("r", "l"):
+            name = without_side(coordinate.name, coordinate.side)
+            rows = table[(table["variable"] == name) & (table["side"] == side)]
+            phase = 2.0 * np.pi * (rows["percent"] / 100.0 + shift[side])
+            # Cubic splines through 100 samples a period: error below 5/384 h^4 max|x''''| = 2e-7 of the amplitude.
+            amplitude = np.rad2deg(amplitude_rad(i))
+            np.testing.assert_allclose(rows["value"], amplitude * np.sin(phase), atol=1e-5 * amplitude)
+            assert set(rows["unit"]) == {"deg"}
+            checked += len(rows)
+    assert checked > 0
+    assert sorted(table["percent"].unique()) == list(range(101))
+    assert set(table.loc[table["side"] == "r", "cycle"]) == {1, 2, 3}
+
+
+def test_what_was_not_measured_is_nan_and_never_zero(walk):
+    torques = tables.joint_torques(walk)
+    lost = slice(80, 120)
+    # The left leg and all that carries it lose their torque; the right leg keeps its own.
+    for coordinate in walk.model.coordinates:
+        column = torques[f"{coordinate.name}_Nm"].to_numpy()
+        below = coordinate.body in _left_leg(walk)
+        assert np.isnan(column[lost]).all() == below
+        assert np.isfinite(np.delete(column, np.r_[lost])).all()
+    assert torques["residual_fy_N"].iloc[lost].isna().all()
+    assert set(torques["reason"].iloc[lost]) == {UNMEASURED}
+    assert set(torques["reason"].iloc[:80]) == {""}
+    assert list(torques.columns)[-1] == "reason"
+
+    ground = tables.ground_reaction(walk)
+    assert ground.loc[80:119, "ground_force_l_y_N"].isna().all()
+    assert not ground.loc[80:119, "measured_l"].any()
+    assert ground["measured_r"].all()
+
+    cycles = tables.gait_cycles(walk)
+    left = cycles[(cycles["variable"] == "ground_force_y") & (cycles["side"] == "l") & (cycles["cycle"] == 1)]
+    inside = (left["percent"] > 31) & (left["percent"] < 69)  # the cycle starts at 0.5 s: 0.80-1.19 s is 30-69 %
+    assert left.loc[inside, "value"].isna().all()
+    np.testing.assert_allclose(left.loc[~inside & left["value"].notna(), "value"], 0.5)
+
+
+def _left_leg(walk):
+    foot = walk.model.sole_body["l"]
+    chain, parents = set(), {b.definition.name: b.definition.parent for b in walk.model.bodies}
+    while parents[foot]:
+        chain.add(foot)
+        foot = parents[foot]
+    return chain
+
+
+def test_moments_and_powers_are_divided_by_body_mass(walk):
+    table = tables.gait_cycles(walk)
+    torques = tables.joint_torques(walk)
+    coordinate = next(c for c in walk.model.coordinates if c.side == "r")
+    name = without_side(coordinate.name, "r")
+    curve = table[(table["variable"] == f"{name}_moment") & (table["side"] == "r") & (table["cycle"] == 2)]
+    frame = round(STRIDE_S * RATE_HZ)
+    # 101 points over 100 frames: points fall on frames.
+    expected = torques[f"{coordinate.name}_Nm"].to_numpy()[frame : 2 * frame + 1] / MASS_KG
+    np.testing.assert_allclose(curve["value"], expected, rtol=1e-6, atol=1e-9)
+
+    heavy = tables.gait_cycles(with_mass(walk, 2.0 * MASS_KG))
+    by_mass = ~table["unit"].isin(["deg"])
+    np.testing.assert_allclose(heavy.loc[by_mass, "value"], table.loc[by_mass, "value"] / 2.0, rtol=1e-12)
+    np.testing.assert_allclose(heavy.loc[~by_mass, "value"], table.loc[~by_mass, "value"], rtol=1e-12)
+
+
+def test_ground_reaction_of_standing_is_half_a_body_weight_each():
+    standing = walker(moving=False, frames=60)
+    table = tables.ground_reaction(standing)
+    np.testing.assert_allclose(table["ground_force_r_y_N"], 0.5 * MASS_KG * STANDARD_GRAVITY_M_S2)
+    np.testing.assert_allclose(
+        table["ground_force_r_y_N"] + table["ground_force_l_y_N"], MASS_KG * STANDARD_GRAVITY_M_S2
+    )
+
+
+def test_powers_are_torque_times_rate(walk):
+    powers, torques = tables.joint_powers(walk), tables.joint_torques(walk)
+    time_s = powers["time_s"].to_numpy()
+    rates = {
+        c.name: amplitude_rad(i) * 2.0 * np.pi / STRIDE_S * np.cos(2.0 * np.pi * time_s / STRIDE_S)
+        for i, c in enumerate(walk.model.coordinates)
+    }
+    for body in walk.model.moving:
+        definition = body.definition
+        own = [c for c in walk.model.coordinates if c.body == definition.name]
+        expected = sum(torques[f"{c.name}_Nm"].to_numpy() * rates[c.name] for c in own)
+        column = powers[f"{definition.joint}_W"].to_numpy()
+        # The rates come from a quintic spline with free ends: compare away from them.
+        np.testing.assert_allclose(column[20:-20], np.asarray(expected)[20:-20], rtol=1e-4, atol=1e-6)
+
+
+def test_joint_moments_are_tidy_and_hold_every_frame(walk):
+    table = tables.joint_moments(walk)
+    loads = walk.dynamics.joints
+    assert len(table) == len(loads) * 3 * 2 * len(walk.time_s)
+    load = next(load for load in loads if load.side == "l")
+    rows = table[(table["joint"] == load.joint) & (table["side"] == "l") & (table["frame"] == "distal")]
+    moment = rows[rows["quantity"] == "moment"]
+    np.testing.assert_array_equal(moment[["x", "y", "z"]].to_numpy(), load.moment["distal"])
+    assert set(moment["unit"]) == {"Nm"}
+    assert set(rows.loc[rows["quantity"] == "force", "unit"]) == {"N"}
+    np.testing.assert_array_equal(moment["time_s"], walk.time_s)
+
+
+def test_jcs_moments_have_the_same_sign_on_both_sides():
+    """Two legs loaded alike: what adducts the right leg adducts the left one, though World sees mirrored moments."""
+    walk = walker()
+    moment = np.array([3.0, 2.0, 1.0]) * MASS_KG
+    mirrored = moment * (-1.0, -1.0, 1.0)
+    joints = tuple(
+        replace(
+            load,
+            moment={**load.moment, "jcs": np.tile(mirrored if load.side == "l" else moment, (len(walk.time_s), 1))},
+        )
+        for load in walk.dynamics.joints
+    )
+    table = tables.gait_cycles(replace(walk, dynamics=replace(walk.dynamics, joints=joints)))
+    for axis, expected in zip("xyz", (3.0, 2.0, 1.0), strict=True):
+        rows = table[table["variable"].str.endswith(f"_jcs_moment_{axis}")]
+        assert set(rows["side"]) == {"r", "l"}
+        np.testing.assert_allclose(rows["value"], expected, rtol=1e-12)
+
+
+def test_spatiotemporal_of_a_constant_speed(walk):
+    table = tables.spatiotemporal(walk)
+    assert list(table["side"]) == ["r"] * 3 + ["l"] * 2
+    np.testing.assert_allclose(table["stride_time_s"], STRIDE_S)
+    # The legs swing periodically, so from strike to strike a foot moves as the pelvis does.
+    np.testing.assert_allclose(table["stride_length_m"], SPEED_M_S * STRIDE_S, rtol=1e-9)
+    np.testing.assert_allclose(table["stance_percent"], 100.0 * OFF_SHARE)
+    np.testing.assert_allclose(table["foot_off_s"] - table["start_s"], OFF_SHARE * STRIDE_S)
+    assert "toe_out_deg" in table
+
+
+def test_marker_errors_rms_ignores_the_unseen(walk):
+    table = tables.marker_errors(walk)
+    error = walk.fit.marker_error
+    np.testing.assert_allclose(table["rms"].iloc[0], np.sqrt(np.nanmean(error[0] ** 2)))
+    assert np.isnan(table[walk.fit.labels[1]].iloc[0])
+    nothing = replace(walk, fit=replace(walk.fit, marker_error=np.full_like(error, np.nan)))
+    assert tables.marker_errors(nothing)["rms"].isna().all()
+
+
+def test_contacts_spread_their_evidence(walk):
+    table = tables.contacts(walk)
+    assert list(table["decision"]) == ["assigned", "rejected"]
+    assert table["distance_m"].tolist()[0] == pytest.approx(0.01)
+    assert np.isnan(table["distance_m"].tolist()[1])
+    assert table["peak_bw"].tolist()[1] == pytest.approx(1.1)
+
+
+def test_a_trial_without_events_gives_empty_tables_with_their_columns():
+    standing = walker(moving=False, frames=60)
+    assert list(tables.events(standing).columns) == ["time_s", "side", "event", "source", "confidence"]
+    assert tables.gait_cycles(standing).empty
+    assert list(tables.gait_cycles(standing).columns) == ["cycle", "side", "percent", "variable", "value", "unit"]
+    assert "speed_m_s" in tables.spatiotemporal(standing)
+
+
+def test_csv_reads_back_as_it_was(walk, tmp_path):
+    for name, table in tables.trial_tables(walk).items():
+        path = tmp_path / f"{name}.csv"
+        tables.write_csv(table, path)
+        back = pd.read_csv(path)
+        assert list(back.columns) == list(table.columns)
+        assert len(back) == len(table)
+        for column in table.columns:
+            if pd.api.types.is_float_dtype(table[column].dtype):
+                np.testing.assert_allclose(back[column], table[column], atol=0.5e-5 + 1e-12)  # five decimals
+            elif not pd.api.types.is_numeric_dtype(table[column].dtype):
+                assert [_word(x) for x in back[column]] == [_word(x) for x in table[column]]
+
+
+def test_csv_writes_missing_as_empty_and_quotes_what_needs_it(tmp_path):
+    path = tmp_path / "small.csv"
+    frame = pd.DataFrame({"a,b": [np.nan, -0.0, 1.25], "why": ["", 'he said "no", twice', "plain"], "n": [1, 2, 3]})
+    tables.write_csv(frame, path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == '"a,b",why,n'
+    assert lines[1].startswith(",")
+    assert lines[2].startswith("0,")
+    back = pd.read_csv(path)
+    assert back["why"].tolist()[1] == 'he said "no", twice'
+    assert np.isnan(back["a,b"][0])
+    tables.write_csv(frame.assign(why=["", "x", "y"]), path)
+    assert '"' not in "".join(path.read_text(encoding="utf-8").splitlines()[1:])
+
+
+def _word(value):
+    return "" if pd.isna(value) else str(value)
