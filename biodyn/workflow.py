@@ -141,7 +141,7 @@ def analyse_trial(
         notes += event_notes
     with clock.step("inverse dynamics"):
         if mass is None:
-            mass = _mass_from_strides(signals, contacts, events, notes)
+            mass = _mass_from_strides(reaction, events, recording.markers.rate_hz, notes)
             model = with_mass(model, mass.mass_kg)
             fit = replace(fit, model=model)
         dynamics = solve_dynamics(fit, reaction)
@@ -281,9 +281,9 @@ def _known_mass(
 
 
 def _mass_from_strides(
-    signals: _Signals, contacts: tuple[Contact, ...], events: tuple[GaitEvent, ...], notes: list[Diagnostic]
+    reaction: GroundReaction, events: tuple[GaitEvent, ...], rate_hz: float, notes: list[Diagnostic]
 ) -> MassEstimate:
-    estimate = mass_from_strides(signals.raw_plates, contacts, events)
+    estimate = mass_from_strides(reaction, events, rate_hz)
     if estimate is None:
         raise SubjectError(
             "Body mass is neither given, nor stored in the files, nor measurable: the static trial is not on plates and "

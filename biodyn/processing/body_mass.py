@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.processing.soles import signed_distance
-from biodyn.trial import Contact, GaitEvent, PlateWrench
+from biodyn.trial import GaitEvent, GroundReaction, PlateWrench
 
 # Lighter or heavier, and something else than one person stood there.
 PLAUSIBLE_MASS_KG = (8.0, 300.0)
@@ -19,6 +19,7 @@ _QUIET_FORCE_FRACTION = 0.03
 _LOADED_N = 20.0
 # A foot's markers may lie this far outside the plate that carries the foot.
 _FOOT_ON_PLATE_M = 0.05
+_FILTER_TAIL_S = 0.08
 
 
 @dataclass(frozen=True)
@@ -62,23 +63,26 @@ def mass_from_standing(
     return MassEstimate(mass, "quiet standing on the plates")
 
 
-def mass_from_strides(
-    plates: Sequence[PlateWrench], contacts: Sequence[Contact], events: Sequence[GaitEvent]
-) -> MassEstimate | None:
+def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rate_hz: float) -> MassEstimate | None:
     """Mass from the vertical impulse of whole stances: in steady gait one stance of each foot carries one stride's weight.
 
     m = (J_right + J_left) / (g T_stride), after the impulse-momentum theorem over a periodic stride. With the stance of
     one side only, the other is taken as equal. None without a fully measured stance or without a stride time.
     """
     impulses: dict[Side, list[float]] = {side: [] for side in SIDES}
-    for contact in contacts:
-        if contact.decision == "assigned" and contact.side is not None:
-            plate = next(p for p in plates if p.number == contact.plate)
-            samples = slice(int(contact.start_s * plate.rate_hz), int(np.ceil(contact.end_s * plate.rate_hz)) + 1)
-            impulses[contact.side].append(float(np.nansum(plate.wrench[samples, 4])) / plate.rate_hz)
-    strikes = {side: [e.time_s for e in events if e.side == side and e.kind == "foot_strike"] for side in SIDES}
-    strides = [later - earlier for times in strikes.values() for earlier, later in pairwise(times)]
-    measured = [float(np.mean(values)) for values in impulses.values() if values]
+    strides: list[float] = []
+    for side in SIDES:
+        own = sorted((event for event in events if event.side == side), key=lambda event: event.time_s)
+        strikes = [event.time_s for event in own if event.kind == "foot_strike"]
+        strides += [later - earlier for earlier, later in pairwise(strikes)]
+        for strike, off in pairwise(own):
+            if (strike.kind, off.kind) == ("foot_strike", "foot_off"):
+                # The filter spreads the stance's edges; it does not change the impulse.
+                first = round((strike.time_s - _FILTER_TAIL_S) * rate_hz)
+                last = round((off.time_s + _FILTER_TAIL_S) * rate_hz)
+                if first >= 0 and last < len(reaction.measured[side]) and reaction.measured[side][first : last + 1].all():
+                    impulses[side].append(float(reaction.wrench[side][first : last + 1, 4].sum()) / rate_hz)
+    measured = [float(np.mean(values)) for values in impulses.values() if values and np.mean(values) > 0.0]
     if not measured or not strides:
         return None
     both = sum(measured) if len(measured) == 2 else 2.0 * measured[0]
