@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.ndimage import binary_dilation
 
 from biodyn.conventions import IntArray
 from biodyn.diagnostics import Diagnostic
@@ -18,6 +19,8 @@ from biodyn.trial import Markers
 
 # Weight of a marker that only its movement ties to a segment.
 _ATTACHED_WEIGHT = 0.3
+# The low-pass filter spreads a jump over its neighbours; they are left out with it.
+_STRAY_MARGIN_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def track(
     settled, notes = _settled(fit, markers, mapping)
     if settled is not model:
         fit = solve(settled, markers)
-    stray = stray_frames(fit, options.stray_limit_m)
+    margin = max(round(_STRAY_MARGIN_S * markers.rate_hz), 1)
+    stray = binary_dilation(stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1)))
     if stray.any():
         positions = markers.positions.copy()
         for column in np.flatnonzero(stray.any(axis=0)):
