@@ -1,0 +1,71 @@
+"""Run every walk below a folder of recordings without options and print what came out. Run by hand:
+
+    python benchmarks/real_walks.py FOLDER
+
+A walk is a C3D file with force plates that is not a static trial (standing still). A line each: static trial taken, mass
+and its source, marker error, contacts, base residual while every contact was measured against the limits of Hicks et al. 2015
+(5 % of the peak ground force, 1 % of it times the height of the centre of mass).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import biodyn
+from biodyn.errors import BiodynError, InputFileError
+from biodyn.io.c3d import read_c3d
+from biodyn.io.statics import typical_motion_m
+from biodyn.report.quality import residual_limits
+
+# Markers of walking people travel farther than this.
+_WALKING_M = 0.3
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    warnings.simplefilter("ignore", RuntimeWarning)
+    print(f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} {'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}")
+    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
+        try:
+            recording = read_c3d(path)
+        except InputFileError:
+            continue
+        if not recording.plates or typical_motion_m(recording.markers) < _WALKING_M:
+            continue
+        start = time.perf_counter()
+        name = str(path.relative_to(folder))
+        try:
+            result = biodyn.run_trial(path)
+        except BiodynError as error:
+            print(f"{name:<44} {error}")
+            continue
+        print(_line(name, result, time.perf_counter() - start))
+        print(f"{'':<6} static {result.analysis.static.path.name}; mass {result.analysis.subject.mass_source}")
+
+
+def _line(name: str, result: biodyn.TrialResult, seconds: float) -> str:
+    a = result.analysis
+    error = 1000.0 * a.fit.marker_error
+    used = sum(c.decision == "assigned" for c in a.contacts)
+    text = (
+        f"{name:<44} {a.subject.mass_kg:5.1f} {np.sqrt(np.nanmean(error**2)):7.1f} {np.nanmax(error):7.1f} "
+        f"{used:>2}/{len(a.contacts):<2}"
+    )
+    if a.dynamics.residual_valid.any():
+        limits = residual_limits(a)
+        for vectors, limit in ((a.dynamics.residual_force, limits.force_n), (a.dynamics.residual_moment, limits.moment_nm)):
+            size = np.linalg.norm(vectors[a.dynamics.residual_valid], axis=1)
+            rms, peak = float(np.sqrt(np.mean(size**2))), float(size.max())
+            text += f" {rms:7.1f}/{peak:<6.1f} {100 * rms / limit:5.0f}/{100 * peak / limit:<5.0f}"
+    else:
+        text += f" {'no frame with every contact measured':<52}"
+    return f"{text} {seconds:5.2f}"
+
+
+if __name__ == "__main__":
+    main()
