@@ -40,7 +40,8 @@ def test_plates_give_back_the_wrench_that_was_on_them(walking, tmp_path, kind):
     write_c3d(tmp_path / "walk.c3d", trial)
     recording = read_c3d(tmp_path / "walk.c3d").rotated(trial.options.R_LW.T)
     found = sum(
-        plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz).wrench for plate in recording.plates
+        plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz).wrench
+        for plate in recording.plates
     )
     ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
     truth = sum(trial.wrench[side] * (trial.measured[side][:, None]) for side in "rl")
@@ -116,8 +117,8 @@ def test_the_writer_refuses_what_does_not_fit(tmp_path):
     points = np.zeros((4, 2, 3))
     with pytest.raises(BiodynError, match="label"):
         write_content(tmp_path / "x.c3d", C3dContent(["A"], points, 100.0))
+    analog = np.zeros((9, 1))
     with pytest.raises(BiodynError, match="whole analog samples"):
-        analog = np.zeros((9, 1))
         write_content(tmp_path / "x.c3d", C3dContent(["A", "B"], points, 100.0, "mm", analog, ["F"], ["N"]))
     assert not (tmp_path / "x.c3d").exists()
 
