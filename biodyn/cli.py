@@ -31,9 +31,12 @@ _SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
 @app.command()
 def run(
-    walk: Annotated[Path, typer.Argument(help="The walk: a C3D file with markers and force plates.", metavar="WALK.c3d")],
+    walk: Annotated[
+        Path, typer.Argument(help="The walk: a C3D file with markers and force plates.", metavar="WALK.c3d")
+    ],
     static: Annotated[
-        Path | None, typer.Option(help="The static trial; by default it is looked for beside the walk.", metavar="STATIC.c3d")
+        Path | None,
+        typer.Option(help="The static trial; by default it is looked for beside the walk.", metavar="STATIC.c3d"),
     ] = None,
     mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
     height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
@@ -56,7 +59,7 @@ def run(
             result = run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
-            console.print(line, highlight=False)
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         _print_diagnostics(console, result.diagnostics)
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
     if result.failed:
@@ -74,7 +77,7 @@ def check(
 
         findings = check_file(file)
         for line in findings.lines:
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         _print_diagnostics(console, findings.diagnostics)
     if any(finding.severity == "error" for finding in findings.diagnostics):
         raise typer.Exit(_CHECKS_FAILED)
@@ -123,12 +126,23 @@ def _plain_errors() -> Iterator[None]:
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Callable[[str], None]]:
+    with console.status("starting") as status:
+        steps: list[str] = []
+
+        def show(name: str) -> None:
+            steps.append(name)
+            if len(steps) == 2:  # the files could be read: now there is something to compute
+                _say_if_compiling(console)
+            status.update(f"{name} ...")
+
+        yield show
+
+
+def _say_if_compiling(console: Console) -> None:
     from biodyn.rigid_body import is_compiled
 
-    with console.status("starting") as status:
-        if not is_compiled():
-            console.print("Compiling the kernels for the first time on this machine; this is done once.", highlight=False)
-        yield lambda name: status.update(f"{name} ...")
+    if not is_compiled():
+        console.print("Compiling the kernels for the first time on this machine; this is done once.", highlight=False)
 
 
 def _console() -> Console:

@@ -58,7 +58,9 @@ def _markers(recording: Recording, notes: list[Diagnostic]) -> Iterator[str]:
     markers = recording.markers
     share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
     yield f"Markers: {len(markers.labels)}: {', '.join(markers.labels)}"
-    gappy = [f"{label} {100 * seen:.0f} %" for label, seen in zip(markers.labels, share, strict=True) if seen < _WELL_SEEN]
+    gappy = [
+        f"{label} {100 * seen:.0f} %" for label, seen in zip(markers.labels, share, strict=True) if seen < _WELL_SEEN
+    ]
     if gappy:
         notes.append(
             Diagnostic("marker-visibility", "warning", f"Seen in less than 90 % of the frames: {', '.join(gappy)}.")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 ARRAYS_NAME = "result.npz"
 REPORT_NAME = "report.html"
+_CHECK_MARKS = {"good": "+", "look": "o", "bad": "!", "unknown": "?"}
 
 
 @dataclass(frozen=True)
@@ -136,28 +137,26 @@ class TrialResult:
             if progress is not None:
                 progress("writing tables")
             write_view(self.view, place)
-            write_report(self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress)
+            write_report(
+                self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress
+            )
         return target
 
     def summary(self) -> list[str]:
-        """Plain lines for the console: what was taken and what came out."""
+        """Plain lines for the console: what was taken, and what the checks say."""
         a = self.analysis
-        error = a.fit.marker_error
-        rms = float(np.sqrt(np.nanmean(error**2)))
-        assigned = [c for c in a.contacts if c.decision == "assigned"]
-        lines = [
-            f"Static trial: {a.static.path} ({a.static.reason})",
-            f"Subject: {a.subject.mass_kg:.1f} kg ({a.subject.mass_source}), {a.subject.height_m:.2f} m ({a.subject.height_source})",
-            f"Marker set: {a.mapping.title}; {len(a.model.markers)} markers fitted, error {1000 * rms:.1f} mm RMS, "
-            f"{1000 * float(np.nanmax(error)):.0f} mm at most",
-            f"Contacts: {len(assigned)} of {len(a.contacts)} measured",
+        who = a.subject
+        return [
+            a.static.reason,
+            f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
+            f"{len(a.model.markers)} markers of {a.mapping.title}",
+            *(
+                f"Plate {c.plate}, {c.start_s:.2f}-{c.end_s:.2f} s: {SIDE_NAMES[c.side] if c.side else 'no'} foot, "
+                f"{c.decision}: {c.reason}"
+                for c in a.contacts
+            ),
+            *(f"{_CHECK_MARKS[check['status']]} {check['title']}: {check['text']}" for check in self.record["checks"]),
         ]
-        lines += [
-            f"  plate {c.plate}, {SIDE_NAMES[c.side] if c.side else 'no foot'}, {c.start_s:.2f}-{c.end_s:.2f} s: {c.decision} - {c.reason}"
-            for c in a.contacts
-        ]
-        lines += [f"{check['title']}: {check['text']}" for check in self.record["checks"]]
-        return lines
 
 
 def write_view(view: TrialView, folder: Path) -> None:
