@@ -129,3 +129,22 @@ def difference(tree, q0, q1, step):
                     rm = cross(r, moved)
                     u = add_scaled(add_scaled(moved, rm, -0.5), cross(r, rm), c)
                     step[t, b + 3], step[t, b + 4], step[t, b + 5] = u
+
+
+@kernel
+def coordinate_rates(tree, q, v, rates):
+    """Fill rates (T, nq) = dq/dt for q (T, nq), v (T, nv)."""
+    for t in range(q.shape[0]):
+        for i in range(tree.parent.shape[0]):
+            kind, a, b = tree.kind[i], tree.idx_q[i], tree.idx_v[i]
+            if kind == REVOLUTE or kind == SCREW:
+                rates[t, a] = v[t, b]
+            elif kind == SPHERICAL or kind == FREE:
+                at = a + 3 if kind == FREE else a
+                turn = (q[t, at], q[t, at + 1], q[t, at + 2], q[t, at + 3])
+                rate = quaternion_product(turn, (0.0, 0.5 * v[t, b], 0.5 * v[t, b + 1], 0.5 * v[t, b + 2]))
+                rates[t, at], rates[t, at + 1], rates[t, at + 2], rates[t, at + 3] = rate
+                if kind == FREE:
+                    R = quaternion_to_matrix(turn[0], turn[1], turn[2], turn[3])
+                    moved = rotate(R, (v[t, b + 3], v[t, b + 4], v[t, b + 5]))
+                    rates[t, a], rates[t, a + 1], rates[t, a + 2] = moved

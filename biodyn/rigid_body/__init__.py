@@ -33,15 +33,26 @@ if TYPE_CHECKING:
         regressor,
     )
     from biodyn.rigid_body.compilation import is_compiled, warm_up
+    from biodyn.rigid_body.constraints import (
+        Constraint,
+        constrained_dynamics,
+        constrained_inverse_dynamics,
+        constraint_state,
+        point_contact,
+    )
     from biodyn.rigid_body.joint import Body, Joint
+    from biodyn.rigid_body.loads import Passive, wrenches_at_points, wrenches_of_bodies
     from biodyn.rigid_body.marker_fit import InverseKinematics, inverse_kinematics
     from biodyn.rigid_body.multibody import Multibody
+    from biodyn.rigid_body.simulation import coordinate_rates, simulate, state_derivative
 
 __all__ = [
     "Body",
+    "Constraint",
     "InverseKinematics",
     "Joint",
     "Multibody",
+    "Passive",
     "bias_forces",
     "body_accelerations",
     "body_poses",
@@ -49,6 +60,10 @@ __all__ = [
     "centre_of_mass",
     "centre_of_mass_velocity",
     "centroidal_momentum_matrix",
+    "constrained_dynamics",
+    "constrained_inverse_dynamics",
+    "constraint_state",
+    "coordinate_rates",
     "coriolis_forces",
     "coriolis_matrix",
     "difference",
@@ -67,8 +82,13 @@ __all__ = [
     "joint_jacobians",
     "mass_matrix",
     "momentum",
+    "point_contact",
     "regressor",
+    "simulate",
+    "state_derivative",
     "warm_up",
+    "wrenches_at_points",
+    "wrenches_of_bodies",
 ]
 _HOMES = {
     "Body": "joint",
@@ -78,6 +98,17 @@ _HOMES = {
     "inverse_kinematics": "marker_fit",
     "is_compiled": "compilation",
     "warm_up": "compilation",
+    "Passive": "loads",
+    "wrenches_at_points": "loads",
+    "wrenches_of_bodies": "loads",
+    "coordinate_rates": "simulation",
+    "simulate": "simulation",
+    "state_derivative": "simulation",
+    "Constraint": "constraints",
+    "constrained_dynamics": "constraints",
+    "constrained_inverse_dynamics": "constraints",
+    "constraint_state": "constraints",
+    "point_contact": "constraints",
 }
 
 

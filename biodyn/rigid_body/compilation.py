@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.kernels import aba, crba, energetics, ik, kinematics, manifold, rnea
+from biodyn.kernels import ik, kinematics, manifold, rnea
 from biodyn.kernels.jit import is_cached
 from biodyn.rigid_body.algorithms import (
     body_accelerations,
@@ -24,17 +24,8 @@ from biodyn.rigid_body.multibody import Multibody
 
 
 def _kernels() -> tuple[Any, ...]:
-    return (
-        ik.inverse_kinematics,
-        rnea.inverse_dynamics,
-        aba.forward_dynamics,
-        crba.mass_matrix,
-        kinematics.poses,
-        kinematics.motion,
-        energetics.whole_body,
-        manifold.integrate,
-        manifold.difference,
-    )
+    """The kernels that the analysis of a walk runs; the others compile when somebody first uses them."""
+    return (ik.inverse_kinematics, rnea.inverse_dynamics, kinematics.poses, manifold.integrate)
 
 
 def is_compiled() -> bool:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import aba, rnea
 from biodyn.rigid_body.frames import external, of_bodies, state
+from biodyn.rigid_body.loads import Passive
 from biodyn.rigid_body.multibody import Multibody
 
 Indices = Sequence[int] | IntArray
@@ -26,6 +27,7 @@ def inverse_dynamics(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
     joint_wrenches: Literal[False] = False,
+    passive: Passive | None = None,
 ) -> FloatArray: ...
 
 
@@ -39,6 +41,7 @@ def inverse_dynamics(
     wrench_bodies: Indices | None = None,
     *,
     joint_wrenches: Literal[True],
+    passive: Passive | None = None,
 ) -> tuple[FloatArray, FloatArray]: ...
 
 
@@ -50,6 +53,7 @@ def inverse_dynamics(
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
     joint_wrenches: bool = False,
+    passive: Passive | None = None,
 ) -> FloatArray | tuple[FloatArray, FloatArray]:
     """Return the generalised forces tau (T, nv) that make the motion (recursive Newton-Euler algorithm).
 
@@ -59,6 +63,7 @@ def inverse_dynamics(
             bodies with index wrench_bodies (K,).
         joint_wrenches: return also the wrenches (T, B, 6) that each joint hands from its parent to its body,
             [moment; force] about the body origin in body axes.
+        passive: dampers and springs in the joints, whose forces tau then need not supply.
 
     Returns tau, dual to v: N m for angles, N for travel, [moment; force] in body axes for a free joint. NaN in a
     frame gives NaN in that frame. Raises ModelError for wrong shapes, indices or infinite numbers.
@@ -71,6 +76,8 @@ def inverse_dynamics(
     transmitted = np.empty((frames if joint_wrenches else 0, n, 6))
     work = np.zeros(rnea.work_size(mb.tree))
     rnea.inverse_dynamics(mb.tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
+    if passive is not None:
+        tau -= passive.forces(mb, positions, rates)
     return (tau, of_bodies(mb, transmitted)) if joint_wrenches else tau
 
 
@@ -103,6 +110,7 @@ def forward_dynamics(
     tau: ArrayLike,
     wrenches: ArrayLike | None = None,
     wrench_bodies: Indices | None = None,
+    passive: Passive | None = None,
 ) -> FloatArray:
     """Return the accelerations vdot (T, nv) under the forces tau (T, nv) (articulated-body algorithm).
 
@@ -110,6 +118,8 @@ def forward_dynamics(
     gives NaN or infinity. Featherstone 2008, Table 7.1.
     """
     positions, rates, forces = state(mb, q, v=v, tau=tau)
+    if passive is not None:
+        forces = forces + passive.forces(mb, positions, rates)
     loads, path, start = external(mb, positions.shape[0], wrenches, wrench_bodies)
     vdot = np.empty((positions.shape[0], mb.nv))
     work = np.zeros(aba.work_size(mb.tree))
