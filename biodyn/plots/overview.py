@@ -47,7 +47,8 @@ def whole_trial_figure(
     wide = axes[1].get_position()
     axes[1].remove()
     box = top.get_position()
-    top.set_position((box.x0, box.y0, wide.x1 - box.x0, box.height))
+    room = 0.12 / figure.get_figheight()  # for this panel's own time axis, above the titles of the next row
+    top.set_position((box.x0, box.y0 + room, wide.x1 - box.x0, box.height - room))
     _row(top, force, "BW", label_x=True)
     shade_unmeasured(top, ground_reaction)
     for side in SIDES:
