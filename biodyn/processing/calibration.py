@@ -24,6 +24,7 @@ _TURN_STEPS_RAD = (np.deg2rad(10.0), np.deg2rad(4.0))
 _MOST_TURN_RAD = np.deg2rad(30.0)
 # A turn below this is within the repeatability of wand placement and is not worth a change.
 _LEAST_TURN_RAD = np.deg2rad(1.0)
+_TELLING_TURN_RAD = np.deg2rad(3.0)
 # Weight of "the centre stays where the static trial has it" against markers of weight 1.
 _CENTRE_PRIOR = 0.5
 _MOST_CENTRE_SHIFT_M = 0.06
@@ -109,6 +110,7 @@ def find_turns(
             hint="The lateral wand sits off the joint's plane; medial markers in the static trial settle it.",
         )
         for name, turn in turns.items()
+        if abs(turn) >= _TELLING_TURN_RAD
     ]
     return turns, notes
 

@@ -8,11 +8,13 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import StaticTrialError
 from biodyn.trial import Markers
 
 _WINDOW_S = 0.5
 # Standing people sway by millimetres; a trial in which the markers travel further than this is no static trial.
 _QUIET_RANGE_M = 0.03
+_MOVING_RANGE_M = 0.1
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Standing:
 def quiet_standing(markers: Markers) -> Standing:
     """Average every marker over the half second in which the markers move least.
 
-    Markers that are seen at some time but not in that window are averaged over the frames that show them.
+    Raises StaticTrialError if the subject moves all the time. Markers that are seen at some time but not in that window are averaged over the frames that show them.
     """
     p = markers.positions
     frames = len(p)
@@ -46,6 +48,12 @@ def quiet_standing(markers: Markers) -> Standing:
         if len(sample):
             points[label] = sample.mean(axis=0)
     moved = float(np.nanmin(movement)) if np.isfinite(movement).any() else 0.0
+    if moved > _MOVING_RANGE_M:
+        raise StaticTrialError(
+            f"The static trial is none: its markers move by {100 * moved:.0f} cm even in the quietest half second "
+            f"(expected less than {100 * _MOVING_RANGE_M:.0f} cm).",
+            "Name a trial in which the subject stands still with --static.",
+        )
     diagnostics: tuple[Diagnostic, ...] = ()
     if moved > _QUIET_RANGE_M:
         diagnostics = (
