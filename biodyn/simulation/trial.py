@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
-from biodyn.errors import PlateError
+from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
+from biodyn.simulation.laboratory import place_plates
 from biodyn.simulation.person import Body, Person, embody, load_data
 from biodyn.simulation.plates import Plate
+from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of
 from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
 from biodyn.simulation.walking import Walk, required_wrench, solve_walk
 from biodyn.trial import GaitEvent
@@ -89,7 +90,7 @@ class SimulatedTrial:
     vdot: FloatArray
     tau: FloatArray
     wrench: Mapping[Side, FloatArray]
-    measured: Mapping[Side, np.ndarray]
+    measured: Mapping[Side, BoolArray]
     labels: tuple[str, ...]
     markers: FloatArray
     bone_markers: FloatArray
@@ -104,7 +105,7 @@ def simulate_trial(
     """Simulate a "walk" or the "static" trial of the same session (same plates); pass a solved `walk` to save seconds."""
     if walk is None:
         walk = solve_walk(embody(person), options.speed_m_s, options.stride_s)
-    plates, shift = _laboratory(walk, options)
+    plates, shift = place_plates(walk, options.plates, options.plate_types)
     return _static(walk.body, options, plates) if kind == "static" else _walking(walk, options, plates, shift)
 
 
@@ -117,70 +118,6 @@ def session(person: Person, options: TrialOptions) -> tuple[SimulatedTrial, Simu
 # -- walking --------------------------------------------------------------------------------------------------------
 
 
-def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
-    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
-    q, v, vdot = walk.motion(time_s)
-    total = required_wrench(walk.body.model, q, v, vdot)
-    R, p = body_poses(walk.body.model.multibody, q)
-    half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
-    right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
-    gait = load_data("gait")
-    table = gait["foot"]
-    wanted: dict[tuple[Side, str], FloatArray] = {}
-    for side in SIDES:
-        foot = walk.feet[side]
-        for role, own in (("lead", half), ("rear", half + 0.5)):
-            local = foot.back + contact.pressure_share(own / walk.stance, table)[:, None] * foot.forward
-            point = p[:, foot.link] + np.einsum("tij,tj->ti", R[:, foot.link], local)
-            wanted[side, role] = point * (1.0, 0.0, 1.0)
-    share = contact.taken_over(half / walk.double_support)
-    pick = right_leads[:, None]
-    lead_point = np.where(pick, wanted["r", "lead"], wanted["l", "lead"])
-    rear_point = np.where(pick, wanted["l", "rear"], wanted["r", "rear"])
-    lead, rear = contact.shared(total, share, lead_point, rear_point, gait["ground"]["push"])
-    rear[share >= 1.0] = 0.0  # what round-off leaves of the foot in the air
-    return {"r": np.where(pick, lead, rear), "l": np.where(pick, rear, lead)}
-
-
-def _laboratory(walk: Walk, options: TrialOptions) -> tuple[tuple[Plate, ...], float]:
-    """The plates, and how far the walk is moved along X so that the right foot's first footprint meets the first one."""
-    prints = [_footprint(walk, number) for number in range(max(len(options.plates), len(options.plate_types)))]
-    middles = np.array([0.5 * (points[:, 0].min() + points[:, 0].max()) for points in prints])
-    if options.plates:
-        centres = np.array([plate.centre_x_m for plate in options.plates])
-        misses = centres - middles[: len(centres)]
-        shift = float(0.5 * (misses.min() + misses.max()))
-        plates = options.plates
-    else:
-        shift = -float(middles[0])
-        plates = tuple(
-            Plate(kind, float(middle + shift), turned=number % 2 == 1, origin_m=_sensor(kind))
-            for number, (kind, middle) in enumerate(zip(options.plate_types, middles, strict=True))
-        )
-    for plate, points in zip(plates, prints, strict=False):
-        margin = plate.covers(points + np.array([shift, 0.0, 0.0]))
-        if margin < 0.0:
-            raise PlateError(
-                f"A simulated foot lands {-100 * margin:.1f} cm beside the plate at X = {plate.centre_x_m:.2f} m.",
-                "Change speed and stride, or the plates' distances.",
-            )
-    return plates, shift
-
-
-def _sensor(kind: int) -> tuple[float, float, float]:
-    return (0.2, 0.12, -0.045) if kind == 3 else (0.0004, -0.0007, -0.041)
-
-
-def _footprint(walk: Walk, number: int) -> FloatArray:
-    """Outline (K, 3) of the sole on the floor at the middle of a stance; stance 0 is the right foot's at time 0."""
-    side = SIDES[number % 2]
-    foot = walk.feet[side]
-    q, _, _ = walk.motion(np.array([(0.5 * number + 0.25) * walk.stride_s]))
-    R, p = body_poses(walk.body.model.multibody, q)
-    points: FloatArray = contact.points_in_world(R[:, foot.link], p[:, foot.link], foot.outline)[0]
-    return points
-
-
 def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift: float) -> SimulatedTrial:
     start = -options.lead_in * walk.stride_s
     frames = round(options.strides * walk.stride_s * options.rate_hz)
@@ -191,14 +128,14 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
 
     q, v, vdot = walk.motion(time_s)
     q[:, :3] += offset
-    at_analog = {side: _moved(wrench, offset) for side, wrench in foot_wrenches(walk, analog_s).items()}
+    at_analog = {side: moved(wrench, offset) for side, wrench in foot_wrenches(walk, analog_s).items()}
     wrench = {side: values[::ratio] for side, values in at_analog.items()}
     on_plates, measured = [], {side: np.ones(frames, dtype=bool) for side in SIDES}
     for side in SIDES:
         measured[side] &= ~(np.abs(wrench[side]).max(axis=1) > 0.0)
     for number in range(len(plates)):
         side = SIDES[number % 2]
-        here = _stance_of(walk, analog_s, number)
+        here = stance_of(walk, analog_s, number)
         on_plates.append(np.where(here[:, None], at_analog[side], 0.0))
         measured[side] |= here[::ratio]
     phase = time_s / walk.stride_s
@@ -215,31 +152,8 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
         skin=skin,
         plates=plates,
         on_plates=on_plates,
-        events=_events(walk, start, frames / options.rate_hz),
+        events=gait_events(walk, start, frames / options.rate_hz),
     )
-
-
-def _stance_of(walk: Walk, time_s: FloatArray, number: int) -> np.ndarray:
-    """Mask of the times in which stance `number` lasts."""
-    since = time_s / walk.stride_s - 0.5 * number
-    return (since >= 0.0) & (since <= walk.stance)
-
-
-def _moved(wrench: FloatArray, offset: FloatArray) -> FloatArray:
-    """The wrench about the world origin after everything was moved by `offset`."""
-    force = wrench[:, 3:]
-    return np.hstack([wrench[:, :3] + np.cross(offset, force), force])
-
-
-def _events(walk: Walk, start: float, duration: float) -> tuple[GaitEvent, ...]:
-    events = []
-    for number in range(-4, 20):
-        side = SIDES[number % 2]
-        strike = 0.5 * number * walk.stride_s - start
-        for time, kind in ((strike, "foot_strike"), (strike + walk.stance * walk.stride_s, "foot_off")):
-            if 0.0 <= time < duration:
-                events.append(GaitEvent(time, side, kind, "file"))  # type: ignore[arg-type]
-    return tuple(sorted(events, key=lambda event: event.time_s))
 
 
 # -- standing -------------------------------------------------------------------------------------------------------
@@ -289,7 +203,7 @@ def _recorded(
     time_s: FloatArray,
     motion: tuple[FloatArray, FloatArray, FloatArray],
     wrench: Mapping[Side, FloatArray],
-    measured: Mapping[Side, np.ndarray],
+    measured: Mapping[Side, BoolArray],
     skin: FloatArray | None,
     plates: tuple[Plate, ...],
     on_plates: list[FloatArray],
@@ -336,13 +250,3 @@ def _recorded(
         components=tuple(components),
         events=events,
     )
-
-
-def weight_n(body: Body) -> float:
-    """Body weight, N."""
-    return body.model.mass_kg * STANDARD_GRAVITY_M_S2
-
-
-def with_options(options: TrialOptions, **changes: object) -> TrialOptions:
-    """Return the options with some changed."""
-    return replace(options, **changes)  # type: ignore[arg-type]

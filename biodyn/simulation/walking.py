@@ -12,7 +12,7 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.model.subject import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import Curve, motion, rotation_zxy, sample, walking_curves
+from biodyn.simulation.curves import Curve, motion, sample, walking_curves
 from biodyn.simulation.feet import Foot, soles
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.solver import least_squares
@@ -289,6 +289,3 @@ class _Problem:
         )
         legs = tau[:, self.leg_columns].reshape(count, _FRAMES, -1)
         return np.diff(legs, n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (self.model.mass_kg * _RIPPLE_NM_KG)
-
-
-__all__ = ["Walk", "required_wrench", "rotation_zxy", "solve_walk"]

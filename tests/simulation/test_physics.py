@@ -9,7 +9,7 @@ from biodyn.conventions import GRAVITY_W, SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.processing.soles import signed_distance
 from biodyn.rigid_body import body_poses, body_velocities
 from biodyn.simulation.feet import points_in_world, zero_moment_point
-from biodyn.simulation.trial import foot_wrenches
+from biodyn.simulation.reaction import foot_wrenches
 
 
 def momentum(model, q, v):

@@ -1,0 +1,62 @@
+"""The wrench on each foot of a walk at any time, and when the feet are down."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
+from biodyn.rigid_body import body_poses
+from biodyn.simulation import feet as contact
+from biodyn.simulation.person import load_data
+from biodyn.simulation.walking import Walk, required_wrench
+from biodyn.trial import GaitEvent
+
+
+def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
+    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
+    q, v, vdot = walk.motion(time_s)
+    total = required_wrench(walk.body.model, q, v, vdot)
+    R, p = body_poses(walk.body.model.multibody, q)
+    half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
+    right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
+    gait = load_data("gait")
+    table = gait["foot"]
+    wanted: dict[tuple[Side, str], FloatArray] = {}
+    for side in SIDES:
+        foot = walk.feet[side]
+        for role, own in (("lead", half), ("rear", half + 0.5)):
+            local = foot.back + contact.pressure_share(own / walk.stance, table)[:, None] * foot.forward
+            point = p[:, foot.link] + np.einsum("tij,tj->ti", R[:, foot.link], local)
+            wanted[side, role] = point * (1.0, 0.0, 1.0)
+    share = contact.taken_over(half / walk.double_support)
+    pick = right_leads[:, None]
+    lead_point = np.where(pick, wanted["r", "lead"], wanted["l", "lead"])
+    rear_point = np.where(pick, wanted["l", "rear"], wanted["r", "rear"])
+    lead, rear = contact.shared(total, share, lead_point, rear_point, gait["ground"]["push"])
+    rear[share >= 1.0] = 0.0  # what round-off leaves of the foot in the air
+    return {"r": np.where(pick, lead, rear), "l": np.where(pick, rear, lead)}
+
+
+def stance_of(walk: Walk, time_s: FloatArray, number: int) -> BoolArray:
+    """Mask of the times in which stance `number` lasts."""
+    since = time_s / walk.stride_s - 0.5 * number
+    return np.asarray((since >= 0.0) & (since <= walk.stance))
+
+
+def moved(wrench: FloatArray, offset: FloatArray) -> FloatArray:
+    """The wrench about the world origin after everything was moved by `offset`."""
+    force = wrench[:, 3:]
+    return np.hstack([wrench[:, :3] + np.cross(offset, force), force])
+
+
+def gait_events(walk: Walk, start: float, duration: float) -> tuple[GaitEvent, ...]:
+    """Return the strikes and offs of a recording that begins at the walk's time `start` and lasts `duration` s."""
+    events = []
+    steps_per_s = 2.0 / walk.stride_s
+    for number in range(int(start * steps_per_s) - 3, int((start + duration) * steps_per_s) + 2):
+        side = SIDES[number % 2]
+        strike = 0.5 * number * walk.stride_s - start
+        for time, kind in ((strike, "foot_strike"), (strike + walk.stance * walk.stride_s, "foot_off")):
+            if 0.0 <= time < duration:
+                events.append(GaitEvent(time, side, kind, "file"))  # type: ignore[arg-type]
+    return tuple(sorted(events, key=lambda event: event.time_s))
