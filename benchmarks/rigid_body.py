@@ -3,8 +3,9 @@
     BIODYN_TEST_REFERENCE=... python benchmarks/rigid_body.py [frames ...]
 
 Pinocchio's own native batch loops with one thread (rneaInParallel, abaInParallel); where it has none (mass matrix,
-Jacobians) a loop of Python calls, whose overhead of about 0.5 us a call is its own. MuJoCo where it is installed: its
-C functions called from Python. Both sides take turns, and the best of several turns counts.
+Jacobians) a loop of Python calls, whose overhead of about 0.5 us a call is its own. MuJoCo where it is installed: the
+fewest of its C functions that give the result, called from Python at some 0.2 us a call. Both sides take turns, and
+the best of several turns counts. At the end, chains of 10 to 80 bodies: the cost a body should not grow.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_bo
 
 import pinocchio as pin
 from reference_vectors import MODELS, reference
-from trees import InPinocchio
+from trees import InPinocchio, random_state, random_tree
 
 from biodyn.rigid_body import forward_dynamics, inverse_dynamics, mass_matrix, warm_up
 from biodyn.rigid_body.jacobians import joint_jacobians
@@ -45,21 +46,30 @@ def fastest(calls: dict[str, Callable[[], object]], frames: int) -> dict[str, fl
     return best
 
 
-def mujoco_calls(name: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Callable[[], object]]:
+def mujoco_calls(name: str, frames: int) -> dict[str, Callable[[], object]]:
     """Return MuJoCo's minimal pipelines for inverse and forward dynamics on one state, as often as there are frames."""
     folder = Path(os.environ["BIODYN_TEST_REFERENCE"]) / "rigid_body"
     model = mujoco.MjModel.from_xml_path(str(folder / f"{name}.mjcf.xml"))
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     data = mujoco.MjData(model)
     data.qvel[:], data.qacc[:] = 0.1, 0.2
+    result, solved = np.zeros(model.nv), np.zeros((1, model.nv))
 
     def inverse() -> None:
-        for _ in range(len(q)):
-            mujoco.mj_inverse(model, data)
+        for _ in range(frames):
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_comVel(model, data)
+            mujoco.mj_rne(model, data, 1, result)
 
     def forward() -> None:
-        for _ in range(len(q)):
-            mujoco.mj_forward(model, data)
+        for _ in range(frames):
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            mujoco.mj_makeM(model, data)
+            mujoco.mj_factorM(model, data)
+            mujoco.mj_comVel(model, data)
+            mujoco.mj_rne(model, data, 0, result)
+            mujoco.mj_solveM(model, data, solved, result[None])
 
     return {"inverse dynamics": inverse, "forward dynamics": forward}
 
@@ -100,7 +110,7 @@ def one(name: str, frames: int) -> None:
         "joint Jacobians, Pinocchio": each(pin.computeJointJacobians, q_pin),
     }
     if mujoco is not None:
-        peers = {f"{key}, MuJoCo": call for key, call in mujoco_calls(name, q[: len(few)], v, a).items()}
+        peers = {f"{key}, MuJoCo": call for key, call in mujoco_calls(name, len(few)).items()}
         some.update(peers)
     best = fastest(whole, frames) | fastest(some, len(few))
     for key in ("inverse dynamics", "forward dynamics", "mass matrix", "joint Jacobians"):
@@ -112,11 +122,28 @@ def one(name: str, frames: int) -> None:
         print(text)
 
 
+def growth(frames: int = 2000) -> None:
+    """Print the cost a body of chains of growing length."""
+    for count in (10, 20, 40, 80):
+        mb = random_tree(1, count, kinds=("revolute",))
+        q, v, vdot = random_state(mb, 1, frames)
+        best = fastest(
+            {
+                "inverse": lambda mb=mb, q=q, v=v, a=vdot: inverse_dynamics(mb, q, v, a),
+                "forward": lambda mb=mb, q=q, v=v, a=vdot: forward_dynamics(mb, q, v, a),
+            },
+            frames,
+        )
+        each = {key: 1e3 * value / count for key, value in best.items()}
+        print(f"{count:3d} bodies: inverse {each['inverse']:5.1f}, forward dynamics {each['forward']:5.1f} ns a body")
+
+
 def main() -> None:
     warm_up()
     for frames in [int(x) for x in sys.argv[1:]] or [1000, 100_000]:
         for name in MODELS:
             one(name, frames)
+    growth()
 
 
 if __name__ == "__main__":

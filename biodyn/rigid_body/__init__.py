@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from biodyn.rigid_body.joint import Body, Joint
     from biodyn.rigid_body.loads import Passive, wrenches_at_points, wrenches_of_bodies
     from biodyn.rigid_body.marker_fit import InverseKinematics, inverse_kinematics
+    from biodyn.rigid_body.mjcf import to_mjcf
     from biodyn.rigid_body.multibody import Multibody
     from biodyn.rigid_body.simulation import coordinate_rates, simulate, state_derivative
+    from biodyn.rigid_body.urdf import from_urdf, to_urdf
 
 __all__ = [
     "Body",
@@ -69,6 +71,7 @@ __all__ = [
     "difference",
     "energies",
     "forward_dynamics",
+    "from_urdf",
     "gravity_forces",
     "inertial_parameters",
     "integrate",
@@ -86,6 +89,8 @@ __all__ = [
     "regressor",
     "simulate",
     "state_derivative",
+    "to_mjcf",
+    "to_urdf",
     "warm_up",
     "wrenches_at_points",
     "wrenches_of_bodies",
@@ -98,6 +103,9 @@ _HOMES = {
     "inverse_kinematics": "marker_fit",
     "is_compiled": "compilation",
     "warm_up": "compilation",
+    "from_urdf": "urdf",
+    "to_urdf": "urdf",
+    "to_mjcf": "mjcf",
     "Passive": "loads",
     "wrenches_at_points": "loads",
     "wrenches_of_bodies": "loads",
