@@ -19,14 +19,24 @@ def require_free(folder: Path, force: bool) -> None:
 
     An existing folder is replaced only with `force`, and only if it is empty or itself a result.
     """
-    if folder.is_dir() and not any(folder.iterdir()):
-        return
     if not folder.exists() and not folder.is_symlink():
+        above = next((parent for parent in folder.absolute().parents if parent.exists()), None)
+        if above is None or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+            raise ResultError(
+                f"'{folder}' cannot be written: '{above}' is no folder to write into.", "Choose another --out."
+            )
         return
     if not folder.is_dir():
         raise ResultError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
+    try:
+        if not any(folder.iterdir()):
+            return
+    except OSError as error:
+        raise ResultError(f"'{folder}' cannot be read: {error.strerror}.", "Choose another --out.") from error
     if not (folder / RECORD_NAME).is_file():
-        raise ResultError(f"'{folder}' exists and is not a biodyn result: it will not be replaced.", "Choose another --out.")
+        raise ResultError(
+            f"'{folder}' exists and is not a biodyn result: it will not be replaced.", "Choose another --out."
+        )
     if not force:
         raise ResultError(f"'{folder}' already holds a result.", "Choose another --out, or replace it with --force.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,7 +22,9 @@ class SignalSettings(_Section):
     force_cutoff_hz: float | None = Field(
         None, ge=0, description="cut-off of the plate forces, Hz; omitted = the same as the markers (recommended)"
     )
-    filter_order: Literal[2, 4, 6, 8] = Field(4, description="total order of the zero-lag (two-pass) Butterworth filter")
+    filter_order: Literal[2, 4, 6, 8] = Field(
+        4, description="total order of the zero-lag (two-pass) Butterworth filter"
+    )
     spline_gap_s: float = Field(0.1, ge=0, description="longest gap filled by a spline, s")
     rigid_gap_s: float = Field(0.5, ge=0, description="longest gap filled from the segment's other markers, s")
 
@@ -31,7 +33,9 @@ class ModelSettings(_Section):
     """Which body the markers are fitted to."""
 
     skeleton: str = Field("auto", description="skeleton of the library, or auto: what the markers can see")
-    marker_set: str = Field("auto", description="marker set of the library, a TOML file, or auto: recognised from the labels")
+    marker_set: str = Field(
+        "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
+    )
     anthropometry: str = Field("de_leva_1996", description="table of segment masses, centres and radii of gyration")
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression")
     sex: Literal["male", "female", "mean"] | None = Field(
@@ -47,7 +51,9 @@ class InverseKinematicsSettings(_Section):
     tolerance: float = Field(1e-8, gt=0, description="largest coordinate change of the last step, rad or m")
     max_iterations: int = Field(60, ge=1)
     visibility_ramp_s: float = Field(0.15, ge=0, description="a marker's weight fades over this time beside a gap, s")
-    marker_weights: dict[str, float] = Field(default_factory=dict, description="weights by marker label, over the set's")
+    marker_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="weights by marker label, over the set's"
+    )
 
 
 class ContactSettings(_Section):
@@ -55,7 +61,9 @@ class ContactSettings(_Section):
 
     threshold_n: float = Field(20.0, gt=0, description="vertical force that counts as contact, N")
     min_contact_s: float = Field(0.1, gt=0, description="shortest loading that is a foot contact, s")
-    max_foot_distance_m: float = Field(0.05, gt=0, description="centre of pressure may lie this far outside the sole, m")
+    max_foot_distance_m: float = Field(
+        0.05, gt=0, description="centre of pressure may lie this far outside the sole, m"
+    )
     plate_margin_m: float = Field(0.0, ge=0, description="the sole must lie this far inside the plate's edge, m")
 
 

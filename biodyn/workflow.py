@@ -120,6 +120,7 @@ def analyse_trial(
         model, centre_notes = refine_centres(frames, model)
         notes += [*turn_notes, *centre_notes]
     with clock.step("inverse kinematics"):
+        notes += _idle_weights(options.inverse_kinematics.marker_weights, signals.markers)
         fit, markers, fit_notes = track(model, signals.markers, mapping, _tracking_options(options))
         model, signals = fit.model, replace(signals, markers=markers)
         notes += fit_notes
@@ -350,6 +351,21 @@ def _subject_facts(
         sex_source = "not known: mean of both"
     name = recording.subject.name or standing_file.subject.name or recording.path.stem
     return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
+
+
+def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
+    """Weights for markers that are not there; no error, since one settings file may serve many trials."""
+    unknown = [label for label in weights if label not in markers.labels]
+    if not unknown:
+        return []
+    return [
+        Diagnostic(
+            "marker-weights",
+            "warning",
+            f"The settings weigh {', '.join(unknown)}, which the walk does not have.",
+            hint=f"Its markers are {', '.join(markers.labels)}.",
+        )
+    ]
 
 
 def _tracking_options(options: Settings) -> TrackingOptions:

@@ -72,8 +72,8 @@ def write_c3d(path: str | Path, content: C3dContent) -> None:
             "USED": channels,
             "RATE": float(content.rate_hz * samples),
             "GEN_SCALE": 1.0,
-            "SCALE": [1.0] * channels,
-            "OFFSET": [0] * channels,
+            "SCALE": np.ones(channels),
+            "OFFSET": np.zeros(channels, dtype=np.int16),  # an array: numbers even where there are none
             "LABELS": list(content.analog_labels),
             "UNITS": list(content.analog_units),
             "FORMAT": "SIGNED",

@@ -1,0 +1,389 @@
+"""The command line: exit codes, one clear sentence for what cannot be done, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sessions import Laboratory, cut, hidden, renamed, unloaded, without_parameter, without_plates
+from typer.testing import CliRunner, Result
+
+from biodyn.cli import app
+from biodyn.tables import TABLES
+
+FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2
+
+
+def biodyn(*arguments: object) -> Result:
+    """Run the command line in this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+
+
+def listing(folder: Path) -> set[str]:
+    """Everything below a folder, hidden files included."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> Path:
+    """A settings file that leaves out figures and report."""
+    path = tmp_path / "quick.toml"
+    path.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def done(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The whole command, as in the README, on the simulated session."""
+    out = tmp_path_factory.mktemp("results") / "first"
+    return out, biodyn("run", laboratory.walk, "--out", out)
+
+
+# -- what works ---------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_the_whole_result(done: tuple[Path, Result]) -> None:
+    out, result = done
+    assert result.exit_code == FINE, result.output
+    assert {path.stem for path in (out / "tables").iterdir()} == set(TABLES)
+    assert (out / "report.html").stat().st_size > 10_000
+    assert list((out / "figures").glob("*.png"))
+    assert (out / "result.npz").is_file()
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert record["status"] in ("fine", "look")
+    assert listing(out.parent) == {"first"} | {f"first/{entry}" for entry in listing(out)}  # no temporary folder stays
+
+
+def test_run_says_what_it_took(done: tuple[Path, Result]) -> None:
+    text = done[1].stdout
+    for said in (
+        "static.c3d",
+        "74.0 kg",
+        "stored in walk.c3d",
+        "1.78 m",
+        "Plug-in Gait full body",
+        "plate 3",
+        "Result:",
+    ):
+        assert said in text
+    assert done[1].stderr == ""
+
+
+def test_report_is_made_again(done: tuple[Path, Result]) -> None:
+    out, _ = done
+    (out / "report.html").unlink()
+    assert biodyn("report", out).exit_code == FINE
+    assert (out / "report.html").stat().st_size > 10_000
+
+
+def test_check_says_what_is_in_a_file(laboratory: Laboratory) -> None:
+    result = biodyn("check", laboratory.walk)
+    assert result.exit_code == FINE
+    for said in ("297 frames at 100 Hz", "Plug-in Gait full body", "Plate 1: type 2", "74.0 kg"):
+        assert said in result.stdout
+
+
+def test_models_lists_the_library() -> None:
+    result = biodyn("models")
+    assert result.exit_code == FINE
+    for name in ("full_body", "plug_in_gait_lower", "de_leva_1996", "harrington_2007"):
+        assert name in result.stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """Half a second for help: the modules that take longer must not be loaded. Timing itself is a benchmark."""
+    code = (
+        "import sys\nsys.argv = ['biodyn', '--help']\nfrom biodyn.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert stop.code == 0\n"
+        "print([m for m in ('numpy', 'numba', 'scipy', 'pandas', 'matplotlib', 'ezc3d', 'pydantic') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.splitlines()[-1] == "[]"
+    assert "run" in run.stdout
+
+
+def test_failed_checks_end_with_one_and_a_result(laboratory: Laboratory, tmp_path: Path) -> None:
+    """A mass that the plates contradict by more than 5 % is a failed check; the result is there all the same."""
+    strict = tmp_path / "strict.toml"
+    strict.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    result = biodyn("run", laboratory.walk, "--mass", 100, "--settings", strict, "--out", tmp_path / "out")
+    assert result.exit_code == CHECKS_FAILED, result.output
+    assert json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["status"] == "checks failed"
+
+
+# -- bad input ----------------------------------------------------------------------------------------------------
+
+
+def refused(result: Result, *said: str) -> None:
+    """Exit code 2 and one sentence on standard error that says each of `said`."""
+    assert result.exit_code == BAD_INPUT, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("biodyn: ")
+    assert line.endswith(".")
+    assert "Traceback" not in result.output
+    for part in said:
+        assert part in line, line
+
+
+def _text(lab: Laboratory) -> None:
+    lab.walk.write_text("time,LASI\n0,1\n", encoding="utf-8")
+
+
+def _empty(lab: Laboratory) -> None:
+    lab.walk.write_bytes(b"")
+
+
+def _truncated(lab: Laboratory) -> None:
+    data = lab.walk.read_bytes()
+    lab.walk.write_bytes(data[: len(data) // 2])
+
+
+def _garbled(lab: Laboratory) -> None:
+    """The parameter section overwritten: a damaged file, not a short one."""
+    data = bytearray(lab.walk.read_bytes())
+    data[520:4096] = bytes((i * 37) % 251 for i in range(520, 4096))
+    lab.walk.write_bytes(bytes(data))
+
+
+def _unknown_markers(lab: Laboratory) -> None:
+    lab.copy(lab.folder, **{kind: renamed(trial, "P{:02d}") for kind, trial in lab.trials.items()})
+
+
+def _no_plates(lab: Laboratory) -> None:
+    without_plates(lab.walk, lab.trials["walk"])
+
+
+def _never_hit(lab: Laboratory) -> None:
+    lab.copy(lab.folder, walk=unloaded(lab.trials["walk"]))
+
+
+def _no_static(lab: Laboratory) -> None:
+    lab.static.unlink()
+
+
+def _somebody_elses_static(lab: Laboratory) -> None:
+    static = lab.trials["static"]
+    other = replace(static.body.person, name="Subject02", mass_kg=60.0, height_m=1.60)
+    bones = static.bone_markers * (1.60 / 1.78)
+    lab.copy(lab.folder, static=replace(static, body=replace(static.body, person=other), markers=bones))
+
+
+def _no_mass(lab: Laboratory) -> None:
+    """One measured step in a file shorter than a stride, nobody on the plates while standing, no stored mass."""
+    walk = lab.trials["walk"]
+    start = next(e.time_s for e in walk.events if e.kind == "foot_strike" and e.time_s > 0.7)
+    first = round((start - 0.1) * walk.options.rate_hz)
+    lab.copy(lab.folder, static=unloaded(lab.trials["static"]), walk=cut(walk, first, first + 85))
+    for path in (lab.static, lab.walk):
+        without_parameter(path, "Bodymass")
+
+
+BAD_FILES: dict[str, tuple[Callable[[Laboratory], None], tuple[str, ...]]] = {
+    "not a C3D": (_text, ("walk.c3d", "not a C3D")),
+    "empty": (_empty, ("walk.c3d", "empty")),
+    "truncated": (_truncated, ("walk.c3d", "truncated", "Copy the original")),
+    "garbled": (_garbled, ("walk.c3d",)),
+    "unknown markers": (_unknown_markers, ("no known marker set", "P01", "marker_set")),
+    "no plates": (_no_plates, ("walk.c3d", "no force plate")),
+    "plates never hit": (_never_hit, ("walk.c3d", "ever loaded", "biodyn check")),
+    "no static": (_no_static, ("static", "--static")),
+    "somebody else's static": (_somebody_elses_static, ("static", "--static")),
+    "no mass": (_no_mass, ("mass", "--mass")),
+}
+
+
+@pytest.fixture
+def session_copy(laboratory: Laboratory, tmp_path: Path) -> Laboratory:
+    """The session in a place of its own, three folders deep: no other test's files count as being beside it."""
+    return laboratory.copy(tmp_path / "lab" / "session" / "subject01")
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_a_bad_file_gets_one_sentence_and_leaves_nothing(case: str, session_copy: Laboratory, tmp_path: Path) -> None:
+    spoil, said = BAD_FILES[case]
+    spoil(session_copy)
+    before = listing(tmp_path)
+    refused(biodyn("run", session_copy.walk, "--out", tmp_path / "results" / "walk"), *said)
+    assert listing(tmp_path) == before
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    refused(biodyn("run", tmp_path / "nowhere.c3d", "--out", tmp_path / "out"), "nowhere.c3d", "does not exist")
+    refused(biodyn("check", tmp_path / "nowhere.c3d"), "nowhere.c3d", "does not exist")
+    assert listing(tmp_path) == set()
+
+
+def test_a_folder_instead_of_a_file(laboratory: Laboratory, tmp_path: Path) -> None:
+    refused(biodyn("run", laboratory.folder, "--out", tmp_path / "out"), "folder")
+
+
+def test_no_such_static(laboratory: Laboratory, tmp_path: Path) -> None:
+    result = biodyn("run", laboratory.walk, "--static", tmp_path / "gone.c3d", "--out", tmp_path / "out")
+    refused(result, "gone.c3d", "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--mass", "0", ("0 kg", "--mass")),
+        ("--mass", "74000", ("74000 kg", "--mass")),
+        ("--mass", "-74", ("-74 kg", "--mass")),
+        ("--mass", "nan", ("--mass",)),
+        ("--height", "178", ("178 m", "--height")),
+        ("--height", "0", ("0 m", "--height")),
+    ],
+)
+def test_impossible_subjects(
+    laboratory: Laboratory, tmp_path: Path, option: str, value: str, said: tuple[str, ...]
+) -> None:
+    refused(biodyn("run", laboratory.walk, f"{option}={value}", "--out", tmp_path / "out"), *said)
+    assert listing(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[signals\ncutoff_hz = 6", ("not a valid TOML", "line 1")),
+        ("[signals]\ncutof_hz = 6", ("signals.cutof_hz", "cutoff_hz", "filter_order")),
+        ("[filter]\ncutoff_hz = 6", ("filter", "signals", "contacts")),
+        ("[signals]\ncutoff_hz = -6", ("signals.cutoff_hz",)),
+        ("[signals]\ncutoff_hz = 'six'", ("signals.cutoff_hz",)),
+        ("[signals]\ncutoff_hz = 80", ("80", "50 Hz")),
+        ("[signals]\ncutoff_hz = nan", ("signals.cutoff_hz",)),
+        ("signals = 6", ("signals",)),
+        ("[model]\nhip_centre = 'nobody_1900'", ("nobody_1900", "harrington_2007")),
+        ("[model]\nanthropometry = 'nobody_1900'", ("nobody_1900", "de_leva_1996")),
+        ("[model]\nmarker_set = 'mine'", ("mine", "plug_in_gait_lower")),
+        ("[model]\nmarker_set = 'mine.toml'", ("mine.toml",)),
+        ("[model]\nskeleton = 'snake'", ("snake", "full_body")),
+        ("[inverse_kinematics.marker_weights]\nLASI = -1.0", ("marker_weights", "LASI")),
+    ],
+)
+def test_bad_settings(laboratory: Laboratory, tmp_path: Path, text: str, said: tuple[str, ...]) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    refused(biodyn("run", laboratory.walk, "--settings", path, "--out", tmp_path / "out"), *said)
+    assert listing(tmp_path) == {"settings.toml"}
+
+
+def test_a_weight_for_nobody_is_said(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
+    with quick.open("a", encoding="utf-8") as file:
+        file.write("[inverse_kinematics.marker_weights]\nLASIX = 1.0\n")
+    result = biodyn("run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out")
+    assert result.exit_code == FINE
+    assert "warning: The settings weigh LASIX" in result.stdout
+
+
+def test_settings_that_are_not_there(laboratory: Laboratory, tmp_path: Path) -> None:
+    refused(biodyn("run", laboratory.walk, "--settings", tmp_path / "s.toml", "--out", tmp_path / "out"), "s.toml")
+
+
+# -- the result folder --------------------------------------------------------------------------------------------
+
+
+def test_a_result_is_replaced_only_with_force(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
+    out = tmp_path / "out"
+    run = ("run", laboratory.walk, "--settings", quick, "--out", out)
+    assert biodyn(*run).exit_code == FINE
+    (out / "note.txt").write_text("mine", encoding="utf-8")
+    before = listing(tmp_path)
+    refused(biodyn(*run), "already holds a result", "--force")
+    assert listing(tmp_path) == before
+    assert biodyn(*run, "--force").exit_code == FINE
+    assert listing(tmp_path) == before - {"out/note.txt"}
+
+
+def test_an_old_result_outlives_a_failed_run(session_copy: Laboratory, tmp_path: Path, quick: Path) -> None:
+    out = tmp_path / "out"
+    run = ("run", session_copy.walk, "--settings", quick, "--out", out, "--force")
+    assert biodyn(*run).exit_code == FINE
+    kept = (out / "run.json").read_bytes()
+    _never_hit(session_copy)
+    refused(biodyn(*run), "ever loaded")
+    assert (out / "run.json").read_bytes() == kept
+
+
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_foreign_folder_is_never_replaced(laboratory: Laboratory, tmp_path: Path, force: tuple[str, ...]) -> None:
+    out = tmp_path / "thesis"
+    out.mkdir()
+    (out / "chapter.txt").write_text("years of work", encoding="utf-8")
+    refused(biodyn("run", laboratory.walk, "--out", out, *force), "thesis", "--out")
+    assert listing(tmp_path) == {"thesis", "thesis/chapter.txt"}
+
+
+def test_a_file_in_the_place_of_the_result(laboratory: Laboratory, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_text("a file", encoding="utf-8")
+    refused(biodyn("run", laboratory.walk, "--out", out, "--force"), "file")
+    refused(biodyn("run", laboratory.walk, "--out", out / "below"), "out")
+    assert out.read_text(encoding="utf-8") == "a file"
+
+
+@pytest.fixture
+def locked(tmp_path: Path) -> Iterator[Path]:
+    """A folder nobody may write into."""
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o500)
+    yield folder
+    folder.chmod(0o700)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_place_that_cannot_be_written(laboratory: Laboratory, locked: Path, quick: Path) -> None:
+    refused(biodyn("run", laboratory.walk, "--settings", quick, "--out", locked / "out"), "cannot be written")
+
+
+def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Result], tmp_path: Path) -> None:
+    refused(biodyn("report", tmp_path), "not a whole biodyn result")
+    refused(biodyn("report", tmp_path / "nowhere"), "not a whole biodyn result")
+    refused(biodyn("report", laboratory.walk), "not a whole biodyn result")
+    damaged = tmp_path / "damaged"
+    subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
+    (damaged / "run.json").write_text("{", encoding="utf-8")
+    refused(biodyn("report", damaged), "cannot be read")
+
+
+# -- doubt, not refusal -------------------------------------------------------------------------------------------
+
+
+def test_a_stretch_without_markers_is_left_out(session_copy: Laboratory, tmp_path: Path, quick: Path) -> None:
+    """Half a second (more than any fill limit) without a single marker, in the middle of the first measured stance."""
+    walk = session_copy.trials["walk"]
+    first, last = 100, 155
+    session_copy.copy(session_copy.folder, walk=hidden(walk, first, last))
+    out = tmp_path / "out"
+    result = biodyn("run", session_copy.walk, "--settings", quick, "--out", out)
+    assert result.exit_code in (FINE, CHECKS_FAILED), result.output
+    torques = pd.read_csv(out / "tables" / "joint_torques.csv")
+    numbers = torques.drop(columns=["time_s", "reason"], errors="ignore")
+    assert numbers.iloc[first:last].isna().all(axis=None)
+    assert torques["reason"].iloc[first:last].str.len().gt(0).all()
+    assert np.isfinite(numbers.to_numpy()).any()  # elsewhere the walk was solved
+    angles = pd.read_csv(out / "tables" / "joint_angles.csv").drop(columns="time_s")
+    assert angles.select_dtypes("number").iloc[first:last].isna().all(axis=None)
+    assert "warning:" in result.stdout
+
+
+def test_check_finds_what_is_wrong(session_copy: Laboratory) -> None:
+    _unknown_markers(session_copy)
+    result = biodyn("check", session_copy.walk)
+    assert result.exit_code == CHECKS_FAILED
+    assert "no known marker set" in result.stdout
+
+
+def test_check_of_a_file_without_plates(session_copy: Laboratory) -> None:
+    _no_plates(session_copy)
+    result = biodyn("check", session_copy.walk)
+    assert result.exit_code == FINE
+    assert "Force plates: none" in result.stdout
