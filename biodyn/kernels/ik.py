@@ -146,7 +146,7 @@ def _evaluate(tree, problem, q, t, work):
 
 @part
 def _gather_moments(tree, problem, t, work):
-    """Fill the moments of every link's markers about O, subtrees included; return O, the origin of link 0."""
+    """Fill the moments of every link's markers about O, the origin of link 0, subtrees included."""
     moments = work.moments
     p_WO = row3(work.p_WB, 0)
     for i in range(moments.shape[0]):
@@ -182,13 +182,12 @@ def _gather_moments(tree, problem, t, work):
         if parent >= 0:
             for k in range(_MOMENTS):
                 moments[parent, k] += moments[i, k]
-    return p_WO
 
 
 @part
-def _assemble(tree, problem, t, exact, work):
+def _assemble(tree, exact, work):
     """Fill hessian, diagonal and drive at the evaluated q; `exact` adds the curvature of the marker paths."""
-    p_WO = _gather_moments(tree, problem, t, work)
+    p_WO = row3(work.p_WB, 0)
     moments, columns, turning, hessian = work.moments, work.columns, work.turning, work.hessian
     stride = hessian.shape[0] // work.drive.shape[0]
     for i in range(tree.parent.shape[0]):
@@ -366,60 +365,63 @@ def _take_step(tree, problem, q, step, result):
 @merged
 def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
-    nv = work.step.shape[0]
+    q, trial, nv = work.q, work.trial, work.step.shape[0]
     stride = work.hessian.shape[0] // nv
-    coarse = False
+    coarse = False  # the base is placed before the joints are let loose
     if restart:
         for j in range(nv):
             coarse = coarse or work.base[j]
-    exact, stale = False, True
+    for a in range(q.shape[0]):
+        trial[a] = q[a]
     damping = 1e-2 if restart else 0.0
-    cost = _evaluate(tree, problem, work.q, t, work)
-    last, done, least = 0.0, False, 0.0
-    iterations = 0
-    while iterations < max_iterations and not done:
-        if stale:
-            _assemble(tree, problem, t, exact, work)
-            if problem.q_prior.shape[0] > 0:
-                _assemble_prior(tree, problem, work)
-            stale = False
-        iterations += 1
-        least = _solve(tree, problem, stride, damping + _RIDGE, coarse, work)
-        if not least > 0.0:  # not convex here: leave the curvature out, which always is, then damp
-            if exact:
-                _evaluate(tree, problem, work.q, t, work)
-                exact = False
-            else:
-                damping = max(10.0 * damping, 1e-6)
-            stale = True
-            continue
-        size = 0.0
-        for j in range(nv):
-            size = max(size, abs(work.step[j]))
-        _take_step(tree, problem, work.q, work.step, work.trial)
-        trial_cost = _evaluate(tree, problem, work.trial, t, work)
-        # a step below the tolerance changes the cost by rounding alone: take it and stop
+    exact, stuck, done = False, False, False
+    cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
+    while True:
+        trial_cost = _evaluate(tree, problem, trial, t, work)
+        # a step below the tolerance changes the cost by rounding alone: it is taken, and the last
         if trial_cost <= cost or size < tolerance:
-            for a in range(work.q.shape[0]):
-                work.q[a] = work.trial[a]
+            for a in range(q.shape[0]):
+                q[a] = trial[a]
             cost = trial_cost
             # quadratic convergence, |next step| <= c |step|^2: stop when that lies well below the tolerance. c is taken
             # from the last two steps, and not below 10 / rad, what some metres of chain on short levers make of it
             ahead = exact and last > 0.0 and damping == 0.0
             if ahead:
                 ahead = max(_CURVATURE, size / (last * last)) * size * size < 0.1 * tolerance
-            done = not coarse and (size < tolerance or ahead)
+            done = done or (not coarse and (size < tolerance or ahead))
+            if done or stuck or iterations >= max_iterations:
+                break
             if coarse and (size < _COARSE or iterations >= _COARSE_ITERATIONS):
                 coarse = False
             exact = size < _FAR and not coarse
-            damping = 0.0 if damping < 1e-4 else 0.1 * damping
-            last, stale = size, True
+            if size < math.inf:
+                damping = 0.0 if damping < 1e-4 else 0.1 * damping
+            last = size if size < math.inf else 0.0
+            _gather_moments(tree, problem, t, work)
+            _assemble(tree, exact, work)
+            if problem.q_prior.shape[0] > 0:
+                _assemble_prior(tree, problem, work)
         else:
             damping = max(10.0 * damping, 1e-3)
-            if damping > 1e8:  # no descent left in any direction: rounding rules
-                _evaluate(tree, problem, work.q, t, work)
+            if damping > 1e8 or iterations >= max_iterations:  # no descent left in any direction: rounding rules
                 done = size < 1e-6
-                break
+                stuck = True
+                for a in range(q.shape[0]):
+                    trial[a] = q[a]
+                continue
+        iterations += 1
+        least = _solve(tree, problem, stride, damping + _RIDGE, coarse, work)
+        if least > 0.0:
+            size = 0.0
+            for j in range(nv):
+                size = max(size, abs(work.step[j]))
+            _take_step(tree, problem, q, work.step, trial)
+        else:  # not convex here: again without the curvature, which makes it so, then damped
+            if not exact:
+                damping = max(10.0 * damping, 1e-6)
+            size = math.inf
+            for a in range(q.shape[0]):
+                trial[a] = q[a]
     status = CONVERGED if done else STOPPED
     if done:
         for j in range(nv):
