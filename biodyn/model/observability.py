@@ -6,7 +6,8 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.subject import SubjectModel
-from biodyn.rigid_body import body_poses, integrate
+from biodyn.rigid_body import body_poses, joint_jacobians
+from biodyn.rigid_body.jacobians import on_path
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.
@@ -16,45 +17,55 @@ _RIDGE_M2 = 1e-8
 
 
 def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
-    """Return for each free coordinate how far the markers move for one radian of it, m (C,).
+    """Return for each free coordinate how far the markers move for one radian of it, m (n, C), in configurations q (n, nq).
 
     All other coordinates, the base included, do what they can to undo the movement: it is the square root of the Schur
-    complement of the normal matrix J^T W J in the configuration q (nq,). `visible` (M,) leaves markers out.
+    complement of the normal matrix J^T W J. `visible` (n, M) leaves markers out; weights count up to 1.
     """
     J = marker_jacobian(model, q)
+    n, markers, _, nv = J.shape
+    weights = np.minimum(model.marker_arrays()[2], 1.0) * np.ones((n, 1))
     if visible is not None:
-        J = J[visible]
-    J = J.reshape(-1, model.multibody.nv)
-    covariance = np.linalg.inv(J.T @ J + _RIDGE_M2 * np.eye(model.multibody.nv))
+        weights = weights * visible
+    J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
+    covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + _RIDGE_M2 * np.eye(nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    return np.asarray(1.0 / np.sqrt(np.diag(covariance)[columns]))
+    return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
 
 
 def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """Derivative (M, 3, nv) of the marker positions, each times the square root of its weight (1 at most).
-
-    By central differences of 1e-6 rad or m, whose truncation and round-off are both below 1e-6 of a lever.
-    """
+    """Derivative (n, M, 3, nv) of the marker positions with respect to v, World axes, for q (n, nq)."""
     tree = model.multibody
-    links, points, weights = model.marker_arrays()
-    step = 1e-6
-    changes = np.concatenate([step * np.eye(tree.nv), -step * np.eye(tree.nv)])
-    R, p = body_poses(tree, integrate(tree, np.tile(q, (len(changes), 1)), changes))
-    positions = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], points)
-    J = (positions[: tree.nv] - positions[tree.nv :]) / (2.0 * step)
-    return np.asarray(np.sqrt(np.minimum(weights, 1.0))[:, None, None] * np.moveaxis(J, 0, 2))
+    links, p_LM, _ = model.marker_arrays()
+    R, p = body_poses(tree, q)
+    p_WM = p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM)
+    columns = joint_jacobians(tree, q)  # [angular; linear at the world origin]
+    moved = np.array([on_path(tree, int(link)) for link in links])
+    J = np.cross(columns[:, None, :3].transpose(0, 1, 3, 2), p_WM[:, :, None], axis=-1) + columns[
+        :, None, 3:
+    ].transpose(0, 1, 3, 2)
+    return np.asarray((J * moved[None, :, :, None]).transpose(0, 1, 3, 2))
 
 
-def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray) -> BoolArray:
+def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
     """Return (T, C): the frames in which the visible markers (T, M) do not see a coordinate at q (T, nq).
 
-    Frames with the same visible markers are judged by one of them, the middle one.
+    A marker out of sight can hide a coordinate, and so can the posture: with a straight elbow the upper arm's rotation and
+    the forearm's are one. One frame in `step` is judged, and one of every stretch with the same markers; the frames
+    around it share its verdict.
     """
-    unseen = np.zeros((len(visible), len(model.coordinates)), dtype=bool)
-    patterns, which = np.unique(visible, axis=0, return_inverse=True)
+    solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
+    change: BoolArray = np.asarray(np.any(visible[1:] != visible[:-1], axis=1) | (solved[1:] != solved[:-1]))
+    stretch = np.concatenate([[0], np.cumsum(change)])
+    first = np.searchsorted(stretch, stretch)  # of each frame's stretch
+    block = (np.arange(len(q)) - first) // step
+    key = stretch * (len(q) + 1) + block
+    _, start, which = np.unique(key, return_index=True, return_inverse=True)
     which = which.reshape(-1)
-    for index, pattern in enumerate(patterns):
-        frames = np.flatnonzero((which == index) & np.isfinite(q).all(axis=1))
-        if len(frames) and not pattern.all():
-            unseen[frames] = levers(model, q[frames[len(frames) // 2]], pattern) < LEAST_LEVER_M
-    return unseen
+    stop = np.append(start[1:], len(q))
+    judged = (start + stop - 1) // 2
+    unseen = np.zeros((len(judged), len(model.coordinates)), dtype=bool)
+    good = solved[judged]
+    if good.any():
+        unseen[good] = levers(model, q[judged[good]], visible[judged[good]]) < LEAST_LEVER_M
+    return np.asarray(unseen[which] & solved[:, None])

@@ -195,7 +195,7 @@ def _least_seen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> str 
     """Name of a coordinate that the markers do not see in the static posture, None if they see all."""
     if not model.coordinates:
         return None
-    lever = levers(model, model.static_configuration(R_WB, p_WB))
+    lever = levers(model, model.static_configuration(R_WB, p_WB)[None])[0]
     blind = np.flatnonzero(lever < LEAST_LEVER_M)
     # Of several that share one blind direction, the one farthest from the root is given up.
     return model.coordinates[blind[-1]].name if len(blind) else None

@@ -90,10 +90,12 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     )
     below = _feet_below(model, sides)
     measured = {side: reaction.measured[side] & known for side in sides}
-    all_feet = np.logical_and.reduce([measured[side] for side in sides])
+    all_known = np.logical_and.reduce([measured[side] for side in sides]) & ~fit.lost.any(axis=1)
 
     valid_body = {
-        body.definition.name: np.logical_and.reduce([known] + [measured[side] for side in below[body.definition.name]])
+        body.definition.name: np.logical_and.reduce(
+            [known, ~_lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
+        )
         for body in model.bodies
     }
     columns = [c.v_index for c in model.coordinates]
@@ -101,14 +103,14 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     torques = np.where(torque_valid, tau[:, columns], np.nan)
 
     R_root, _ = fit.body_pose(model.skeleton.root.name)
-    residual = np.where(all_feet[:, None], tau[:, :6], np.nan)
+    residual = np.where(all_known[:, None], tau[:, :6], np.nan)
     return Dynamics(
         tau=tau,
         torques=torques,
         torque_valid=torque_valid,
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
-        residual_valid=all_feet,
+        residual_valid=all_known,
         joints=tuple(_joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
         reason=tuple(_reasons(fit, reaction, sides)),
         foot_wrench_links=links,
@@ -125,6 +127,19 @@ def _feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
             below[name].append(side)
             name = parent[name]
     return below
+
+
+def _lost_below(fit: Fit, name: str) -> BoolArray:
+    """Frames (T,) in which a coordinate at or beyond a segment's joint is lost."""
+    parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
+    lost = np.zeros(len(fit.lost), dtype=bool)
+    for column in np.flatnonzero(fit.lost.any(axis=0)):
+        body = fit.model.coordinates[column].body
+        while body:
+            if body == name:
+                lost |= fit.lost[:, column]
+            body = parent[body]
+    return lost
 
 
 def _joint_load(
@@ -174,6 +189,9 @@ def _reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]
     reasons = []
     for t in range(len(fit.reason)):
         parts = [fit.reason[t]] if fit.reason[t] else []
+        if fit.lost[t].any():
+            names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
+            parts.append(f"no visible marker sees {names}")
         parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
         reasons.append("; ".join(parts))
     return reasons

@@ -23,6 +23,8 @@ from biodyn.trial import Markers, Motion
 _ATTACHMENT_LIMIT_M = 0.02
 # A marker with less than half its weight no longer counts as seeing a coordinate.
 _HALF_FADED = 0.5
+# Postures change little in this time.
+_JUDGED_EVERY_S = 0.04
 # The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
 _BRIDGE_WEIGHT = 0.01
 # Without a filter, too: the curvature of a spline at its very ends hangs on the rounding of the last samples.
@@ -38,6 +40,7 @@ class Fit:
         labels: fitted markers; marker_error (T, M) m, NaN where unseen.
         solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames whose accelerations can be used too.
         reason: T strings, why a frame is not reliable, "" where it is.
+        lost: (T, C) bool, coordinates that no visible marker saw for too long: they and what moves with them are unknown.
         status, iterations: (T,) of the solver.
         motion: q, v, vdot (NaN rows where there is none).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
@@ -48,6 +51,7 @@ class Fit:
     solved: BoolArray
     reliable: BoolArray
     reason: tuple[str, ...]
+    lost: BoolArray
     status: np.ndarray
     iterations: np.ndarray
     motion: Motion
@@ -110,11 +114,15 @@ def fit_markers(
 
     solution = solve()
     lost = np.zeros((len(p_WM), len(model.coordinates)), dtype=bool)
-    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED)
+    step = max(round(_JUDGED_EVERY_S * markers.rate_hz), 1)
+    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED, step)
     if unseen.any():
-        prior_weights, q_prior, lost = bridge(
-            model, solution.q, unseen, ramp_frames, round(longest_bridge_s * markers.rate_hz)
-        )
+        # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is
+        # carried on, never lost.
+        hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
+        longest = round(longest_bridge_s * markers.rate_hz)
+        prior_weights, q_prior = bridge(model, solution.q, unseen, ramp_frames)
+        lost = long_stretches(unseen & ~hidden, longest)
         solution = solve(prior_weights, q_prior)
     solved: BoolArray = np.asarray(np.isfinite(solution.q).all(axis=1))
     if not solved.any():
@@ -124,7 +132,7 @@ def fit_markers(
         )
     motion = motion_from_configuration(markers.time_s, solution.q, q_kinds(model))
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
-    reason = _reasons(model, solved, lost, moving, markers.rate_hz, edge_s)
+    reason = _reasons(solved, moving, markers.rate_hz, edge_s)
     R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
     R[~solved], p[~solved] = np.nan, np.nan
     return Fit(
@@ -133,6 +141,7 @@ def fit_markers(
         solved=solved,
         reliable=np.array([not text for text in reason]),
         reason=tuple(reason),
+        lost=lost,
         status=solution.status,
         iterations=solution.iterations,
         motion=motion,
@@ -142,47 +151,44 @@ def fit_markers(
     )
 
 
-def bridge(
-    model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: int, longest_frames: int
-) -> tuple[FloatArray, FloatArray, BoolArray]:
+def bridge(model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: int) -> tuple[FloatArray, FloatArray]:
     """Return a prior that carries coordinates over frames in which no marker sees them.
 
     The prior is the fit itself where the coordinate is seen, and a monotone cubic between both sides where it is not
-    (widened by the ramp, so that it joins smoothly). Returned: prior weights (nv,), q_prior (T, nq), and (T, C) frames in
-    which the coordinate stays lost: longer than `longest_frames`, or at an end of the trial.
+    (widened by the ramp, so that it joins smoothly); before the first and after the last sight it holds still. Returned:
+    prior weights (nv,) and q_prior (T, nq). A coordinate that is never seen gets no prior.
     """
     q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
     weights = np.zeros(model.multibody.nv)
-    lost = np.zeros_like(unseen)
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
         gone = unseen[:, column] | ~np.isfinite(q[:, coordinate.q_index])
         if not unseen[:, column].any() or gone.all():
-            lost[:, column] = unseen[:, column]
             continue
-        wide = binary_dilation(gone, iterations=max(ramp_frames, 1)) if not gone.all() else gone
+        wide = binary_dilation(gone, iterations=max(ramp_frames, 1))
         known = ~(wide if not wide.all() else gone)
         curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
         inside = np.isfinite(curve)
         curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
         q_prior[~known, coordinate.q_index] = curve[~known]
         weights[coordinate.v_index] = _BRIDGE_WEIGHT
-        for first, stop in finite_stretches(gone):
-            if stop - first > longest_frames or first == 0 or stop == len(q):
+    return weights, q_prior
+
+
+def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:
+    """Return the stretches of `unseen` (T, C) that are longer than allowed or reach an end of the trial."""
+    lost = np.zeros_like(unseen)
+    for column in np.flatnonzero(unseen.any(axis=0)):
+        for first, stop in finite_stretches(unseen[:, column]):
+            if stop - first > longest_frames or first == 0 or stop == len(unseen):
                 lost[first:stop, column] = True
-    return weights, q_prior, lost
+    return lost
 
 
-def _reasons(
-    model: SubjectModel, solved: BoolArray, lost: BoolArray, moving: BoolArray, rate_hz: float, edge_s: float
-) -> list[str]:
+def _reasons(solved: BoolArray, moving: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
     reasons = ["" if pose else "too few markers are visible" for pose in solved]
-    for t in np.flatnonzero(solved):
-        if lost[t].any():
-            names = ", ".join(model.coordinates[c].name for c in np.flatnonzero(lost[t]))
-            reasons[t] = f"no visible marker sees {names}"
-        elif not moving[t]:
-            reasons[t] = "the stretch between gaps is too short for accelerations"
+    for t in np.flatnonzero(solved & ~moving):
+        reasons[t] = "the stretch between gaps is too short for accelerations"
     edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
     for first, stop in finite_stretches(solved & moving):
         for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:

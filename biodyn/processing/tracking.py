@@ -59,7 +59,7 @@ def track(
     if settled is not model:
         fit = solve(settled, markers)
     margin = max(round(_STRAY_MARGIN_S * markers.rate_hz), 1)
-    stray = binary_dilation(stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1)))
+    stray = binary_dilation(stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1), dtype=bool))
     if stray.any():
         positions = markers.positions.copy()
         for column in np.flatnonzero(stray.any(axis=0)):

@@ -103,6 +103,7 @@ def walker(
         solved=np.ones(frames, dtype=bool),
         reliable=np.ones(frames, dtype=bool),
         reason=("",) * frames,
+        lost=np.zeros((frames, len(model.coordinates)), dtype=bool),
         status=np.zeros(frames, dtype=np.int64),
         iterations=np.full(frames, 2),
         motion=motion_from_configuration(time_s, q, q_kinds(model)),

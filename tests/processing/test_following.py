@@ -1,0 +1,240 @@
+"""Tests of what follows the skeleton through a walk: fit, bridges, stray and loose markers, calibration on the walk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sessions import Laboratory, hidden
+
+from biodyn.model.markersets import MarkerMapping
+from biodyn.model.observability import levers, unseen_coordinates
+from biodyn.model.scaling import uncertain_turns, with_loose_centres, with_moved_centres
+from biodyn.model.subject import SubjectModel
+from biodyn.processing.calibration import find_turns, refine_centres, sample, stray_frames
+from biodyn.processing.kinematics import bridge, long_stretches, visibility_weights
+from biodyn.rigid_body import body_poses
+from biodyn.simulation import SimulatedTrial
+from biodyn.trial import Markers
+from biodyn.workflow import analyse_trial
+
+UNFILTERED = {"signals": {"cutoff_hz": 0.0}}
+
+
+@pytest.fixture(scope="module")
+def walk(laboratory: Laboratory) -> SimulatedTrial:
+    return laboratory.trials["walk"]
+
+
+@pytest.fixture(scope="module")
+def truth(walk: SimulatedTrial) -> SubjectModel:
+    """The model that walked."""
+    return walk.body.model
+
+
+def on_skin(model: SubjectModel, q: np.ndarray) -> Markers:
+    """Where the model's markers are in configurations q (T, nq)."""
+    links, p_LM, _ = model.marker_arrays()
+    R, p = body_poses(model.multibody, q)
+    positions = p[:, links] + np.einsum("tmij,mj->tmi", R[:, links], p_LM)
+    return Markers(tuple(m.label for m in model.markers), positions, 100.0)
+
+
+def test_weights_fade_towards_gaps_and_not_towards_the_trials_ends() -> None:
+    seen = np.ones((40, 2), dtype=bool)
+    seen[18:22, 0] = False
+    weights = visibility_weights(seen, ramp_frames=5)
+    assert (weights[:, 1] == 1.0).all()
+    assert (weights[18:22, 0] == 0.0).all()
+    assert weights[0, 0] == weights[-1, 0] == weights[12, 0] == 1.0
+    assert (np.diff(weights[12:18, 0]) < 0.0).all()
+    np.testing.assert_allclose(weights[:18, 0], weights[:21:-1, 0])  # the same on both sides
+    np.testing.assert_array_equal(visibility_weights(seen, 0), seen)
+
+
+def test_an_unseen_coordinate_is_carried_on_a_curve_through_both_sides(
+    truth: SubjectModel, walk: SimulatedTrial
+) -> None:
+    q = walk.q.copy()
+    coordinate = truth.coordinates[0]
+    unseen = np.zeros((len(q), len(truth.coordinates)), dtype=bool)
+    unseen[60:75, 0] = True
+    unseen[:4, 1] = True
+    spoiled = q.copy()
+    spoiled[60:75, coordinate.q_index] += 0.5
+    weights, prior = bridge(truth, spoiled, unseen, ramp_frames=3)
+    assert weights[coordinate.v_index] > 0.0
+    assert np.count_nonzero(weights) == 2
+    # Over 21 frames at 100 Hz a walking hip is followed to about 3 degrees by a cubic from outside.
+    np.testing.assert_allclose(prior[57:78, coordinate.q_index], q[57:78, coordinate.q_index], atol=0.06)
+    np.testing.assert_array_equal(prior[100:, coordinate.q_index], q[100:, coordinate.q_index])
+    lost = long_stretches(unseen, longest_frames=20)
+    assert not lost[:, 0].any()
+    assert lost[:4, 1].all(), "a gap at the trial's end has nothing on its other side"
+    assert long_stretches(unseen, longest_frames=10)[60:75, 0].all(), "longer than allowed"
+
+
+def test_a_coordinate_is_unseen_without_the_markers_of_its_segment(truth: SubjectModel, walk: SimulatedTrial) -> None:
+    foot = truth.sole_body["r"]
+    visible = np.ones((30, len(truth.markers)), dtype=bool)
+    gone = [i for i, marker in enumerate(truth.markers) if marker.body == foot]
+    visible[10:20, gone] = False
+    unseen = unseen_coordinates(truth, walk.q[:30], visible, 4)
+    names = {truth.coordinates[c].name for c in np.flatnonzero(unseen[15])}
+    assert names == {c.name for c in truth.coordinates if c.body == foot}
+    assert not unseen[[5, 25]].any()
+    assert (levers(truth, walk.q[:1]) > 0.02).all()
+
+
+def test_no_marker_in_a_stretch_leaves_no_torque_and_says_so(laboratory: Laboratory, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    spoiled = laboratory.copy(tmp_path / "hidden", walk=hidden(laboratory.trials["walk"], 120, 190))
+    analysis = analyse_trial(spoiled.walk)
+    assert not analysis.fit.solved[125:185].any()
+    assert np.isnan(analysis.dynamics.torques[120:190]).all()
+    assert all("too few markers" in analysis.dynamics.reason[t] for t in range(125, 185))
+    assert analysis.fit.reliable[60:100].all()
+
+
+def test_accelerations_at_the_recordings_ends_are_not_used(laboratory: Laboratory) -> None:
+    analysis = analyse_trial(laboratory.walk)
+    edge = int(np.ceil(0.5 / analysis.settings.signals.cutoff_hz * analysis.recording.markers.rate_hz))
+    assert analysis.fit.solved.all()
+    assert not analysis.fit.reliable[:edge].any()
+    assert analysis.fit.reliable[edge:-edge].all()
+    assert not analysis.fit.reliable[-edge:].any()
+    assert "not reliable" in analysis.dynamics.reason[0]
+
+
+def test_a_marker_that_jumps_is_left_out_and_named(laboratory: Laboratory, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    trial = laboratory.trials["walk"]
+    column = trial.labels.index("LTIB")
+    markers = trial.markers.copy()
+    markers[100:112, column] += (0.0, 0.0, 0.25)
+    spoiled = laboratory.copy(tmp_path / "stray", walk=replace(trial, markers=markers))
+    analysis, clean = analyse_trial(spoiled.walk), analyse_trial(laboratory.walk)
+    notes = [d for d in analysis.diagnostics if d.code == "marker-strays"]
+    assert len(notes) == 1
+    assert "LTIB" in notes[0].message
+    assert not any(d.code == "marker-strays" for d in clean.diagnostics)
+    both = np.isfinite(analysis.dynamics.torques) & np.isfinite(clean.dynamics.torques)
+    difference = np.abs(np.where(both, analysis.dynamics.torques - clean.dynamics.torques, 0.0)).max()
+    # One wand of the shank less for a quarter second: within the torques' noise (1 mm markers), not hundreds of Nm.
+    assert difference < 8.0
+
+
+def test_stray_frames_are_rare_or_total(laboratory: Laboratory) -> None:
+    fit = analyse_trial(laboratory.walk).fit
+    error = np.full_like(fit.marker_error, 0.005)
+    error[10:15, 0] = 0.1
+    error[:, 1] = 0.06
+    error[: len(error) // 2, 2] = 0.1  # half of the time: a wrong model, not a stray marker
+    stray = stray_frames(replace(fit, marker_error=error), 0.04)
+    assert stray[10:15, 0].all()
+    assert stray[:, 0].sum() == 5
+    assert stray[:, 1].all()
+    assert not stray[:, 2].any()
+
+
+def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: SubjectModel, walk: SimulatedTrial) -> None:
+    """Turning the thigh's axes by a known angle must be undone by the same angle; noise-free, to the parabola's error."""
+    analysis = analyse_trial(laboratory.walk)
+    hinges = uncertain_turns(truth, analysis.mapping, frozenset(m.label for m in truth.markers))
+    assert sorted(hinges) == ["femur_l", "femur_r"]
+    wrong = {"femur_r": np.deg2rad(12.0), "femur_l": np.deg2rad(-7.0)}
+    frames = sample(on_skin(truth, walk.q))
+
+    def rescale(turns: dict[str, float]) -> SubjectModel:
+        from biodyn.model.landmarks import about_y
+
+        bodies = []
+        for body in truth.bodies:
+            name, parent = body.definition.name, body.definition.parent
+            own = about_y(wrong.get(name, 0.0) + turns.get(name, 0.0))
+            above = about_y(wrong.get(parent, 0.0) + turns.get(parent, 0.0))
+            bodies.append((body, above.T @ body.R_PB @ own, above.T @ body.p_PB))
+        return _rebuilt(truth, bodies, wrong, turns)
+
+    start = rescale({})
+    turns, _ = find_turns(frames, start, hinges, rescale)
+    for name, angle in wrong.items():
+        assert np.rad2deg(turns[name] + angle) == pytest.approx(0.0, abs=1.0)
+
+
+def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: dict[str, float]) -> SubjectModel:
+    from biodyn.model.landmarks import about_y
+    from biodyn.model.subject import assemble, cardan_zxy
+
+    axis = {"z": 2, "x": 0, "y": 1}
+    order = {"z": 0, "x": 1, "y": 2}
+    scaled = []
+    for body, R_PB, p_PB in bodies:
+        angles = body.static_angles_rad
+        if body.definition.parent:
+            found = cardan_zxy(R_PB)
+            angles = tuple(
+                angle
+                if step.principal is None
+                else float(found[order[step.principal]] * step.axis[axis[step.principal]])
+                for step, angle in zip(body.definition.rotations, body.static_angles_rad, strict=True)
+            )
+        scaled.append(replace(body, R_PB=R_PB, p_PB=p_PB, static_angles_rad=angles))
+    multibody, coordinates, frames, carried = assemble(truth.skeleton, tuple(scaled), frozenset(truth.locked))
+    markers = tuple(
+        replace(m, p_BM=about_y(wrong.get(m.body, 0.0) + turns.get(m.body, 0.0)).T @ m.p_BM) for m in truth.markers
+    )
+    return replace(
+        truth,
+        bodies=tuple(scaled),
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        carried=carried,
+        markers=markers,
+    )
+
+
+def test_the_walk_finds_a_moved_joint_centre(truth: SubjectModel, walk: SimulatedTrial) -> None:
+    loose, slides = with_loose_centres(truth)
+    assert loose.multibody.nv == truth.multibody.nv + 3 * len(slides)
+    moved = {name: np.array([0.02, -0.015, 0.01]) for name in slides if name.startswith("humerus")}
+    there = with_moved_centres(truth, moved)
+    found, notes = refine_centres(sample(on_skin(there, walk.q)), truth)
+    for body, was in zip(found.bodies, truth.bodies, strict=True):
+        shift = body.p_PB - was.p_PB
+        expected = moved.get(body.definition.name, np.zeros(3))
+        # The swing of the arm shows where the centre is along the arm; across it, a turn of the arm does as well, and
+        # the prior holds the centre back. Whatever moves must go the right way and not too far.
+        assert np.linalg.norm(shift - expected) <= np.linalg.norm(expected) + 0.002, body.definition.name
+        assert abs(shift[1] - expected[1]) < 0.008, body.definition.name
+    assert {d.code for d in notes} <= {"centre-from-walk"}
+
+
+def test_centres_stay_where_the_static_trial_was_right(truth: SubjectModel, walk: SimulatedTrial) -> None:
+    found, notes = refine_centres(sample(on_skin(truth, walk.q)), truth)
+    assert not notes
+    for body, was in zip(found.bodies, truth.bodies, strict=True):
+        np.testing.assert_allclose(body.p_PB, was.p_PB, atol=1e-6)  # the fit's own tolerance
+
+
+def test_unknown_labels_find_their_segment(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels nobody explains are attached where they sit while standing, or where they move."""
+    import biodyn.workflow as workflow
+
+    forgotten = {"LTIB", "RBHD", "STRN"}
+    real = workflow.recognise
+
+    def forgetful(labels, marker_set="auto"):  # type: ignore[no-untyped-def]
+        mapping = real(labels, marker_set)
+        return MarkerMapping(
+            mapping.name,
+            mapping.title,
+            tuple(role for role in mapping.roles if role.label not in forgotten),
+            tuple(label for label in labels if label in forgotten),
+            mapping.scores,
+        )
+
+    home = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
+    monkeypatch.setattr(workflow, "recognise", forgetful)
+    attached = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
+    assert {label: attached[label] for label in forgotten} == {label: home[label] for label in forgotten}
