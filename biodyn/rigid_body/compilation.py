@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 
-from biodyn.kernels import ik, kinematics, manifold, rnea
+from biodyn.conventions import FloatArray
+from biodyn.kernels import aba, crba, energetics, ik, kinematics, manifold, rnea
 from biodyn.kernels.jit import is_cached
 from biodyn.rigid_body.algorithms import (
     body_accelerations,
@@ -24,8 +28,17 @@ from biodyn.rigid_body.multibody import Multibody
 
 
 def _kernels() -> tuple[Any, ...]:
-    """The kernels that the analysis of a walk runs; the others compile when somebody first uses them."""
-    return (ik.inverse_kinematics, rnea.inverse_dynamics, kinematics.poses, manifold.integrate)
+    return (
+        ik.inverse_kinematics,
+        rnea.inverse_dynamics,
+        aba.forward_dynamics,
+        crba.mass_matrix,
+        kinematics.poses,
+        kinematics.motion,
+        energetics.whole_body,
+        manifold.integrate,
+        manifold.difference,
+    )
 
 
 def is_compiled() -> bool:
@@ -33,20 +46,47 @@ def is_compiled() -> bool:
     return all(kernel.signatures or is_cached(kernel) for kernel in _kernels())
 
 
-def warm_up() -> None:
-    """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model."""
+def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
+    """Return a model of two bodies and one frame of its state."""
     inertia = 0.01 * np.eye(3)
     foot = Body("foot", "trunk", Joint("revolute", (0.0, 0.0, 1.0)), mass_kg=1.0, inertia_com=inertia)
     trunk = Body("trunk", None, Joint("free"), mass_kg=1.0, inertia_com=inertia)
     mb = Multibody((trunk, foot))
-    q, v = mb.neutral()[None], np.zeros((1, mb.nv))
-    wrenches = np.zeros((1, 1, 6))
+    return mb, mb.neutral()[None], np.zeros((1, mb.nv))
+
+
+def compile_kinematics() -> None:
+    """Compile, or load, what the fit of markers and the differentiation of motions need."""
+    mb, q, _ = _tiny()
     p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5))
+    body_poses(mb, q)
+    integrate(mb, q, difference(mb, q, q))
+
+
+def compile_dynamics() -> None:
+    """Compile, or load, what forces, momentum and energies need."""
+    mb, q, v = _tiny()
+    wrenches = np.zeros((1, 1, 6))
     inverse_dynamics(mb, q, v, v, wrenches, [1])
     forward_dynamics(mb, q, v, v, wrenches, [1])
     mass_matrix(mb, q)
-    body_poses(mb, q)
     body_accelerations(mb, q, v, v)
     energies(mb, q, v)
-    integrate(mb, q, difference(mb, q, q))
+
+
+def warm_up() -> None:
+    """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
+
+    Where there is a second processor, half of the first compilation runs there, in a process of its own that leaves its
+    result on disk; should that fail, this process does it.
+    """
+    helper = None
+    if not is_compiled() and (os.cpu_count() or 1) > 1 and sys.executable:
+        command = f"from {__name__} import compile_dynamics; compile_dynamics()"
+        quiet = subprocess.DEVNULL
+        helper = subprocess.Popen([sys.executable, "-c", command], stdin=quiet, stdout=quiet, stderr=quiet)
+    compile_kinematics()
+    if helper is not None:
+        helper.wait()
+    compile_dynamics()

@@ -108,10 +108,10 @@ def from_urdf(
     for name, link in links.items():
         mass, com, inertia = _inertial(link, name)
         if name in carried:
-            joint, parent = carried[name]
-            R, p = _pose(joint.find("origin"), f"joint '{joint.get('name')}'")
-            made = _joint(joint, joint.get("name", ""))
-            bodies.append(Body(name, None if parent == "world" else parent, made, R, p, mass, com, inertia))
+            carrier, holder = carried[name]
+            R, p = _pose(carrier.find("origin"), f"joint '{carrier.get('name')}'")
+            made = _joint(carrier, carrier.get("name", ""))
+            bodies.append(Body(name, None if holder == "world" else holder, made, R, p, mass, com, inertia))
         elif name != "world":
             bodies.append(Body(name, None, Joint(base), mass_kg=mass, com_m=com, inertia_com=inertia))
     return Multibody(tuple(bodies), gravity_W)
@@ -161,7 +161,7 @@ def to_urdf(mb: Multibody, name: str = "model") -> str:
                 ET.SubElement(made, "axis", xyz=_text(axis))
                 if bounded or kind == "prismatic":  # required there; 1e9 = none
                     ends = {"lower": repr(float(max(low, -1e9))), "upper": repr(float(min(high, 1e9)))}
-                    ET.SubElement(made, "limit", effort="1e9", velocity="1e9", **ends)
+                    ET.SubElement(made, "limit", {"effort": "1e9", "velocity": "1e9", **ends})
             parent = link
     ET.indent(robot)
     return ET.tostring(robot, encoding="unicode") + "\n"
