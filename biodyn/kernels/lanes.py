@@ -123,17 +123,6 @@ def broadcast(typingctx, value):
 
 
 @_intrinsic
-def square_root(typingctx, value):
-    """square_root(x) -> Lanes."""
-
-    def codegen(context, builder, signature_, args):
-        function = builder.module.declare_intrinsic("llvm.sqrt", [_VECTOR])
-        return builder.call(function, args)
-
-    return lanes(lanes), codegen
-
-
-@_intrinsic
 def _by_quadrant(typingctx, shifted, sine, cosine):
     # `shifted` carries the quadrant in the low bits of its mantissa
     def codegen(context, builder, signature_, args):
