@@ -239,13 +239,26 @@ def _require_legs(model: SubjectModel) -> None:
 
 def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
     notes = []
-    if model.locked:
+    alone = [
+        step.coordinate
+        for body in model.moving
+        for step in body.definition.rotations
+        if step.coordinate in model.locked
+    ]
+    if model.carried:
+        notes.append(
+            Diagnostic(
+                "carried-segments",
+                "info",
+                f"No marker places {', '.join(model.carried)}: carried along by the segment they hang on, with their mass.",
+            )
+        )
+    if alone:
         notes.append(
             Diagnostic(
                 "locked-coordinates",
                 "info",
-                f"No marker can see {', '.join(model.locked)}: held as in the static trial; carried segments: "
-                f"{', '.join(model.carried) or 'none'}.",
+                f"No marker can see {', '.join(str(name) for name in alone)}: held as in the static trial.",
             )
         )
     for name, value in pose.assumed.items():
