@@ -40,19 +40,23 @@ if TYPE_CHECKING:
         constraint_state,
         point_contact,
     )
+    from biodyn.rigid_body.identification import Masses, estimate_masses
     from biodyn.rigid_body.joint import Body, Joint
     from biodyn.rigid_body.loads import Passive, wrenches_at_points, wrenches_of_bodies
     from biodyn.rigid_body.marker_fit import InverseKinematics, inverse_kinematics
     from biodyn.rigid_body.mjcf import to_mjcf
+    from biodyn.rigid_body.motion import random_configuration
     from biodyn.rigid_body.multibody import Multibody
     from biodyn.rigid_body.simulation import coordinate_rates, simulate, state_derivative
     from biodyn.rigid_body.urdf import from_urdf, to_urdf
+    from biodyn.rigid_body.whole_body import momentum_rate, solve_with_mass, subtree_masses
 
 __all__ = [
     "Body",
     "Constraint",
     "InverseKinematics",
     "Joint",
+    "Masses",
     "Multibody",
     "Passive",
     "bias_forces",
@@ -70,6 +74,7 @@ __all__ = [
     "coriolis_matrix",
     "difference",
     "energies",
+    "estimate_masses",
     "forward_dynamics",
     "from_urdf",
     "gravity_forces",
@@ -85,10 +90,14 @@ __all__ = [
     "joint_jacobians",
     "mass_matrix",
     "momentum",
+    "momentum_rate",
     "point_contact",
+    "random_configuration",
     "regressor",
     "simulate",
+    "solve_with_mass",
     "state_derivative",
+    "subtree_masses",
     "to_mjcf",
     "to_urdf",
     "warm_up",
@@ -103,6 +112,12 @@ _HOMES = {
     "inverse_kinematics": "marker_fit",
     "is_compiled": "compilation",
     "warm_up": "compilation",
+    "random_configuration": "motion",
+    "momentum_rate": "whole_body",
+    "solve_with_mass": "whole_body",
+    "subtree_masses": "whole_body",
+    "Masses": "identification",
+    "estimate_masses": "identification",
     "from_urdf": "urdf",
     "to_urdf": "urdf",
     "to_mjcf": "mjcf",

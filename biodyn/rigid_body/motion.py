@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray
 from biodyn.kernels import kinematics, manifold
+from biodyn.kernels.joints import FREE, SPHERICAL
 from biodyn.rigid_body.frames import of_bodies, state
 from biodyn.rigid_body.multibody import Multibody
 
@@ -67,3 +68,29 @@ def difference(mb: Multibody, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
     steps = np.empty((start.shape[0], mb.nv))
     manifold.difference(mb.tree, start.copy(), end.copy(), steps)
     return steps
+
+
+def random_configuration(mb: Multibody, rng: np.random.Generator, frames: int = 1, spread: float = 1.0) -> FloatArray:
+    """Return configurations q (frames, nq): rotations uniform, one-axis coordinates uniform within their limits.
+
+    Where a limit is missing, `spread` (rad or m) stands for it, from the other limit or from 0; places of free joints
+    are uniform within +-spread m. rng: from `numpy.random.default_rng(seed)`.
+    """
+    tree = mb.tree
+    q = np.empty((frames, mb.nq))
+    for i in range(tree.parent.shape[0]):
+        at, kind = int(tree.idx_q[i]), int(tree.kind[i])
+        if kind in (FREE, SPHERICAL):
+            if kind == FREE:
+                q[:, at : at + 3] = rng.uniform(-spread, spread, size=(frames, 3))
+                at += 3
+            turns = rng.normal(size=(frames, 4))  # a normal vector points everywhere alike
+            q[:, at : at + 4] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+        elif tree.nv[i] == 1:
+            low, high = mb.lower[tree.idx_v[i]], mb.upper[tree.idx_v[i]]
+            if not np.isfinite(low):
+                low = min(-spread, high - spread)
+            if not np.isfinite(high):
+                high = max(spread, low + spread)
+            q[:, at] = rng.uniform(low, high, size=frames)
+    return q

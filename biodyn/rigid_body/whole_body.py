@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
-from biodyn.kernels import crba, energetics
+from biodyn.kernels import cholesky, crba, energetics, rnea
+from biodyn.kernels.sparse import stride
 from biodyn.kernels.types import Tree
-from biodyn.rigid_body.frames import state
+from biodyn.rigid_body.frames import checked, external, state
+from biodyn.rigid_body.motion import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
 Indices = Sequence[int] | IntArray
@@ -40,6 +42,55 @@ def mass_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) -> F
     M = np.zeros(shape) if out is None else out
     crba.mass_matrix(mb.tree, subtree_mass(mb.tree), positions, M, np.zeros(crba.work_size(mb.tree)))
     return M
+
+
+def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray:
+    """Return M^-1 right (T, nv) for M (T, nv, nv) of `mass_matrix` and right (T, nv), by its sparse Cholesky factors.
+
+    So vdot = solve_with_mass(mb, M, tau - bias): the other way to forward dynamics, cheaper where M is at hand.
+    Featherstone 2008, section 6.5.
+    """
+    matrices = checked(M, (None, mb.nv, mb.nv), "M")
+    given = checked(right, (matrices.shape[0], mb.nv), "right")
+    result = np.empty_like(given)
+    tree = mb.tree
+    rows = np.zeros(mb.nv * stride(int(tree.dof_depth.max(initial=0))))
+    cholesky.solve_with_mass(tree.dof_parent, tree.dof_depth, matrices, given, result, rows, np.zeros(mb.nv))
+    return result
+
+
+def subtree_masses(mb: Multibody) -> FloatArray:
+    """Return the mass of each body with all it carries (B,), kg."""
+    return np.asarray(subtree_mass(mb.tree)[mb.link_of_body])
+
+
+def momentum_rate(
+    mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, about: Literal["world", "com"] = "world"
+) -> FloatArray:
+    """Return d/dt of `momentum` (T, 6), N m and N, world axes, for q (T, nq), v, vdot (T, nv).
+
+    What the world must exert: ground reaction and weight together. The sum of the root joints' wrenches without
+    gravity (Featherstone 2008, section 5.3). About the centre of mass the moving point costs nothing (Newton-Euler).
+    """
+    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    frames, n = positions.shape[0], mb.tree.parent.shape[0]
+    tree = mb.tree._replace(gravity_W=np.zeros(3))
+    loads, path, start = external(mb, frames, None, None)
+    tau, transmitted = np.empty((frames, mb.nv)), np.empty((frames, n, 6))
+    work = np.zeros(rnea.work_size(tree))
+    rnea.inverse_dynamics(tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
+    R_WB, p_WB = body_poses(mb, positions)
+    result = np.zeros((frames, 6))
+    for b in np.flatnonzero(mb.parents < 0):
+        wrench = transmitted[:, mb.link_of_body[b]]
+        force = np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, 3:])
+        result[:, :3] += np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, :3]) + np.cross(p_WB[:, b], force)
+        result[:, 3:] += force
+    if about == "com":
+        result[:, :3] -= np.cross(centre_of_mass(mb, positions), result[:, 3:])
+    elif about != "world":
+        raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
+    return result
 
 
 def _of(mb: Multibody, bodies: Indices | None) -> Tree:

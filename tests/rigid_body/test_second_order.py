@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from reference_vectors import MODELS, needs_reference, reference
-from test_identities import central, seeds, trees, wrenches_for
+from test_identities import central, seeds, step, trees, wrenches_for
 from trees import random_state, random_tree, relative
 
 from biodyn.rigid_body import (
+    Body,
+    Joint,
+    Multibody,
+    bias_forces,
     body_poses,
     centroidal_momentum_matrix,
     coriolis_forces,
     coriolis_matrix,
+    energies,
+    forward_dynamics,
     inertial_parameters,
     integrate,
     inverse_dynamics,
@@ -22,7 +29,11 @@ from biodyn.rigid_body import (
     jacobian_rate_times_v,
     mass_matrix,
     momentum,
+    momentum_rate,
+    random_configuration,
     regressor,
+    solve_with_mass,
+    subtree_masses,
 )
 
 EXACT = 1e-10
@@ -59,13 +70,13 @@ def test_derivatives_of_inverse_dynamics(mb, seed):
     by_q, by_v, by_vdot = inverse_dynamics_derivatives(mb, q, v, vdot, loads, bodies)
     assert relative(by_vdot, mass_matrix(mb, q)) < EXACT
     for j in range(mb.nv):
-        step = np.zeros((2, mb.nv))
-        step[:, j] = 1.0
+        along = np.zeros((2, mb.nv))
+        along[:, j] = 1.0
         expected = central(
-            lambda h, e=step: inverse_dynamics(mb, integrate(mb, q, h * e), v, vdot, loads, bodies), 1e-3
+            lambda h, e=along: inverse_dynamics(mb, integrate(mb, q, h * e), v, vdot, loads, bodies), 1e-3
         )
         assert np.abs(by_q[:, :, j] - expected).max() < DIFFERENCES * np.abs(by_q).max() + 1e-9
-        expected = central(lambda h, e=step: inverse_dynamics(mb, q, v + h * e, vdot, loads, bodies), 1e-3)
+        expected = central(lambda h, e=along: inverse_dynamics(mb, q, v + h * e, vdot, loads, bodies), 1e-3)
         assert np.abs(by_v[:, :, j] - expected).max() < DIFFERENCES * max(np.abs(by_v).max(), np.abs(by_q).max()) + 1e-9
 
 
@@ -145,3 +156,73 @@ def test_reference_jacobians():
         assert relative(centroidal_momentum_matrix(mb, ref["q"]), ref["Ag"]) < EXACT
         Minv = np.stack([inverse_mass_times(mb, q, np.tile(row, (20, 1))) for row in np.eye(mb.nv)], axis=2)
         assert relative(Minv, ref["Minv"]) < EXACT
+
+
+@settings(max_examples=30, deadline=None)
+@given(trees, seeds)
+def test_two_ways_to_forward_dynamics(mb, seed):
+    q, v, tau = random_state(mb, seed)
+    M = mass_matrix(mb, q)
+    by_cholesky = solve_with_mass(mb, M, tau - bias_forces(mb, q, v))
+    by_bodies = forward_dynamics(mb, q, v, tau)
+    # through the condition number of M, compared as forces
+    assert relative(np.einsum("tij,tj->ti", M, by_cholesky), np.einsum("tij,tj->ti", M, by_bodies)) < 1e-8
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds)
+def test_equations_of_lagrange(seed):
+    """M(q) qdd + C = Q with C = dM/dt qd - 1/2 d(qd M qd)/dq + dV/dq, from the energies alone."""
+    one_axis = ("revolute", "prismatic", "helical", "cylindrical", "universal", "cardan", "planar")
+    mb = random_tree(seed, 5, kinds=one_axis, root="planar")
+    q, v, _ = random_state(mb, seed, frames=2)
+    rate = central(lambda h: mass_matrix(mb, q + h * v), 1e-3)
+    force = np.einsum("tij,tj->ti", rate, v)
+    for j in range(mb.nv):
+        along = np.zeros(mb.nv)
+        along[j] = 1.0
+
+        def lagrangian(h, along=along):
+            kinetic, potential = energies(mb, q + h * along, v)
+            return kinetic - potential
+
+        force[:, j] -= central(lagrangian, 1e-3)
+    assert np.abs(bias_forces(mb, q, v) - force).max() < DIFFERENCES * max(np.abs(force).max(), 1.0)
+
+
+@settings(max_examples=20, deadline=None)
+@given(trees, seeds)
+def test_momentum_rate(mb, seed):
+    q, v, vdot = random_state(mb, seed)
+    for about in ("world", "com"):
+        expected = central(lambda h, about=about: momentum(mb, *step(mb, q, v, vdot, h), about), 1e-3)
+        found = momentum_rate(mb, q, v, vdot, about)
+        assert np.abs(found - expected).max() < 1e-5 * max(np.abs(expected).max(), 1.0)  # finite differences
+
+
+def test_subtree_masses_and_random_configurations():
+    mb = random_tree(2, 9)
+    masses = subtree_masses(mb)
+    assert masses[0] == pytest.approx(mb.total_mass_kg)
+    knee = Joint("revolute", (0, 0, 1), lower=(-2.0,), upper=(0.1,))
+    leg = Multibody(
+        (
+            Body("thigh", None, Joint("spherical"), mass_kg=1.0, inertia_com=np.eye(3)),
+            Body("shank", "thigh", knee, mass_kg=1.0, inertia_com=np.eye(3)),
+        )
+    )
+    q = random_configuration(leg, np.random.default_rng(0), frames=4000)
+    np.testing.assert_allclose(np.linalg.norm(q[:, :4], axis=1), 1.0)
+    assert -2.0 <= q[:, 4].min() < -1.9
+    assert 0.0 < q[:, 4].max() <= 0.1
+    # uniform rotations: the mean turned vector vanishes, 4 standard errors of 1/sqrt(3 T)
+    assert np.abs(body_poses(leg, q)[0][:, 0].mean(axis=0)).max() < 4 / np.sqrt(3 * 4000)
+
+
+@needs_reference
+def test_reference_momentum_rates():
+    for name in MODELS:
+        mb, ref = reference(name)
+        found = momentum_rate(mb, ref["q"], ref["v"], ref["a"], "com")
+        assert relative(found, ref["dhg"]) < EXACT
+        assert relative(found[:, 3:] / mb.total_mass_kg, ref["acom"]) < EXACT
