@@ -1,0 +1,57 @@
+"""What a joint torque is made of: gravity, inertia, velocity and ground reaction, which sum to the whole.
+
+tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each part by its own pass of the recursive Newton-Euler algorithm.
+
+How much is inertia and how much velocity depends on the observer: the root's spatial acceleration holds omega x v, so to
+someone who walks along, or to a treadmill, the parts would differ. v' and vdot' are those of the observer who moves with
+the root's origin at that instant (its velocity is zero, its acceleration the classical one); any steadily moving observer
+finds the same parts then. Gravity and ground reaction are large and opposite in stance: what one removes the other adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.processing.driven import DrivenMotion
+from biodyn.processing.segments import cross
+from biodyn.rigid_body import inverse_dynamics
+
+#: Parts in the order of tables and figures.
+PARTS = ("gravity", "inertia", "velocity", "ground")
+
+
+@dataclass(frozen=True)
+class TorqueParts:
+    """Parts of the generalised forces: by name (T, nv), units of tau; NaN rows where the motion or forces are unknown."""
+
+    values: Mapping[str, FloatArray]
+
+    @property
+    def total(self) -> FloatArray:
+        """Sum of the parts (T, nv)."""
+        return np.sum([self.values[name] for name in PARTS], axis=0)
+
+
+def torque_parts(driven: DrivenMotion) -> TorqueParts:
+    """Split the torques of a trial; the base's columns split the residual the same way."""
+    mb, known = driven.multibody, driven.known
+    weightless = replace(mb, gravity_W=(0.0, 0.0, 0.0))
+    q = driven.q[known]
+    v, vdot = driven.v[known].copy(), driven.vdot[known].copy()
+    vdot[:, 3:6] += cross(v[:, :3], v[:, 3:6])
+    v[:, 3:6] = 0.0
+    still = np.zeros_like(v)
+    found = {
+        "gravity": inverse_dynamics(mb, q, still, still),
+        "inertia": inverse_dynamics(weightless, q, still, vdot),
+        "velocity": inverse_dynamics(weightless, q, v, still),
+        "ground": inverse_dynamics(weightless, q, still, still, driven.wrenches[known], driven.wrench_bodies),
+    }
+    values = {name: np.full_like(driven.v, np.nan) for name in PARTS}
+    for name, part in found.items():
+        values[name][known] = part
+    return TorqueParts(values)
