@@ -171,6 +171,9 @@ class StaticPose:
             return p["from"] + recipe["fraction"] * (p["to"] - p["from"])
         if operation == "extend":
             return p["from"] + recipe["factor"] * (p["through"] - p["from"])
+        if operation == "project":
+            along = p["to"] - p["from"]
+            return p["from"] + along * float((p["of"] - p["from"]) @ along) / float(along @ along)
         if operation == "above":
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP
