@@ -46,6 +46,7 @@ from biodyn.kernels.vec3 import (
     symmetric_times,
     transpose,
 )
+from biodyn.kernels.wrenches import hand_on, take_outer
 
 # fields of a link's row in lane memory
 _R, _P, _W, _V, _CW, _CV = 0, 9, 12, 15, 18, 21
@@ -103,19 +104,7 @@ def _outwards(tree, i, q, v, links):
 
 
 @inline
-def _apply_wrench(n, f, path, start, end, links):
-    for k in range(start, end):
-        here = (path[k] + 1) * _ROW
-        R, p = load9(links, here + _R), load3(links, here + _P)
-        n = rotate_back(R, sub(n, cross(p, f)))
-        f = rotate_back(R, f)
-    here = (path[end - 1] + 1) * _ROW
-    store3(links, here + _N, sub(load3(links, here + _N), n))
-    store3(links, here + _F, sub(load3(links, here + _F), f))
-
-
-@inline
-def _hand_on(parent, links, here, J, H, M, n, f):
+def _hand_on_all(parent, links, here, J, H, M, n, f):
     """Add an articulated inertia and bias wrench of the link to its parent's: IA_p += pXi* Ia iXp."""
     there = (parent + 1) * _ROW
     R, p = load9(links, here + _R), load3(links, here + _P)
@@ -152,10 +141,7 @@ def _hand_on(parent, links, here, J, H, M, n, f):
         ),
     )
     store6(links, there + _M, _add6(load6(links, there + _M), M_P))
-    f_P = rotate(R, f)
-    n_P = add(rotate(R, n), cross(p, f_P))
-    store3(links, there + _N, add(load3(links, there + _N), n_P))
-    store3(links, there + _F, add(load3(links, there + _F), f_P))
+    hand_on(links, here, there, _N, n, f)
 
 
 @inline
@@ -211,7 +197,7 @@ def _one_axis(tree, i, tau, links):
         c_w, c_u = load3(links, here + _CW), load3(links, here + _CV)
         n = add(add(n, add(symmetric_times(J, c_w), rotate(H, c_u))), scale(a, u))
         f = add(add(f, add(rotate_back(H, c_w), symmetric_times(M, c_u))), scale(b, u))
-        _hand_on(parent, links, here, J, H, M, n, f)
+        _hand_on_all(parent, links, here, J, H, M, n, f)
 
 
 @inline
@@ -242,10 +228,7 @@ def _ball(tree, i, tau, links):
         store3(links, there + _H + 3, (old[3] + K[3], old[4] + K[4], old[5] + K[5]))
         store3(links, there + _H + 6, (old[6] + K[6], old[7] + K[7], old[8] + K[8]))
         store6(links, there + _M, _add6(load6(links, there + _M), M_P))
-        f_P = rotate(R, f)
-        n_P = add(rotate(R, n), cross(p, f_P))
-        store3(links, there + _N, add(load3(links, there + _N), n_P))
-        store3(links, there + _F, add(load3(links, there + _F), f_P))
+        hand_on(links, here, there, _N, n, f)
 
 
 @inline
@@ -256,12 +239,7 @@ def _float(tree, i, tau, links):
     store3(links, here + _T, n)
     store3(links, here + _T + 3, f)
     if parent >= 0:
-        there = (parent + 1) * _ROW
-        R, p = load9(links, here + _R), load3(links, here + _P)
-        f_P = rotate(R, f)
-        n_P = add(rotate(R, n), cross(p, f_P))
-        store3(links, there + _N, add(load3(links, there + _N), n_P))
-        store3(links, there + _F, add(load3(links, there + _F), f_P))
+        hand_on(links, here, (parent + 1) * _ROW, _N, n, f)
 
 
 @inline
@@ -270,7 +248,7 @@ def _rigid(tree, i, links):
     here, parent = (i + 1) * _ROW, tree.parent[i]
     if parent >= 0:
         J, H, M = load6(links, here + _J), load9(links, here + _H), load6(links, here + _M)
-        _hand_on(parent, links, here, J, H, M, load3(links, here + _N), load3(links, here + _F))
+        _hand_on_all(parent, links, here, J, H, M, load3(links, here + _N), load3(links, here + _F))
 
 
 @inline
@@ -336,7 +314,8 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
             _outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), links)
         for k in range(wrenches.shape[1]):
             fill(wrench_lanes, wrenches[:, k, :], first)
-            _apply_wrench(load3(wrench_lanes, 0), load3(wrench_lanes, 3), path, path_start[k], path_start[k + 1], links)
+            n_W, f_W = load3(wrench_lanes, 0), load3(wrench_lanes, 3)
+            take_outer(links, _ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             kind = tree.kind[i]
             if kind == REVOLUTE or kind == SCREW:

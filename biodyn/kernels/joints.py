@@ -51,11 +51,10 @@ def joint_pose(tree, i, q):
     R = constant9(q, row9(tree.R_fixed, i))
     p = constant3(q, row3(tree.p_PJ, i))
     if kind == REVOLUTE or kind == SCREW:
-        angle = value(q, at)
-        s, c = sine_cosine(angle)
+        s, c = sine_cosine(q, at)
         R = turned(R, row9(tree.R_sin, i), row9(tree.R_cos, i), s, c)
         if kind == SCREW:
-            slide = row3(tree.p_slide, i)
+            angle, slide = value(q, at), row3(tree.p_slide, i)
             p = (p[0] + angle * slide[0], p[1] + angle * slide[1], p[2] + angle * slide[2])
     elif kind == SPHERICAL or kind == FREE:
         if kind == FREE:

@@ -150,7 +150,7 @@ _PART_3 = 2.02226624879595063154e-21
 
 
 @inline
-def _lanes_sine_cosine(angle):
+def lanes_sine_cosine(angle):
     """Return (sin, cos) of Lanes, to about one unit in the last place for |angle| < 1e6 rad."""
     shifted = angle * _TO_QUADRANTS + _SHIFT
     quadrant = shifted - _SHIFT
@@ -245,6 +245,14 @@ class LaneMemory(NamedTuple):
     data: FloatArray
 
 
+class Turned(NamedTuple):
+    """Floats with their sines and cosines computed before, eight at a time."""
+
+    data: FloatArray
+    sine: FloatArray
+    cosine: FloatArray
+
+
 def value(memory, j):
     """Return number j of LaneMemory (as Lanes) or of a float array (as a float). For kernels only."""
     raise NotImplementedError("value() exists inside compiled kernels only")
@@ -255,30 +263,47 @@ def constant(memory, x):
     raise NotImplementedError("constant() exists inside compiled kernels only")
 
 
-def sine_cosine(angle):
-    """Return (sin, cos) of a float or of Lanes. For kernels only."""
+def sine_cosine(memory, j):
+    """Return (sin, cos) of number j of memory. For kernels only."""
     raise NotImplementedError("sine_cosine() exists inside compiled kernels only")
+
+
+def _holds_lanes(memory):
+    return getattr(memory, "instance_class", None) is LaneMemory
 
 
 @overload(value, jit_options=INLINE_OPTIONS)
 def _value(memory, j):
     if isinstance(memory, types.Array):
         return lambda memory, j: memory[j]
-    return lambda memory, j: load(memory.data, j * WIDTH)
+    if _holds_lanes(memory):
+        return lambda memory, j: load(memory.data, j * WIDTH)
+    return lambda memory, j: memory.data[j]
 
 
 @overload(constant, jit_options=INLINE_OPTIONS)
 def _constant(memory, x):
-    if isinstance(memory, types.Array):
-        return lambda memory, x: x
-    return lambda memory, x: broadcast(x)
+    if _holds_lanes(memory):
+        return lambda memory, x: broadcast(x)
+    return lambda memory, x: x
 
 
 @overload(sine_cosine, jit_options=INLINE_OPTIONS)
-def _sine_cosine(angle):
-    if angle == lanes:
-        return lambda angle: _lanes_sine_cosine(angle)
-    return lambda angle: (math.sin(angle), math.cos(angle))
+def _sine_cosine(memory, j):
+    if isinstance(memory, types.Array):
+        return lambda memory, j: (math.sin(memory[j]), math.cos(memory[j]))
+    if _holds_lanes(memory):
+        return lambda memory, j: lanes_sine_cosine(load(memory.data, j * WIDTH))
+    return lambda memory, j: (memory.sine[j], memory.cosine[j])
+
+
+@inline
+def turn_all(memory):
+    """Fill the sines and cosines of Turned, whose arrays hold whole blocks of WIDTH."""
+    for at in range(0, memory.data.shape[0], WIDTH):
+        s, c = lanes_sine_cosine(load(memory.data, at))
+        store(memory.sine, at, s)
+        store(memory.cosine, at, c)
 
 
 @inline

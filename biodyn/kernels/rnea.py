@@ -20,13 +20,13 @@ from biodyn.kernels.lanes import (
     drain,
     fill,
     load3,
-    load9,
     store,
     store3,
     store9,
 )
 from biodyn.kernels.types import Tree
-from biodyn.kernels.vec3 import add, cross, dot, rotate, rotate_back, row3, row6, sub, symmetric_times
+from biodyn.kernels.vec3 import add, cross, dot, rotate_back, row3, row6, symmetric_times
+from biodyn.kernels.wrenches import hand_on, take_outer
 
 # fields of a link's row in lane memory
 _R, _P, _W, _V, _DW, _DV, _N, _F, _ROW = 0, 9, 12, 15, 18, 21, 24, 27, 30
@@ -81,19 +81,6 @@ def _outwards(tree, i, q, v, vdot, links):
 
 
 @inline
-def _apply_wrench(n, f, path, start, end, links):
-    """Subtract the wrench (n, f) about the world origin from the last link of a path from the root."""
-    for k in range(start, end):
-        here = (path[k] + 1) * _ROW
-        R, p = load9(links, here + _R), load3(links, here + _P)
-        n = rotate_back(R, sub(n, cross(p, f)))
-        f = rotate_back(R, f)
-    here = (path[end - 1] + 1) * _ROW
-    store3(links, here + _N, sub(load3(links, here + _N), n))
-    store3(links, here + _F, sub(load3(links, here + _F), f))
-
-
-@inline
 def _inwards(tree, i, links, tau):
     """Joint force of link i; hand its wrench on to the parent."""
     here = (i + 1) * _ROW
@@ -107,14 +94,8 @@ def _inwards(tree, i, links, tau):
         store3(tau, at, n)
         if kind == FREE:
             store3(tau, at + 3, f)
-    parent = tree.parent[i]
-    if parent >= 0:
-        there = (parent + 1) * _ROW
-        R, p = load9(links, here + _R), load3(links, here + _P)
-        f_P = rotate(R, f)
-        n_P = add(rotate(R, n), cross(p, f_P))
-        store3(links, there + _N, add(load3(links, there + _N), n_P))
-        store3(links, there + _F, add(load3(links, there + _F), f_P))
+    if tree.parent[i] >= 0:
+        hand_on(links, here, (tree.parent[i] + 1) * _ROW, _N, n, f)
 
 
 @kernel
@@ -145,7 +126,7 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
         for k in range(wrenches.shape[1]):
             fill(wrench_lanes, wrenches[:, k, :], first)
             n_W, f_W = load3(wrench_lanes, 0), load3(wrench_lanes, 3)
-            _apply_wrench(n_W, f_W, path, path_start[k], path_start[k + 1], links)
+            take_outer(links, _ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             _inwards(tree, i, links, tau_lanes)
         drain(tau_lanes, tau, first)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels import ik
+from biodyn.kernels.ik_terms import Problem, Work
 from biodyn.kernels.joints import FREE
 from biodyn.kernels.sparse import stride as row_length
 from biodyn.kernels.types import Tree
@@ -106,13 +107,16 @@ def _placed_base(
     return q
 
 
-def _workspace(tree: Tree, nq: int, markers: int) -> ik.Work:
+def _workspace(tree: Tree, nq: int, markers: int) -> Work:
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     stride = row_length(int(tree.dof_depth.max(initial=0)))
+    padded = row_length(nq - 1)
     base = np.array([tree.parent[i] == -1 and tree.kind[i] == FREE for i in tree.dof_link], dtype=np.bool_)
-    return ik.Work(
-        q=np.zeros(nq),
-        trial=np.zeros(nq),
+    return Work(
+        q=np.zeros(padded),
+        trial=np.zeros(padded),
+        sine=np.zeros(padded),
+        cosine=np.zeros(padded),
         R_WB=np.zeros((n, 9)),
         p_WB=np.zeros((n, 3)),
         residual=np.zeros((markers, 3)),
@@ -219,7 +223,7 @@ def inverse_kinematics(
         iterations=np.empty(frames, dtype=np.int64),
         status=np.empty(frames, dtype=np.int8),
     )
-    problem = ik.Problem(
+    problem = Problem(
         marker_link=mb.link_of_body[body].astype(np.int64),
         p_BM=places,
         p_WM=recorded,

@@ -7,14 +7,14 @@ import math
 import numpy as np
 
 from biodyn.kernels.jit import kernel
-from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, load, sine_cosine, store, value
+from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, lanes_sine_cosine, load, store, value
 
 
 @kernel
 def sines(angles, sine, cosine):
     """Fill sine and cosine of the flat angles, WIDTH at a time."""
     for at in range(0, angles.shape[0], WIDTH):
-        s, c = sine_cosine(load(angles, at))
+        s, c = lanes_sine_cosine(load(angles, at))
         store(sine, at, s)
         store(cosine, at, c)
 
