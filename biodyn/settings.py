@@ -87,6 +87,27 @@ class QualityLimits(_Section):
     mass_mismatch_fraction: float = 0.05
 
 
+class ReplaySettings(_Section):
+    """Forward dynamics with the recorded torques (`biodyn replay`)."""
+
+    windows_s: tuple[float, ...] = Field((0.05, 0.1, 0.2, 0.3, 0.5), min_length=1, description="lengths of windows, s")
+    start_every_s: float = Field(0.02, gt=0, description="a window starts this often, s")
+    method: Literal["euler", "rk4", "solve_ivp"] = Field(
+        "rk4", description="integrator: semi-implicit Euler, Runge-Kutta of fourth order, or adaptive"
+    )
+    step_s: float = Field(0.0025, gt=0, description="longest step of an integrator with fixed steps, s")
+    angle_deg: float = Field(1.0, gt=0, description="a replay within this angle and position counts as on the motion")
+    position_m: float = Field(0.01, gt=0)
+    feedback_hz: float = Field(
+        # an error of a standing foot doubles in 10-20 ms: a feedback below some 10 Hz cannot hold it
+        20.0,
+        gt=0,
+        description="bandwidth of the tracked replay's feedback, Hz",
+    )
+    rest_s: float = Field(0.5, gt=0, description="duration of the rest case, s")
+    animation: bool = True
+
+
 class OutputSettings(_Section):
     """What is written."""
 
@@ -104,6 +125,7 @@ class Settings(_Section):
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()
+    replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
 
     @property

@@ -1,0 +1,254 @@
+"""Forward replay of a result: drive the body with the torques that were found for it, and see whether it moves so."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from biodyn.processing.driven import DrivenMotion, driven_motion
+from biodyn.processing.integrators import replay_windows
+from biodyn.processing.replay import Convergence, OpenLoop, Tracked, convergence, open_loop, tracked
+from biodyn.processing.replay_drive import drives, resting
+from biodyn.report.record import json_ready, result_arrays
+from biodyn.result import TrialResult, read_view
+from biodyn.settings import ReplaySettings
+from biodyn.tables.csv import write_csv
+from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Progress = Callable[[str], None]
+FOLDER_NAME = "replay"
+# The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
+_ORDER_WINDOW_S = 0.1
+_ORDER_STEPS = (1, 2, 4, 8, 16)
+_ORDER_TOLERANCES = (1e-4, 1e-8, 1e-12)
+_FRAME_OF_ANIMATION_S = 0.03
+_SLOWDOWN = 4.0
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """A replayed trial.
+
+    Attributes:
+        driven: the motion and its forces. coordinates: index in q and in v by name. settings: used.
+        walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
+        tracked: replay under feedback, a part a stretch. convergence: of every integrator.
+        restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
+    """
+
+    driven: DrivenMotion
+    coordinates: Mapping[str, tuple[int, int]]
+    settings: ReplaySettings
+    walk: Mapping[str, OpenLoop]
+    rest: OpenLoop
+    tracked: tuple[Tracked, ...]
+    convergence: tuple[Convergence, ...]
+    restarted: np.ndarray
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Tables by the names of their files."""
+        names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
+        cases = {f"walk:{name}": found for name, found in self.walk.items()} | {"rest": self.rest}
+        return {
+            "replay_drift": replay_drift(cases, names),
+            "replay_feedback": replay_feedback(self.tracked, self.driven.time_s, self.driven.q, self.coordinates),
+            "replay_convergence": replay_convergence(self.convergence),
+        }
+
+    def figures(self) -> dict[str, Figure]:
+        """Figures by the names of their files."""
+        from biodyn.plots.replay import convergence_figure, drift_figure, feedback_figure
+
+        cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
+        return {
+            "drift": drift_figure(cases, self.driven.rate_hz, self.settings.angle_deg),
+            "feedback": feedback_figure(self.tables()["replay_feedback"]),
+            "convergence": convergence_figure(self.convergence),
+        }
+
+    def animation(self) -> bytes:
+        """GIF of the recorded, the open-loop and the tracked motion over the longest stretch."""
+        from biodyn.plots.animation import replay_gif
+
+        longest = max(self.tracked, key=lambda part: len(part.q))
+        rows = slice(longest.frames[0], longest.frames[1] + 1)
+        again_s = max(self.settings.windows_s)
+        motions = {
+            "recorded": self.driven.q[rows],
+            f"open-loop, restarted every {again_s:g} s": self.restarted[rows],
+            "tracked": longest.q,
+        }
+        return replay_gif(
+            self.driven.multibody,
+            motions,
+            self.driven.time_s[rows],
+            frames_s=_FRAME_OF_ANIMATION_S,
+            slowdown=_SLOWDOWN,
+        )
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The values of `replay.json`."""
+        parts = self.tracked
+        loops = {**{f"walk_{name}": found for name, found in self.walk.items()}, "rest": self.rest}
+        feedback = np.concatenate([part.feedback for part in parts])
+        recorded = np.concatenate([part.recorded for part in parts])
+
+        def peak(name: str) -> float:
+            return float(max(np.max(_lost(getattr(part.deviation, name))) for part in parts))
+
+        return json_ready(
+            {
+                "settings": self.settings.model_dump(mode="json"),
+                "residual": "applied as an external wrench on the root, in world axes, about the world origin",
+                "open_loop": {
+                    name: {
+                        "largest_window_s_all_within": found.held_all_s,
+                        "largest_window_s_half_within": found.held_half_s,
+                        "doubling_time_s": found.doubling_s,
+                        "windows": len(found.deviation.starts),
+                    }
+                    for name, found in loops.items()
+                },
+                "tracked": {
+                    "stretches": [list(part.frames) for part in parts],
+                    "joint_error_deg": math.degrees(peak("joint_rad")),
+                    "position_error_m": peak("position_m"),
+                    "orientation_error_deg": math.degrees(peak("orientation_rad")),
+                    "feedback_peak_Nm": float(np.max(_lost(np.abs(feedback)))),
+                    "feedback_rms_Nm": float(np.sqrt(np.mean(_lost(feedback[:, 6:]) ** 2))),
+                    "recorded_peak_Nm": float(np.abs(recorded).max()),
+                    "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
+                },
+                "convergence_order": {case.method: case.order for case in self.convergence},
+                "text": self.summary(),
+            }
+        )
+
+    def summary(self) -> list[str]:
+        """Plain sentences."""
+        s = self.settings
+        tolerance = f"{s.angle_deg:g}° and {100 * s.position_m:g} cm"
+        lines = []
+        for name, found in self.walk.items():
+            lines.append(
+                f"Open-loop, {name} torques: all of {len(found.deviation.starts)} windows stay within {tolerance} for "
+                f"{found.held_all_s:.2f} s, half of them for {found.held_half_s:.2f} s"
+                + (f"; a small error doubles in {1000 * found.doubling_s:.0f} ms." if found.doubling_s > 0 else ".")
+            )
+        lines.append(
+            f"Standing still: within {tolerance} for {self.rest.held_all_s:.2f} s of {s.rest_s:g} s, starting from round-off."
+        )
+        joint = max(float(np.max(_lost(part.deviation.joint_rad))) for part in self.tracked)
+        feedback = max(float(np.max(_lost(np.abs(part.feedback)))) for part in self.tracked)
+        recorded = max(float(np.abs(part.recorded).max()) for part in self.tracked)
+        if math.isfinite(joint):
+            lines.append(
+                f"Tracked over the whole trial: joints within {math.degrees(joint):.2g}° with feedback torques up to "
+                f"{feedback:.2g} Nm beside recorded ones up to {recorded:.0f} Nm."
+            )
+        else:
+            lines.append("Tracked: the feedback could not hold the body on the recorded motion.")
+        orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
+        lines.append(f"Measured order of convergence: {orders}.")
+        return lines
+
+    def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
+        """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder."""
+        target = Path(folder) / FOLDER_NAME
+        target.mkdir(parents=True, exist_ok=True)
+        for name, table in self.tables().items():
+            decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
+            write_csv(table, target / f"{name}.csv", decimals)
+        if progress is not None:
+            progress("drawing the replay")
+        from biodyn.plots.style import figure_png
+
+        for name, figure in self.figures().items():
+            (target / f"{name}.png").write_bytes(figure_png(figure))
+        if self.settings.animation:
+            (target / "replay.gif").write_bytes(self.animation())
+        text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
+        (target / "replay.json").write_text(text, encoding="utf-8")
+        return target
+
+
+def replay(
+    source: TrialResult | str | Path,
+    settings: ReplaySettings | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Integrate forward dynamics with the torques and ground wrenches of a result.
+
+    Parameters:
+        source: the result of `run_trial`, or a result folder.
+        settings: entries over those of the result's own section [replay].
+        progress: called with the name of each step as it begins.
+
+    Raises ResultError where the folder is no result or nothing can be replayed.
+    """
+    if isinstance(source, TrialResult):
+        arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
+    else:
+        view = read_view(Path(source))
+        arrays, stored = dict(view.arrays), view.record["settings"].get("replay", {})
+    if isinstance(settings, ReplaySettings):
+        options = settings
+    else:
+        options = ReplaySettings.model_validate({**stored, **dict(settings or {})})
+    driven = driven_motion(arrays)
+    coordinates = {
+        str(name): (int(at_q), int(at_v))
+        for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
+    }
+    steps = max(math.ceil(1.0 / (driven.rate_hz * options.step_s) - 1e-9), 1)
+    say = progress or (lambda name: None)
+    common: dict[str, Any] = {
+        "method": options.method,
+        "steps": steps,
+        "start_every_s": options.start_every_s,
+        "angle_rad": math.radians(options.angle_deg),
+        "position_m": options.position_m,
+    }
+    walk = {}
+    for torques in ("recorded", "recomputed"):
+        say(f"replaying windows with {torques} torques")
+        walk[torques] = open_loop(driven, torques, options.windows_s, **common)  # type: ignore[arg-type]
+    say("standing still")
+    still = resting(driven, options.rest_s)
+    windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
+    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
+    say("replaying under feedback")
+    held = tracked(driven, method=options.method, steps=steps, bandwidth_hz=options.feedback_hz)
+    say("measuring the integrators")
+    orders = convergence(driven, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
+    again = _restarted(driven, options, steps)
+    return ReplayResult(driven, coordinates, options, walk, rest, held, orders, again)
+
+
+def _restarted(driven: DrivenMotion, options: ReplaySettings, steps: int) -> np.ndarray:
+    """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
+    motion = np.full_like(driven.q, np.nan)
+    length = max(round(max(options.windows_s) * driven.rate_hz), 1)
+    for drive in drives(driven, "recorded"):
+        starts = np.arange(0, len(drive.times_s) - 1, length)
+        found = replay_windows(drive, starts, length, options.method, steps)
+        for start, q in zip(drive.frames[0] + starts, found.q[:, :length], strict=True):
+            stop = min(start + length, drive.frames[1] + 1)
+            motion[start:stop] = q[: stop - start]
+    return motion
+
+
+def _lost(values: np.ndarray) -> np.ndarray:
+    """A lost replay counts as infinitely far away."""
+    return np.where(np.isnan(values), np.inf, values)
