@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.c3d import read_c3d_many
+from biodyn.io.statics import typical_motion_m
 from biodyn.model.library import for_each_side, load_table
 from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.trial import Recording
 
 # Fewer frames than this are no stance.
 _LEAST_FRAMES = 10
+# Markers of walking people travel farther than this.
+_WALKING_M = 0.3
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Agreement:
     r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
     forces less, and what a filter takes from the first 100 ms of stance is no disagreement about mechanics.
     peak: largest absolute value of the channel. unit: deg or Nm/kg.
+    least_r, most_rms: what is called good agreement.
     """
 
     trial: str
@@ -38,6 +47,37 @@ class Agreement:
     peak: float
     unit: str
     frames: int
+    least_r: float
+    most_rms: float
+
+    @property
+    def meets_targets(self) -> bool:
+        """True if correlation and difference are within `least_r` and `most_rms` (lab_outputs.toml)."""
+        return self.r >= self.least_r and self.rms <= self.most_rms
+
+
+def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
+    """Return the walks among files and below folders that hold channels to compare with: known, on plates, and walking.
+
+    Files that cannot be read are left out; a file named by itself is always kept, so that its trouble is told.
+    """
+    walks: list[Path] = []
+    for place in map(Path, places):
+        if not place.is_dir():
+            walks.append(place)
+            continue
+        files = sorted(path for path in place.rglob("*") if path.suffix.lower() == ".c3d")
+        walks += [path for path, found in zip(files, read_c3d_many(files), strict=True) if _is_comparable(found)]
+    return walks
+
+
+def _is_comparable(recording: Recording | InputFileError) -> bool:
+    if isinstance(recording, InputFileError) or not recording.plates:
+        return False
+    known = {
+        name for raw in load_table("lab_outputs")["output"] for _, e in for_each_side(raw) for name in e["channels"]
+    }
+    return bool(known & set(recording.model_outputs)) and typical_motion_m(recording.markers) > _WALKING_M
 
 
 def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
@@ -107,6 +147,8 @@ def _agreement(
         peak=float(np.abs(theirs[frames]).max()),
         unit="deg" if is_angle else "Nm/kg",
         frames=int(frames.sum()),
+        least_r=entry.get("least_r", -1.0),
+        most_rms=entry["most_rms"],
     )
 
 
