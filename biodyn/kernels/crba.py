@@ -139,18 +139,16 @@ def mass_matrix(tree, subtree_mass, q, M, work):
             store3(columns, 6 * j, w)
             store3(columns, 6 * j + 3, u)
             depth = tree.dof_depth[j]
-            k = j
-            for d in range(depth, -1, -1):
+            for d in range(depth + 1):
+                k = tree.dof_path[j, d]
                 entry = dot(load3(columns, 6 * k), moment) + dot(load3(columns, 6 * k + 3), force)
                 store(entries, d * WIDTH, entry)
-                k = tree.dof_parent[k]
             for lane in range(filled):
-                k = j
-                for d in range(depth, -1, -1):
+                for d in range(depth + 1):
+                    k = tree.dof_path[j, d]
                     value = entries[d * WIDTH + lane]
                     M[first + lane, j, k] = value
                     M[first + lane, k, j] = value
-                    k = tree.dof_parent[k]
 
 
 @kernel

@@ -89,10 +89,10 @@ def _solve(tree, problem, stride, damping, coarse, work):
     least = 0.0
     for _ in range(nv + 1):
         _reduce(tree, stride, damping, work)
-        least = factorise(tree.dof_parent, tree.dof_depth, work.factors, stride, work.scale)
+        least = factorise(tree.dof_path, tree.dof_depth, work.factors, stride, work.scale)
         if not least > 0.0:
             return least
-        solve(tree.dof_parent, tree.dof_depth, work.factors, stride, work.right)
+        solve(tree.dof_path, tree.dof_depth, work.factors, stride, work.right)
         inside = True
         for j in range(nv):
             if not pinned[j]:

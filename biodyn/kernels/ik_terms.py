@@ -210,10 +210,9 @@ def assemble(tree, exact, work):
                     entry -= 0.5 * (dot(row3(columns, b), c) + dot(w, row3(turning, b)))
                 hessian[row + depth - e] = entry
             n = sub(n, c)
-            b = tree.dof_parent[first]
-            for d in range(depth - k - 1, -1, -1):
+            for d in range(depth - k):
+                b = tree.dof_path[j, d]
                 hessian[row + d] = dot(row3(columns, b), n) + dot((columns[b, 3], columns[b, 4], columns[b, 5]), f)
-                b = tree.dof_parent[b]
     for j in range(work.drive.shape[0]):
         at = j * stride + tree.dof_depth[j]
         work.diagonal[j] = hessian[at]

@@ -19,41 +19,36 @@ def stride(deepest: int) -> int:
 
 
 @part
-def factorise(dof_parent, dof_depth, rows, stride, diagonal):
+def factorise(dof_path, dof_depth, rows, stride, diagonal):
     """Replace H by its factors: D on the diagonal, L below it. Returns the smallest D_k / diagonal_k."""
     least = 1e300
-    for k in range(dof_parent.shape[0] - 1, -1, -1):
+    for k in range(dof_path.shape[0] - 1, -1, -1):
         depth, row = dof_depth[k], k * stride
         pivot = rows[row + depth]
         least = min(least, pivot / diagonal[k])
         inverse = 1.0 / pivot
-        i = dof_parent[k]
         for d in range(depth - 1, -1, -1):
             entry = rows[row + d]
             a = entry * inverse
-            above = i * stride
+            above = dof_path[k, d] * stride
             for e in range(0, d + 1, WIDTH):
                 store(rows, above + e, load(rows, above + e) - load(rows, row + e) * a)
-            i = dof_parent[i]
         for d in range(depth):
             rows[row + d] *= inverse
     return least
 
 
 @inline
-def solve(dof_parent, dof_depth, rows, stride, x):
+def solve(dof_path, dof_depth, rows, stride, x):
     """Replace x by H^-1 x, with the factors in rows."""
-    n = dof_parent.shape[0]
+    n = dof_path.shape[0]
     for k in range(n - 1, -1, -1):  # L^T y = x
-        i, row, y = dof_parent[k], k * stride, x[k]
-        for d in range(dof_depth[k] - 1, -1, -1):
-            x[i] -= rows[row + d] * y
-            i = dof_parent[i]
+        row, y = k * stride, x[k]
+        for d in range(dof_depth[k]):
+            x[dof_path[k, d]] -= rows[row + d] * y
     for k in range(n):  # D L x = y
         depth, row = dof_depth[k], k * stride
         total = 0.0
-        i = dof_parent[k]
-        for d in range(depth - 1, -1, -1):
-            total += rows[row + d] * x[i]
-            i = dof_parent[i]
+        for d in range(depth):
+            total += rows[row + d] * x[dof_path[k, d]]
         x[k] = x[k] / rows[row + depth] - total

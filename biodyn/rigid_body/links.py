@@ -73,6 +73,16 @@ def _dof_tree(parent: Sequence[int], nv: IntArray) -> tuple[IntArray, IntArray]:
     return np.array(before, dtype=np.int64), np.array(depth, dtype=np.int64)
 
 
+def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
+    """Return the path to each velocity coordinate by depth (nv, deepest + 1), -1 behind its end."""
+    paths = np.full((len(dof_parent), int(dof_depth.max(initial=-1)) + 1), -1, dtype=np.int64)
+    for j, (before, depth) in enumerate(zip(dof_parent, dof_depth, strict=True)):
+        if before >= 0:
+            paths[j] = paths[before]
+        paths[j, depth] = j
+    return paths
+
+
 def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:
     """Return the kernels' tree and the (B,) link of each body.
 
@@ -119,6 +129,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         dof_link=np.repeat(np.arange(n, dtype=np.int64), nv),
         dof_parent=dof_parent,
         dof_depth=dof_depth,
+        dof_path=_dof_paths(dof_parent, dof_depth),
         R_PJ=np.ascontiguousarray(R.reshape(n, 9)),
         p_PJ=np.array([placement[1] for placement in placements]),
         axis=axis,

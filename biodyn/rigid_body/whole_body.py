@@ -55,7 +55,7 @@ def solve_with_mass(mb: Multibody, M: ArrayLike, right: ArrayLike) -> FloatArray
     result = np.empty_like(given)
     tree = mb.tree
     rows = np.zeros(mb.nv * stride(int(tree.dof_depth.max(initial=0))))
-    cholesky.solve_with_mass(tree.dof_parent, tree.dof_depth, matrices, given, result, rows, np.zeros(mb.nv))
+    cholesky.solve_with_mass(tree.dof_path, tree.dof_depth, matrices, given, result, rows, np.zeros(mb.nv))
     return result
 
 
