@@ -1,6 +1,7 @@
 """biodyn: from a gait laboratory's raw C3D files to joint torques one can trust.
 
-`run_trial` does what `biodyn run` does. Imports are lazy, so that the command line answers at once.
+`run_trial` does what `biodyn run` does, `replay` what `biodyn replay` does. Imports are lazy, so that the
+command line answers at once.
 """
 
 from __future__ import annotations
@@ -8,13 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Settings", "TrialResult", "__version__", "run_trial"]
+__all__ = ["Settings", "TrialResult", "__version__", "replay", "run_trial"]
 
 if TYPE_CHECKING:
+    from biodyn.replaying import replay
     from biodyn.settings import Settings
     from biodyn.workflow import TrialResult, run_trial
 
-_LAZY = {"run_trial": "biodyn.workflow", "TrialResult": "biodyn.workflow", "Settings": "biodyn.settings"}
+_LAZY = {
+    "run_trial": "biodyn.workflow",
+    "replay": "biodyn.replaying",
+    "TrialResult": "biodyn.workflow",
+    "Settings": "biodyn.settings",
+}
 
 
 def __getattr__(name: str) -> Any:

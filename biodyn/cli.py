@@ -84,6 +84,26 @@ def check(
 
 
 @app.command()
+def replay(
+    result: Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")],
+    method: Annotated[
+        str | None, typer.Option(help="Integrator: euler, rk4 or solve_ivp; by default that of the settings.")
+    ] = None,
+) -> None:
+    """Drive the body forward with the recorded torques: does it move as it moved?"""
+    console = _console()
+    with _plain_errors():
+        with _progress(console) as step:
+            from biodyn.replaying import replay as replay_result
+
+            replayed = replay_result(result, {} if method is None else {"method": method}, progress=step)
+            folder = replayed.save(result, progress=step)
+        for line in replayed.summary():
+            console.print(line, highlight=False)
+        console.print(f"Replay: {folder}", highlight=False, soft_wrap=True)
+
+
+@app.command()
 def report(
     result: Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")],
 ) -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from biodyn.processing.replay import Convergence, OpenLoop, Tracked, convergence
 from biodyn.processing.replay_drive import drives, resting
 from biodyn.report.record import json_ready, result_arrays
 from biodyn.result import TrialResult, read_view
-from biodyn.settings import ReplaySettings
+from biodyn.settings import ReplaySettings, settings_from
 from biodyn.tables.csv import write_csv
 from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 Progress = Callable[[str], None]
 FOLDER_NAME = "replay"
@@ -55,8 +51,8 @@ class ReplayResult:
     convergence: tuple[Convergence, ...]
     restarted: np.ndarray
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Tables by the names of their files."""
+    def tables(self) -> dict[str, Any]:
+        """Tables (pandas) by the names of their files."""
         names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
         cases = {f"walk:{name}": found for name, found in self.walk.items()} | {"rest": self.rest}
         return {
@@ -65,8 +61,8 @@ class ReplayResult:
             "replay_convergence": replay_convergence(self.convergence),
         }
 
-    def figures(self) -> dict[str, Figure]:
-        """Figures by the names of their files."""
+    def figures(self) -> dict[str, Any]:
+        """Figures (matplotlib) by the names of their files."""
         from biodyn.plots.replay import convergence_figure, drift_figure, feedback_figure
 
         cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
@@ -195,7 +191,7 @@ def replay(
         settings: entries over those of the result's own section [replay].
         progress: called with the name of each step as it begins.
 
-    Raises ResultError where the folder is no result or nothing can be replayed.
+    Raises ResultError where the folder is no result or nothing can be replayed, SettingsError for unknown settings.
     """
     if isinstance(source, TrialResult):
         arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
@@ -205,14 +201,14 @@ def replay(
     if isinstance(settings, ReplaySettings):
         options = settings
     else:
-        options = ReplaySettings.model_validate({**stored, **dict(settings or {})})
+        options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
     driven = driven_motion(arrays)
     coordinates = {
         str(name): (int(at_q), int(at_v))
         for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
     }
     steps = max(math.ceil(1.0 / (driven.rate_hz * options.step_s) - 1e-9), 1)
-    say = progress or (lambda name: None)
+    say = progress if progress is not None else _silent
     common: dict[str, Any] = {
         "method": options.method,
         "steps": steps,
@@ -243,10 +239,15 @@ def _restarted(driven: DrivenMotion, options: ReplaySettings, steps: int) -> np.
     for drive in drives(driven, "recorded"):
         starts = np.arange(0, len(drive.times_s) - 1, length)
         found = replay_windows(drive, starts, length, options.method, steps)
-        for start, q in zip(drive.frames[0] + starts, found.q[:, :length], strict=True):
-            stop = min(start + length, drive.frames[1] + 1)
-            motion[start:stop] = q[: stop - start]
+        for start, q in zip(starts.tolist(), found.q, strict=True):
+            first = drive.frames[0] + start
+            stop = min(first + length, drive.frames[1] + 1)
+            motion[first:stop] = q[: stop - first]
     return motion
+
+
+def _silent(name: str) -> None:
+    """Say nothing."""
 
 
 def _lost(values: np.ndarray) -> np.ndarray:

@@ -56,6 +56,11 @@ class TrialResult:
         return self.table("joint_torques")
 
     @property
+    def joint_torque_parts(self) -> pd.DataFrame:
+        """Gravity, inertia, velocity and ground-reaction part of every joint torque, tidy."""
+        return self.table("joint_torque_parts")
+
+    @property
     def joint_moments(self) -> pd.DataFrame:
         """Net moment and force at every joint centre in three frames, tidy."""
         return self.table("joint_moments")

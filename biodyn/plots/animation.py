@@ -12,12 +12,12 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 from biodyn.conventions import FloatArray
-from biodyn.plots.style import INK, LABEL_PT, LIMIT, MUTED, SIDE_COLORS, dress, new_figure, panels
+from biodyn.plots.style import AXIS_COLORS, INK, LABEL_PT, LIMIT, MUTED, dress, new_figure, panels
 from biodyn.rigid_body import Multibody, body_poses
 
 _DPI: Final = 72
 _COLORS: Final = 32  # of the palette: flat drawings need no more, and the file stays small
-_STYLES: Final = ((MUTED, 4.0, 0.55), (LIMIT, 1.6, 1.0), (SIDE_COLORS["r"], 1.2, 1.0))
+_STYLES: Final = ((MUTED, 4.0, 0.55), (LIMIT, 1.6, 1.0), (AXIS_COLORS[0], 1.2, 1.0))
 _MIN_BONE_M: Final = 0.01  # shorter "bones" are the links of one joint
 
 
@@ -48,7 +48,7 @@ def replay_gif(
         time_s: (T,) s.
         frames_s: time between drawn frames, s. slowdown: how many times slower than real.
     """
-    every = max(round(frames_s * (len(time_s) - 1) / (time_s[-1] - time_s[0])), 1)
+    every = max(round(frames_s / float(time_s[1] - time_s[0])), 1)
     rows = np.arange(0, len(time_s), every)
     sticks = {name: stick_figure(mb, q[rows]) for name, q in configurations.items()}
     first = next(iter(sticks.values()))

@@ -14,6 +14,7 @@ from biodyn.plots.cycles import curves_by_variable, cycle_figure
 from biodyn.plots.display import default_norms, display_table
 from biodyn.plots.ground import centre_of_pressure_figure, ground_reaction_figure
 from biodyn.plots.overview import whole_trial_figure
+from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
 
 Tables = Mapping[str, pd.DataFrame]
@@ -66,6 +67,9 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
         np.nan if residual["moment_nm"] is None else residual["moment_nm"],
     )
     overview = table["overview"]
+    makers["torque_parts"] = lambda: torque_parts_figure(
+        tables["joint_torque_parts"], tables["spatiotemporal"], overview["moments"], mass_kg
+    )
     makers[overview["name"]] = lambda: whole_trial_figure(
         tables["joint_angles"],
         tables["joint_torques"],

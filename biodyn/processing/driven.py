@@ -10,7 +10,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.processing.derivatives import MIN_STRETCH_FRAMES, CoordinateKind
+from biodyn.processing.dynamics import Dynamics
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.kinematics import Fit
 from biodyn.rigid_body import Body, Joint, Multibody
 
 _WITHOUT_AXIS = ("free", "weld", "spherical")
@@ -48,7 +50,7 @@ class DrivenMotion:
     @property
     def rate_hz(self) -> float:
         """Frames a second."""
-        return float((len(self.time_s) - 1) / (self.time_s[-1] - self.time_s[0]))
+        return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
     def stretches(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield (first, stop, first known, stop known): runs of frames with a configuration, the known ones within each.
@@ -76,6 +78,22 @@ class DrivenMotion:
             else:
                 kinds += [("scalar", first + i) for i in range(body.joint.nq)]
         return tuple(kinds)
+
+
+def driven_by(fit: Fit, dynamics: Dynamics) -> DrivenMotion:
+    """Return the driven motion of a fit and its inverse dynamics."""
+    motion = fit.motion
+    return DrivenMotion(
+        multibody=fit.model.multibody,
+        time_s=motion.time_s,
+        q=motion.q,
+        v=motion.v,
+        vdot=motion.vdot,
+        tau=dynamics.tau,
+        wrenches=dynamics.foot_wrenches,
+        wrench_bodies=dynamics.foot_wrench_links,
+        measured=dynamics.residual_valid,
+    )
 
 
 def driven_motion(arrays: Mapping[str, np.ndarray]) -> DrivenMotion:

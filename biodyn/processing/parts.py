@@ -5,7 +5,8 @@ tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each part by its own pass o
 How much is inertia and how much velocity depends on the observer: the root's spatial acceleration holds omega x v, so to
 someone who walks along, or to a treadmill, the parts would differ. v' and vdot' are those of the observer who moves with
 the root's origin at that instant (its velocity is zero, its acceleration the classical one); any steadily moving observer
-finds the same parts then. Gravity and ground reaction are large and opposite in stance: what one removes the other adds.
+finds the same parts then. Each part concerns the segments beyond the joint: a leg's torque holds the leg, not the trunk,
+against gravity, and the ground reaction carries the rest.
 """
 
 from __future__ import annotations

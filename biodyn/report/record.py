@@ -14,6 +14,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.model.library import load_entry, load_table
+from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
 from biodyn.rigid_body.multibody import Multibody
 
@@ -26,7 +27,8 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
 
     `status`: "checks failed" where a check or finding is an error, "look" where one needs a look, else "fine".
     """
-    checks = quality_checks(analysis) if checks is None else checks
+    proof, proof_record = trial_proof(analysis)
+    checks = (*(quality_checks(analysis) if checks is None else checks), proof_check(proof))
     recording, static, model, fit = analysis.recording, analysis.static, analysis.model, analysis.fit
     record = {
         "record_version": RECORD_VERSION,
@@ -112,6 +114,7 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
         },
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in checks],
+        "proof": proof_record,
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
         "timings_s": {name: round(float(seconds), 4) for name, seconds in analysis.timings.items()},
     }

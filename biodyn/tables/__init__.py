@@ -9,6 +9,7 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.tables.csv import write_csv
 from biodyn.tables.gait import contacts, events, gait_cycles, spatiotemporal
+from biodyn.tables.parts import joint_torque_parts
 from biodyn.tables.time_series import (
     ground_reaction,
     joint_angles,
@@ -27,6 +28,7 @@ __all__ = [
     "joint_angles",
     "joint_moments",
     "joint_powers",
+    "joint_torque_parts",
     "joint_torques",
     "marker_errors",
     "spatiotemporal",
@@ -38,6 +40,7 @@ __all__ = [
 TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
     "joint_angles": joint_angles,
     "joint_torques": joint_torques,
+    "joint_torque_parts": joint_torque_parts,
     "joint_moments": joint_moments,
     "joint_powers": joint_powers,
     "ground_reaction": ground_reaction,
