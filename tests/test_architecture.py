@@ -24,11 +24,12 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("io", "processing"),
     ("settings",),  # above processing: functions take the numbers they use, never the settings
     ("analysis",),
+    ("data_checks",),
     ("tables",),
     ("plots",),
     ("report", "result_folder", "comparison", "inspection", "simulation"),
     ("result",),
-    ("workflow",),
+    ("workflow", "replaying"),
     ("study",),
     ("cli", "biodyn"),  # "biodyn" is the package's own __init__: the public names
 )

@@ -70,7 +70,7 @@ def test_run_says_what_it_took(done: tuple[Path, Result]) -> None:
         "stored in walk.c3d",
         "1.78 m",
         "Plug-in Gait full body",
-        "plate 3",
+        "Plate 3",
         "Result:",
     ):
         assert said in text
