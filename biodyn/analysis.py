@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from biodyn.conventions import FloatArray
@@ -33,7 +33,14 @@ class SubjectFacts:
 
 @dataclass(frozen=True)
 class StaticFacts:
-    """The static trial: its file, why it was taken, frames averaged (0-based, inclusive), marker movement in m."""
+    """The static trial.
+
+    Attributes:
+        path, sha256, reason: its file, and why it was taken.
+        first, last: frames averaged (0-based, inclusive); movement_m: of the markers meanwhile.
+        points: (3,) m by label, mean marker positions in the standing subject's own World axes.
+        plates_mass_kg: what the plates carried meanwhile; None where the subject did not stand on them.
+    """
 
     path: Path
     sha256: str
@@ -41,6 +48,8 @@ class StaticFacts:
     first: int
     last: int
     movement_m: float
+    points: Mapping[str, FloatArray] = field(default_factory=dict)
+    plates_mass_kg: float | None = None
 
 
 @dataclass(frozen=True)

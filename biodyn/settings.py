@@ -84,7 +84,13 @@ class QualityLimits(_Section):
     residual_moment_fraction: float = 0.01
     residual_force_n: float = 25.0
     residual_moment_nm: float = 75.0
-    mass_mismatch_fraction: float = 0.05
+    mass_mismatch_fraction: float = 0.03
+    # Below what the sound recordings named in model/library/checks.toml show by themselves, nothing can be told from nothing.
+    plate_shift_m: float = Field(0.015, gt=0, description="a plate seems moved from here on, m")
+    time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem apart from here on, s")
+    marker_shift_m: float = Field(0.015, gt=0, description="a marker seems moved since the static trial from here on, m")
+    pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure beside the sole, m")
+    baseline_n: float = Field(10.0, gt=0, description="vertical force of an empty plate, N")
 
 
 class ReplaySettings(_Section):

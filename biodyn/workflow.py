@@ -13,6 +13,7 @@ import numpy as np
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import SIDES
+from biodyn.data_checks import data_checks
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, PlateError, StaticTrialError, SubjectError
 from biodyn.io.c3d import read_c3d_many
@@ -25,6 +26,7 @@ from biodyn.processing.body_mass import PLAUSIBLE_MASS_KG, MassEstimate, mass_fr
 from biodyn.processing.calibration import find_turns, refine_centres, sample
 from biodyn.processing.contact_notes import contact_diagnostics
 from biodyn.processing.contacts import PlateSignals
+from biodyn.processing.data_checks.units import unloaded_cause
 from biodyn.processing.dynamics import solve_dynamics
 from biodyn.processing.events import gait_events
 from biodyn.processing.feet import GaitPoints, gait_points
@@ -103,7 +105,8 @@ def analyse_trial(
         standing = quiet_standing(standing_file.markers)
         notes += standing.diagnostics
         skeleton = load_skeleton("full_body" if options.model.skeleton == "auto" else options.model.skeleton)
-        mass = _known_mass(mass_kg, recording, standing_file, standing, mapping, skeleton)
+        carried = _carried_standing(standing_file, standing, mapping, skeleton, notes)
+        mass = _known_mass(mass_kg, recording, standing_file) or carried
         scaling = _scaling_options(options, recording, standing_file, height_m, mass)
         tracked = _tracked(signals.markers)
 
@@ -147,10 +150,17 @@ def analyse_trial(
             fit = replace(fit, model=model)
         dynamics = solve_dynamics(fit, reaction)
 
-    return TrialAnalysis(
+    analysis = TrialAnalysis(
         recording=recording,
         static=StaticFacts(
-            standing_file.path, standing_file.sha256, reason, standing.first, standing.last, standing.movement_m
+            standing_file.path,
+            standing_file.sha256,
+            reason,
+            standing.first,
+            standing.last,
+            standing.movement_m,
+            standing.points,
+            None if carried is None else carried.mass_kg,
         ),
         settings=options,
         subject=_subject_facts(recording, standing_file, mass, model, height_m, options),
@@ -170,6 +180,8 @@ def analyse_trial(
         diagnostics=tuple(notes),
         timings=clock.seconds,
     )
+    with clock.step("checks"):
+        return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis)))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
@@ -260,9 +272,6 @@ def _known_mass(
     given: float | None,
     recording: Recording,
     standing_file: Recording,
-    standing: Standing,
-    mapping: MarkerMapping,
-    skeleton: SkeletonDefinition,
 ) -> MassEstimate | None:
     if given is not None:
         return MassEstimate(given, "given by the user")
@@ -270,6 +279,16 @@ def _known_mass(
         stored = source.subject.mass_kg
         if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
             return MassEstimate(stored, f"stored in {source.path.name}")
+    return None
+
+
+def _carried_standing(
+    standing_file: Recording,
+    standing: Standing,
+    mapping: MarkerMapping,
+    skeleton: SkeletonDefinition,
+    notes: list[Diagnostic],
+) -> MassEstimate | None:
     feet_bodies = [body.name for body in skeleton.bodies if body.sole is not None]
     feet = []
     for body in feet_bodies:
@@ -277,7 +296,11 @@ def _known_mass(
         if points:
             feet.append(np.mean(points, axis=0))
     markers = standing_file.markers
-    plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in standing_file.plates]
+    try:
+        plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in standing_file.plates]
+    except PlateError as error:  # the walk does not depend on the plates of the static trial
+        notes.append(Diagnostic("static-plates", "info", f"Plates of the static trial are not used. {error.message}"))
+        return None
     return mass_from_standing(plates, standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz, feet)
 
 
@@ -409,7 +432,8 @@ def _contacts(
     if not contacts:
         raise PlateError(
             f"No force plate of '{recording.path.name}' was ever loaded above {options.contacts.threshold_n:g} N.",
-            "Joint torques need at least one foot on a plate; check the force channels with 'biodyn check FILE.c3d'.",
+            f"{unloaded_cause(signals.raw_plates)} Joint torques need at least one foot on a plate; check the force "
+            "channels with 'biodyn check FILE.c3d'.",
         )
     return contacts, reaction
 

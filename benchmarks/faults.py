@@ -1,0 +1,368 @@
+"""Are faults of a recording found, and is the right cause named? `python benchmarks/faults.py`.
+
+A simulated laboratory records simulated walks with marker noise, moving skin and noisy plates. Each fault is put into the
+files at several strengths; biodyn analyses them; the codes of its findings are compared with the fault. The walks without
+a fault show the false alarms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import BiodynError
+from biodyn.rigid_body import body_poses
+from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
+from biodyn.workflow import analyse_trial
+
+PEOPLE = (
+    (Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1),
+    (Person("Berta", height_m=1.62, mass_kg=58.0, sex="female"), 1.2, 1.05),
+    (Person("Carl", height_m=1.90, mass_kg=96.0, sex="male"), 1.45, 1.12),
+)
+# As a good laboratory records; no gaps, they are one of the faults.
+RECORDED = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0, force_noise_n=0.7, force_offset_n=2.0)
+TARGETS = {"detected": 0.95, "cause": 0.80, "false": 0.02}
+
+
+@dataclass(frozen=True)
+class Session:
+    """The files of one person as recorded, and the mass the user states."""
+
+    static: SimulatedTrial
+    walk: SimulatedTrial
+    mass_kg: float
+
+
+Inject = Callable[[Session, float, np.random.Generator], Session]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault: its strengths (the middle one is judged), the codes that name its cause, how it gets into the files."""
+
+    name: str
+    strengths: tuple[float, ...]
+    unit: str
+    causes: tuple[str, ...]
+    inject: Inject
+
+    @property
+    def middle(self) -> float:
+        """The strength the targets hold for."""
+        return self.strengths[len(self.strengths) // 2]
+
+
+@dataclass(frozen=True)
+class _Moved(Plate):
+    """A plate whose corners in the file are not where it stands: shifted (3,) m, corners listed `rolled` places on."""
+
+    shift_m: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    rolled: int = 0
+
+    @property
+    def corners_W(self) -> FloatArray:
+        """The corners the file claims."""
+        return np.roll(super().corners_W, self.rolled, axis=0) + self.shift_m
+
+
+# -- the faults -----------------------------------------------------------------------------------------------------
+
+
+def _stated_mass(session: Session, percent: float, _: np.random.Generator) -> Session:
+    return replace(session, mass_kg=session.mass_kg * (1.0 + percent / 100.0))
+
+
+def _with_plates(session: Session, change: Callable[[int, Plate], Plate]) -> Session:
+    """The same plate geometry is in both files."""
+
+    def changed(trial: SimulatedTrial) -> SimulatedTrial:
+        return replace(trial, plates=tuple(change(number, plate) for number, plate in enumerate(trial.plates)))
+
+    return replace(session, static=changed(session.static), walk=changed(session.walk))
+
+
+def _displaced(plate: Plate, **how: object) -> Plate:
+    return _Moved(**{name: getattr(plate, name) for name in Plate.__dataclass_fields__}, **how)  # type: ignore[arg-type]
+
+
+def _shifted(session: Session, centimetres: float, rng: np.random.Generator) -> Session:
+    chosen, angle = rng.integers(len(session.walk.plates)), rng.uniform(0.0, 2.0 * np.pi)
+    shift = 0.01 * centimetres * np.array([np.cos(angle), 0.0, np.sin(angle)])
+    return _with_plates(session, lambda n, plate: _displaced(plate, shift_m=tuple(shift)) if n == chosen else plate)
+
+
+def _rotated(session: Session, degrees: float, rng: np.random.Generator) -> Session:
+    chosen = rng.integers(len(session.walk.plates))
+    return _with_plates(
+        session, lambda n, plate: _displaced(plate, rolled=round(degrees / 90)) if n == chosen else plate
+    )
+
+
+def _with_components(session: Session, change: Callable[[int, FloatArray], FloatArray]) -> Session:
+    """Change what the plates measured in both files: (T, 6) force and moment of plate `number`."""
+
+    def changed(trial: SimulatedTrial) -> SimulatedTrial:
+        return replace(trial, components=tuple(change(number, c) for number, c in enumerate(trial.components)))
+
+    return replace(session, static=changed(session.static), walk=changed(session.walk))
+
+
+def _swapped(session: Session, _: float, rng: np.random.Generator) -> Session:
+    """The channels of two neighbouring plates are exchanged."""
+    first = int(rng.integers(len(session.walk.plates) - 1))
+
+    def changed(trial: SimulatedTrial) -> SimulatedTrial:
+        own = list(trial.components)
+        own[first], own[first + 1] = own[first + 1], own[first]
+        return replace(trial, components=tuple(own))
+
+    return replace(session, static=changed(session.static), walk=changed(session.walk))
+
+
+def _on_plates(
+    session: Session, count: float, rng: np.random.Generator, change: Callable[[FloatArray], FloatArray]
+) -> Session:
+    """`change` on the channels of `count` plates, chosen at random."""
+    total = len(session.walk.plates)
+    chosen = set(rng.permutation(total)[: min(round(count), total)])
+    return _with_components(session, lambda n, c: change(c) if n in chosen else c)
+
+
+def _exchanged_axes(session: Session, count: float, rng: np.random.Generator) -> Session:
+    return _on_plates(session, count, rng, lambda c: c[:, [1, 0, 2, 3, 4, 5]])
+
+
+def _moment_sign(session: Session, count: float, rng: np.random.Generator) -> Session:
+    return _on_plates(session, count, rng, lambda c: c * np.array([1, 1, 1, -1, -1, -1]))
+
+
+def _baseline(session: Session, newton: float, rng: np.random.Generator) -> Session:
+    return _on_plates(session, 1, rng, lambda c: c + np.array([0, 0, -newton, 0, 0, 0]))
+
+
+def _scaled(columns: slice) -> Inject:
+    def inject(session: Session, factor: float, _: np.random.Generator) -> Session:
+        scale = np.ones(6)
+        scale[columns] = factor
+        return _with_components(session, lambda n, c: c * scale)
+
+    return inject
+
+
+def _scaled_points(session: Session, factor: float, _: np.random.Generator) -> Session:
+    walk, static = session.walk, session.static
+    return replace(
+        session,
+        walk=replace(walk, markers=walk.markers * factor),
+        static=replace(static, markers=static.markers * factor),
+    )
+
+
+def _late_forces(session: Session, milliseconds: float, _: np.random.Generator) -> Session:
+    samples = round(milliseconds * 1e-3 * session.walk.options.analog_rate_hz)
+    late = tuple(np.vstack([np.repeat(c[:1], samples, axis=0), c[:-samples]]) for c in session.walk.components)
+    return replace(session, walk=replace(session.walk, components=late))
+
+
+def _leg_pairs(labels: tuple[str, ...]) -> list[tuple[int, int]]:
+    return [
+        (i, labels.index("L" + label[1:]))
+        for i, label in enumerate(labels)
+        if label.startswith("R") and "L" + label[1:] in labels
+    ]
+
+
+def _exchanged_labels(session: Session, pairs: float, rng: np.random.Generator) -> Session:
+    """1: one pair in half of the walk; 2: one pair in the whole walk; 3: every pair."""
+    found = _leg_pairs(session.walk.labels)
+    chosen = found if pairs == 3 else [found[int(rng.integers(len(found)))]]
+    markers = session.walk.markers.copy()
+    rows = slice(None) if pairs > 1 else slice(len(markers) // 4, 3 * len(markers) // 4)
+    for right, left in chosen:
+        markers[rows, right], markers[rows, left] = markers[rows, left].copy(), markers[rows, right].copy()
+    return replace(session, walk=replace(session.walk, markers=markers))
+
+
+def _moved_marker(session: Session, centimetres: float, rng: np.random.Generator) -> Session:
+    """A marker of pelvis, legs or feet was stuck on again elsewhere on the skin after the static trial."""
+    walk = session.walk
+    below = [i for i in range(len(walk.labels)) if np.nanmean(walk.markers[:, i, 1]) < 0.62 * walk.body.person.height_m]
+    arms = {m.label for m in walk.body.model.markers if m.body.startswith(("humerus", "radius", "hand", "ulna"))}
+    below = [i for i in below if walk.labels[i] not in arms]
+    chosen = below[int(rng.integers(len(below)))]
+    # In the plane of the skin and fixed to the bone: move it in the segment's axes, across the segment's own radius.
+    marker = next(m for m in walk.body.model.markers if m.label == walk.labels[chosen])
+    direction = rng.normal(size=3)
+    outward = marker.p_BM - np.mean([m.p_BM for m in walk.body.model.markers if m.body == marker.body], axis=0)
+    outward = outward / max(float(np.linalg.norm(outward)), 1e-9)
+    direction -= 0.8 * (direction @ outward) * outward
+    direction /= np.linalg.norm(direction)
+    R, p = body_poses(walk.body.model.multibody, walk.q)
+    R_WB, _ = walk.body.model.body_poses(R, p, marker.body)
+    markers = walk.markers.copy()
+    markers[:, chosen] += 0.01 * centimetres * R_WB @ direction
+    return replace(session, walk=replace(walk, markers=markers))
+
+
+def _gaps(session: Session, seconds: float, rng: np.random.Generator) -> Session:
+    """A leg marker is hidden for some time while its foot is on a plate."""
+    walk = session.walk
+    chosen = int(rng.integers(len(walk.labels)))
+    length = round(seconds * walk.options.rate_hz)
+    first = int(rng.integers(len(walk.markers) // 4, len(walk.markers) // 2))
+    markers = walk.markers.copy()
+    markers[first : first + length, chosen] = np.nan
+    return replace(session, walk=replace(walk, markers=markers))
+
+
+FAULTS = (
+    Fault("mass too high", (2.5, 5.0, 10.0), "%", ("mass-mismatch",), _stated_mass),
+    Fault("mass too low", (-2.5, -5.0, -10.0), "%", ("mass-mismatch",), _stated_mass),
+    Fault("plate shifted", (1.0, 2.0, 5.0), "cm", ("plate-moved",), _shifted),
+    Fault("plate rotated 90 deg", (90.0,), "deg", ("plate-rotated",), _rotated),
+    Fault("plate rotated 180 deg", (180.0,), "deg", ("plate-rotated",), _rotated),
+    Fault("plates swapped", (1.0,), "pair", ("plates-swapped",), _swapped),
+    Fault("Fx and Fy exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_axes),
+    Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
+    Fault("baseline", (10.0, 20.0, 40.0), "N", ("plate-not-zeroed",), _baseline),
+    Fault("forces late", (10.0, 20.0, 50.0), "ms", ("time-offset",), _late_forces),
+    Fault("L/R exchanged", (1.0, 2.0, 3.0), "extent", ("labels-exchanged", "sides-exchanged"), _exchanged_labels),
+    Fault("marker moved", (2.0, 3.0, 5.0), "cm", ("marker-moved",), _moved_marker),
+    Fault("gap", (0.2, 0.4, 0.8), "s", ("marker-gap",), _gaps),
+    Fault("forces x 1000", (1000.0,), "", ("force-unit",), _scaled(slice(0, 3))),
+    # No plate is ever loaded then: the program stops, and its message must name the cause.
+    Fault("forces / 1000", (0.001,), "", ("force-unit", "stopped: a thousandth"), _scaled(slice(0, 3))),
+    Fault("moments x 1000", (1000.0,), "", ("moment-unit",), _scaled(slice(3, 6))),
+    Fault("moments / 1000", (0.001,), "", ("moment-unit",), _scaled(slice(3, 6))),
+    Fault("points x 1000", (1000.0,), "", ("length-unit-corrected",), _scaled_points),
+    Fault("points / 1000", (0.001,), "", ("length-unit-corrected",), _scaled_points),
+)
+CAUSES = frozenset(cause for fault in FAULTS for cause in fault.causes)
+
+
+# -- the account ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Tally:
+    """What was found at one strength: trials, detected, first cause right, and the first causes named instead."""
+
+    trials: int = 0
+    detected: int = 0
+    right: int = 0
+    instead: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Findings of one analysis: `causes` are codes that name a fault, the likeliest first; seconds spent."""
+
+    causes: tuple[str, ...]
+    warnings: tuple[Diagnostic, ...] = ()
+    checks_s: float = 0.0
+    trial_s: float = 0.0
+
+
+def analyse(session: Session, folder: Path) -> Finding:
+    """Write the session's files and collect what biodyn finds in them."""
+    write_c3d(folder / "static.c3d", session.static)
+    write_c3d(folder / "walk.c3d", session.walk)
+    try:
+        analysis = analyse_trial(folder / "walk.c3d", folder / "static.c3d", mass_kg=session.mass_kg)
+    except BiodynError as error:
+        return Finding(
+            tuple(c for c in CAUSES if c.startswith("stopped: ") and c.removeprefix("stopped: ") in str(error))
+        )
+    return Finding(
+        tuple(dict.fromkeys(note.code for note in analysis.diagnostics if note.code in CAUSES)),
+        tuple(note for note in analysis.diagnostics if note.severity != "info"),
+        analysis.timings["checks"],
+        sum(analysis.timings.values()) - analysis.timings["checks"],
+    )
+
+
+def sessions(seeds: int) -> list[Session]:
+    """One session for each person and seed."""
+    found = []
+    for person, speed_m_s, stride_s in PEOPLE:
+        walk = solve_walk(embody(person), speed_m_s, stride_s)
+        for seed in range(1, seeds + 1):
+            options = replace(RECORDED, seed=seed)
+            static, walking = (simulate_trial(person, options, kind, walk) for kind in ("static", "walk"))
+            found.append(Session(static, walking, person.mass_kg))
+    return found
+
+
+def judge(fault: Fault, strength: float, recorded: list[Session], folder: Path) -> Tally:
+    """Put one fault into every session."""
+    tally = Tally()
+    for number, session in enumerate(recorded):
+        finding = analyse(fault.inject(session, strength, np.random.default_rng([number, len(fault.name)])), folder)
+        tally.trials += 1
+        tally.detected += bool(finding.causes)
+        if finding.causes and finding.causes[0] in fault.causes:
+            tally.right += 1
+        else:
+            named = finding.causes[0] if finding.causes else "nothing"
+            tally.instead[named] = tally.instead.get(named, 0) + 1
+    return tally
+
+
+def main() -> None:
+    """Print detection, causes and false alarms."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=4, help="recordings of each of the people")
+    parser.add_argument("--only", default="", help="faults whose name contains this")
+    parser.add_argument("--middle", action="store_true", help="the middle strengths alone")
+    arguments = parser.parse_args()
+    start = time.perf_counter()
+    recorded = sessions(arguments.seeds)
+    print(f"{len(recorded)} walks of {len(PEOPLE)} people, {RECORDED.noise_mm:g} mm noise, soft tissue")
+    middle = Tally()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        clean = [analyse(session, folder) for session in recorded]
+        for finding in clean:
+            for note in finding.warnings:
+                print(f"  in a clean walk: {note.code}: {note.message}")
+        false = sum(bool(finding.warnings) for finding in clean)
+        share = np.median([finding.checks_s / finding.trial_s for finding in clean])
+        print(f"false alarms: {false} of {len(clean)} clean walks (target <= {100 * TARGETS['false']:.0f} %)")
+        print(f"time of the checks: {100 * share:.0f} % of the rest of the trial (median)")
+        print(f"\n{'fault':24s} {'strength':>14s} {'trials':>7s} {'detected':>9s} {'cause':>7s}  instead")
+        for fault in FAULTS:
+            for strength in fault.strengths:
+                judged = strength == fault.middle
+                if arguments.only not in fault.name or (arguments.middle and not judged):
+                    continue
+                tally = judge(fault, strength, recorded, folder)
+                if judged:
+                    middle.trials += tally.trials
+                    middle.detected += tally.detected
+                    middle.right += tally.right
+                others = ", ".join(f"{code} {count}" for code, count in tally.instead.items())
+                print(
+                    f"{fault.name:24s} {strength:>7g} {fault.unit:6s} {tally.trials:>7d} "
+                    f"{100 * tally.detected / tally.trials:>8.0f}% {100 * tally.right / tally.trials:>6.0f}%"
+                    f"{' *' if judged else '  '} {others}",
+                    flush=True,
+                )
+    if middle.trials:
+        print(
+            f"\nmiddle strengths (*): detected {100 * middle.detected / middle.trials:.1f} % (target "
+            f"{100 * TARGETS['detected']:.0f} %), cause right {100 * middle.right / middle.trials:.1f} % (target "
+            f"{100 * TARGETS['cause']:.0f} %), {time.perf_counter() - start:.0f} s"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Every check of the input data of one trial, and what probably caused what it finds."""
+
+from __future__ import annotations
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.data_checks.evidence import Evidence, gather
+from biodyn.processing.data_checks.labels import label_faults
+from biodyn.processing.data_checks.mass import mass_mismatch
+from biodyn.processing.data_checks.moved_marker import moved_marker
+from biodyn.processing.data_checks.plate_faults import plate_faults
+from biodyn.processing.data_checks.plate_moved import plate_moved
+from biodyn.processing.data_checks.residual import residual_beyond, residual_limits
+from biodyn.processing.data_checks.signals import (
+    filters_differ,
+    gaps_left,
+    hot_spots,
+    joint_limits,
+    not_zeroed,
+    pressure_beside_sole,
+    spikes,
+)
+from biodyn.processing.data_checks.time_offset import time_offset
+from biodyn.processing.data_checks.units import unit_faults
+
+
+def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
+    """Check markers, plates and subject against each other; causes first, what follows from them last.
+
+    Where a cause was found, checks that would only see its consequences are left out. Nothing is corrected.
+    """
+    settings, limits = analysis.settings, analysis.settings.limits
+    rate_hz = analysis.recording.markers.rate_hz
+    evidence = body_against_plates(analysis)
+    bodies = {marker.label: marker.body for marker in analysis.model.markers}
+    bodies |= {role.label: role.body for role in analysis.mapping.roles if role.label not in bodies}
+    parents = {body.definition.name: body.definition.parent for body in analysis.model.bodies}
+    root = analysis.model.skeleton.root.name
+    midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
+
+    labels = label_faults(analysis.recording.markers, analysis.static.points, bodies, parents, midline or [root])
+    units = unit_faults(evidence)
+    causes = [*units, *labels]
+    if not causes:
+        causes += plate_faults(evidence)
+        causes += time_offset(evidence, limits.time_offset_s)
+    if not causes:
+        causes += plate_moved(evidence, limits.plate_shift_m)
+    if not labels:
+        causes += moved_marker(analysis.fit, analysis.recording.markers, limits.marker_shift_m)
+    zero = not_zeroed(analysis.plates, evidence, limits.baseline_n)
+    causes += zero
+    if not units:
+        # A person stands on the plate through a static trial: its zero cannot be found there.
+        standing_kg = None if zero else analysis.static.plates_mass_kg
+        causes += mass_mismatch(evidence, standing_kg, limits.mass_mismatch_fraction)
+    causes += filters_differ(settings.signals.cutoff_hz, settings.force_cutoff_hz)
+    causes += gaps_left(analysis.gaps, gap_labels(analysis), rate_hz, settings.signals.spline_gap_s)
+    causes += spikes(analysis.recording.markers)
+    causes += pressure_beside_sole(analysis.contacts, rate_hz, limits.pressure_outside_m)
+    causes += hot_spots(analysis.fit, limits.marker_rms_m)
+    causes += joint_limits(analysis.fit)
+    residual = residual_limits(
+        analysis.dynamics,
+        analysis.reaction,
+        evidence.centre_of_mass,
+        analysis.plates,
+        limits.residual_force_fraction,
+        limits.residual_moment_fraction,
+    )
+    causes += residual_beyond(analysis.dynamics, residual, limits.residual_force_n, limits.residual_moment_nm)
+    return tuple(causes)
+
+
+def body_against_plates(analysis: TrialAnalysis) -> Evidence:
+    """The evidence that the checks of the plates share."""
+    settings = analysis.settings
+    return gather(
+        analysis.fit,
+        analysis.points,
+        analysis.dynamics,
+        analysis.plates,
+        analysis.contacts,
+        analysis.recording.markers.rate_hz,
+        settings.contacts.threshold_n,
+        analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
+        0.5 / settings.force_cutoff_hz if settings.force_cutoff_hz else 0.0,
+    )
+
+
+def gap_labels(analysis: TrialAnalysis) -> tuple[str, ...]:
+    """Labels that the marker numbers of `analysis.gaps` mean."""
+    labels = analysis.recording.markers.labels
+    return tuple(label for label in labels if analysis.mapping.role(label) or label in analysis.mapping.unknown)
