@@ -16,6 +16,10 @@ from biodyn.model.library import for_each_side, load_table
 
 _UP = np.array([0.0, 1.0, 0.0])
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
+# Height where only its own estimate gives the widths that the estimate needs: where the repetition starts, and how often.
+# A width moves a joint centre sideways, so an error in height comes back smaller than a hundredth of itself.
+_FIRST_HEIGHT_M = 1.7
+_HEIGHT_ROUNDS = 4
 _INPUTS = ("of", "from", "to", "through", "proximal", "lateral", "plane", "towards")
 _Lookup = Callable[[str], FloatArray | None]
 
@@ -66,11 +70,11 @@ class StaticPose:
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
-                f"The {skeleton.root.name} cannot be placed in the static trial: it needs "
-                f"{_needs(skeleton.root)}; the static trial shows {', '.join(sorted(points)) or 'no landmark'}.",
+                f"The {skeleton.root.name} cannot be placed in the static trial: it needs {_needs(skeleton.root)}, and "
+                f"the trial does not show {', '.join(self._lacking(skeleton.root))}.",
                 "Use a static trial in which these markers are seen.",
             )
-        self.height_m = self._estimated_height() if height_m is None else height_m
+        self.height_m = self._estimated_height(points) if height_m is None else height_m
         self.height_estimated = height_m is None
 
     def measured(self, name: str) -> FloatArray | None:
@@ -93,6 +97,25 @@ class StaticPose:
     def located(self, body: BodyDefinition) -> bool:
         """True if markers place the body in the static trial, False if it is only assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None
+
+    def _lacking(self, body: BodyDefinition) -> list[str]:
+        """Landmarks that would place the body by its first rule but that no marker shows, followed back to the markers."""
+        exact, plane = body.frames[0]
+        pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
+        lacking: dict[str, None] = {}
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop(0)
+            if name in seen or self.measured(name) is not None:
+                continue
+            seen.add(name)
+            recipes = self._recipes.get(name, ())
+            inputs = [recipes[0][key] for key in _INPUTS if key in recipes[0]] if recipes else []
+            if not inputs:
+                lacking[name] = None
+            for value in inputs:
+                pending += value if isinstance(value, list) else [value]
+        return list(lacking)
 
     def pose(self, body: BodyDefinition) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
@@ -247,7 +270,23 @@ class StaticPose:
         _, parent = self.pose(self.skeleton.body(body.parent))
         return parent + self.upright() @ body.template * self.height_m
 
-    def _estimated_height(self) -> float:
+    def _estimated_height(self, points: Mapping[str, FloatArray]) -> float:
+        """Height (m) from the legs. A width that is itself taken from height may be needed for that: until both agree."""
+        height = _FIRST_HEIGHT_M
+        for _ in range(_HEIGHT_ROUNDS):
+            self._assume_height(height, points)
+            height = self._height_of_legs()
+        self._assume_height(height, points)
+        return height
+
+    def _assume_height(self, height_m: float, points: Mapping[str, FloatArray]) -> None:
+        """Set the height and forget what was derived with another one."""
+        self.height_m = height_m
+        self.assumed.clear()
+        self._points = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._frames = {}
+
+    def _height_of_legs(self) -> float:
         estimates = []
         for rule in load_table("measures")["height_from"].values():
             for _, filled in for_each_side(rule):

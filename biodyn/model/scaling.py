@@ -11,7 +11,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.model.anthropometry import Inertia, Sex, segment_inertias, segment_lines
-from biodyn.model.definition import SkeletonDefinition
+from biodyn.model.definition import BodyDefinition, SkeletonDefinition
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import LEAST_LEVER_M, levers
@@ -90,7 +90,7 @@ def scale(
         locked = locked | {unseen}
         model = _model(skeleton, bodies, locked, seen, options, pose)
     _require_legs(model)
-    return model, _notes(model, pose)
+    return model, _not_in_walk(markers, tracked) + _notes(model, pose)
 
 
 def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, Inertia]) -> ScaledBody:
@@ -100,6 +100,18 @@ def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias
         return ScaledBody(definition, R_WB, p_WB, inertias[definition.name], (), True)
     R_WP, p_WP = pose.pose(skeleton.body(definition.parent))
     R_PB = R_WP.T @ R_WB
+    return ScaledBody(
+        definition,
+        R_PB,
+        R_WP.T @ (p_WB - p_WP),
+        inertias[definition.name],
+        static_angles(definition, R_PB),
+        pose.located(definition),
+    )
+
+
+def static_angles(definition: BodyDefinition, R_PB: FloatArray) -> tuple[float, ...]:
+    """Return the angle of each step of a joint's rotation sequence, rad, for the segment's attitude in its parent."""
     found = cardan_zxy(R_PB)
     angles = []
     for step in definition.rotations:
@@ -108,9 +120,7 @@ def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias
         else:
             axis_sign = step.axis[{"x": 0, "y": 1, "z": 2}[step.principal]]
             angles.append(float(found[_PRINCIPAL[step.principal]] * axis_sign))
-    return ScaledBody(
-        definition, R_PB, R_WP.T @ (p_WB - p_WP), inertias[definition.name], tuple(angles), pose.located(definition)
-    )
+    return tuple(angles)
 
 
 def _attached(
@@ -235,6 +245,21 @@ def _require_legs(model: SubjectModel) -> None:
                 f"The markers do not place {lost} in both the static trial and the walk.",
                 "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",
             )
+
+
+def _not_in_walk(markers: tuple[AttachedMarker, ...], tracked: frozenset[str]) -> list[Diagnostic]:
+    lacking = [marker.label for marker in markers if marker.label not in tracked]
+    if not lacking:
+        return []
+    return [
+        Diagnostic(
+            "marker-not-in-walk",
+            "warning",
+            f"The static trial has {', '.join(lacking)}, the walk does not, or for less than half of its time: the fit does "
+            "without.",
+            hint="Its segment is placed by its other markers alone; label the marker in the walk, if it was there.",
+        )
+    ]
 
 
 def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:

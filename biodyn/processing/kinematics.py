@@ -167,7 +167,9 @@ def bridge(model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: i
             continue
         wide = binary_dilation(gone, iterations=max(ramp_frames, 1))
         known = ~(wide if not wide.all() else gone)
-        curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
+        curve = np.full(len(q), np.nan)
+        if known.sum() > 1:
+            curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
         inside = np.isfinite(curve)
         curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
         q_prior[~known, coordinate.q_index] = curve[~known]

@@ -1,0 +1,94 @@
+"""Recordings as less careful laboratories make them: what is missing is said, what can be known comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.errors import StaticTrialError
+from biodyn.io.c3d_write import C3dContent
+from biodyn.io.c3d_write import write_c3d as write_content
+from biodyn.simulation import SimulatedTrial, write_c3d
+from biodyn.simulation.files import _analog, _parameters
+from biodyn.simulation.recovery import compare
+from biodyn.workflow import analyse_trial
+
+
+def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:
+    """The trial with some markers never worn."""
+    kept = [i for i, label in enumerate(trial.labels) if label not in labels]
+    return replace(trial, labels=tuple(trial.labels[i] for i in kept), markers=trial.markers[:, kept])
+
+
+def without_measures(path: Path, trial: SimulatedTrial) -> None:
+    """Write the trial as a laboratory does that stores neither mass, height nor any width."""
+    channels, labels, units = _analog(trial)
+    parameters = {group: entries for group, entries in _parameters(trial, True, "").items() if group != "PROCESSING"}
+    positions = 1e3 * trial.markers @ trial.options.R_LW.T
+    write_content(
+        path,
+        C3dContent(
+            list(trial.labels),
+            positions,
+            trial.options.rate_hz,
+            analog=channels,
+            analog_labels=labels,
+            analog_units=units,
+            parameters=parameters,
+        ),
+    )
+
+
+def test_neither_mass_height_nor_widths_are_needed(standing, walking, tmp_path):
+    without_measures(tmp_path / "static.c3d", standing)
+    without_measures(tmp_path / "walk.c3d", walking)
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"signals": {"cutoff_hz": 0.0}})
+    person = walking.body.person
+    # The truth is a template scaled by height, whose legs are within a few cm of the 0.491 of height that Winter gives.
+    assert analysis.model.height_m == pytest.approx(person.height_m, abs=0.03)
+    assert analysis.subject.mass_kg == pytest.approx(person.mass_kg, rel=1e-3)  # float32 forces
+    codes = [note.code for note in analysis.diagnostics]
+    assert "height-estimated" in codes
+    # Widths said to be taken from height are taken from the height that is said.
+    knee = next(note for note in analysis.diagnostics if note.message.startswith("knee_width_r"))
+    assert knee.value == pytest.approx(0.062 * analysis.model.height_m, rel=1e-6)
+    # Widths 2 to 3 mm off move the knee and ankle axes by a millimetre or two: 800 N x 2 mm / 70 kg = 0.02 Nm/kg.
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+def test_a_marker_that_only_the_static_trial_has_is_named(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", without(walking, "LKNE"))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    note = next(note for note in analysis.diagnostics if note.code == "marker-not-in-walk")
+    assert note.severity == "warning"
+    assert "LKNE" in note.message
+    assert "LANK" not in note.message
+
+
+def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", without(standing, "LPSI"))
+    write_c3d(tmp_path / "walk.c3d", walking)
+    with pytest.raises(StaticTrialError, match="does not show psis_l$|does not show psis_l\\."):
+        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+
+
+def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_path):
+    """Every marker hidden for 30 % of the time in stretches of up to 0.4 s, also longer than any filling."""
+    rng = np.random.default_rng(5)
+    markers = walking.markers.copy()
+    frames = len(markers)
+    for marker in range(markers.shape[1]):
+        while np.isnan(markers[:, marker, 0]).mean() < 0.3:
+            length = int(rng.integers(3, 40))
+            first = int(rng.integers(0, frames - length))
+            markers[first : first + length, marker] = np.nan
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    assert analysis.fit.solved.any()
+    assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
