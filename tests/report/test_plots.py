@@ -19,7 +19,7 @@ from biodyn.plots.style import SIDE_COLORS, figure_png
 from biodyn.report.view import TrialView
 
 # Figures in which a panel stands above another one with the same horizontal axis, which alone carries the label.
-SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "whole_trial"}
+SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "whole_trial", "torque_parts"}
 
 
 @pytest.fixture(scope="module")
