@@ -1,0 +1,254 @@
+"""The data of the body models agree with each other: landmarks, skeletons, marker sets, anthropometric tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from biodyn.conventions import SIDES
+from biodyn.errors import ModelError
+from biodyn.model.anthropometry import segment_inertias
+from biodyn.model.definition import load_skeleton
+from biodyn.model.landmarks import StaticPose
+from biodyn.model.library import entry_names, fill_side, for_each_side, load_entry, load_table
+from biodyn.model.markersets import load_marker_set
+from biodyn.simulation.person import measures, template_points
+
+SKELETONS = entry_names("skeletons")
+TABLES = entry_names("anthropometry")
+SETS = entry_names("markersets")
+# Keys of a recipe that name landmarks it needs.
+INPUTS = (
+    "of",
+    "from",
+    "to",
+    "through",
+    "proximal",
+    "lateral",
+    "plane",
+    "towards",
+    "front",
+    "back",
+    "right",
+    "left",
+    "leg",
+)
+INPUTS_IN_FRAME = ("origin", "scale_from", "scale_to")
+
+
+def recipes() -> dict[str, list[dict[str, Any]]]:
+    return {
+        entry["name"]: entry["recipes"]
+        for raw in load_table("landmarks")["landmark"]
+        for _, entry in for_each_side(raw)
+    }
+
+
+def marked(name: str) -> set[str]:
+    """Landmarks the markers of a set mark."""
+    return {entry.landmark for entry in load_marker_set(name).entries if entry.landmark}
+
+
+def reachable(known: set[str]) -> set[str]:
+    """All landmarks that follow from some by the recipes (frames are taken as known where the recipe asks for one)."""
+    known = set(known)
+    while True:
+        more = {
+            name for name, ways in recipes().items() if name not in known and any(needed(way) <= known for way in ways)
+        }
+        if not more:
+            return known
+        known |= more
+
+
+def needed(recipe: dict[str, Any]) -> set[str]:
+    keys = INPUTS_IN_FRAME if recipe["op"] == "in_frame" else INPUTS
+    values = [recipe[key] for key in keys if key in recipe]
+    return {name for value in values for name in (value if isinstance(value, list) else [value])}
+
+
+def used_by(skeleton: str) -> set[str]:
+    """Landmarks of which at least the first choice must be reachable: origins, soles."""
+    names: set[str] = set()
+    for body in load_skeleton(skeleton).bodies:
+        names.add(body.origin)
+        if body.sole is not None:
+            names |= {body.sole.back, body.sole.front}
+    return names
+
+
+def test_every_landmark_follows_from_the_markers_of_all_sets_together() -> None:
+    everything = reachable(set().union(*(marked(name) for name in SETS)))
+    assert set(recipes()) <= everything
+    for skeleton in SKELETONS:
+        for body in load_skeleton(skeleton).bodies:
+            for rules in body.frames:
+                assert {end for rule in rules for end in (rule.start, rule.end)} <= everything
+            if body.turn is not None:
+                assert set(body.turn.known_from) <= everything
+
+
+def test_full_body_markers_place_every_origin() -> None:
+    assert used_by("full_body") <= reachable(marked("plug_in_gait_full"))
+
+
+def test_lower_body_markers_place_the_legs() -> None:
+    skeleton = load_skeleton("lower_limb")
+    reach = reachable(marked("plug_in_gait_lower"))
+    for body in skeleton.bodies:
+        if body.name in skeleton.free:
+            assert body.origin in reach
+            assert any({e for r in rules for e in (r.start, r.end)} <= reach for rules in body.frames)
+
+
+def test_recipes_name_known_measures_and_bodies() -> None:
+    known = {f"{name}{side}" for name in load_table("measures")["measure"] for side in ("", "_r", "_l")}
+    bodies = {body.name for body in load_skeleton("full_body").bodies}
+    for ways in recipes().values():
+        for way in ways:
+            assert {way[key] for key in ("width", "measure") if key in way} <= known
+            assert {way[key] for key in ("frame", "body") if key in way} <= bodies
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_marker_sets(name: str) -> None:
+    """Every marker sits on a body, no label is claimed twice, both sides have the same markers."""
+    marker_set = load_marker_set(name)
+    bodies = {body.name for body in load_skeleton("full_body").bodies}
+    keys = [key for entry in marker_set.entries for key in set(entry.keys)]
+    assert {entry.body for entry in marker_set.entries} <= bodies
+    assert len(keys) == len(set(keys)), sorted(key for key in set(keys) if keys.count(key) > 1)
+    assert all(entry.weight >= 0.0 for entry in marker_set.entries)
+    sides = {
+        side: {(e.landmark[:-2], e.weight) for e in marker_set.entries if e.landmark.endswith(f"_{side}")}
+        for side in SIDES
+    }
+    assert sides["r"] == sides["l"]
+    assert load_entry("markersets", name)["citation"]
+
+
+# -- skeletons ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SKELETONS)
+def test_both_sides_are_mirrored(name: str) -> None:
+    """Positions mirror in z; rotation axes are pseudovectors: x and y change sign."""
+    skeleton = load_skeleton(name)
+    for right in (body for body in skeleton.bodies if body.side == "r"):
+        left = skeleton.body(right.name[:-2] + "_l")
+        np.testing.assert_array_equal(left.template, right.template * (1.0, 1.0, -1.0))
+        assert (left.name in skeleton.free) == (right.name in skeleton.free)
+        for a, b in zip(right.rotations, left.rotations, strict=True):
+            np.testing.assert_allclose(b.axis, a.axis * (-1.0, -1.0, 1.0))
+            assert a.range_rad == b.range_rad
+            assert (a.coordinate is None) == (b.coordinate is None)
+
+
+def test_coordinates_have_one_name_each() -> None:
+    names = [s.coordinate for b in load_skeleton("full_body").bodies for s in b.rotations if s.coordinate]
+    assert len(names) == len(set(names)) == 32  # 38 degrees of freedom with the base
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[body]]\nname="a"\njoint="j"\norigin="o"\nparent="b"\nframes=[]', "circle"),
+        (
+            '[[body]]\nname="a"\njoint="j"\norigin="o"\nframes=[]\n[[body]]\nname="b"\njoint="k"\norigin="o"\nframes=[]',
+            "one body",
+        ),
+        ('extends = "full_body"\nfree = ["tail"]', "tail"),
+        ("[[body", "not a valid TOML"),
+    ],
+)
+def test_a_wrong_skeleton_is_named(tmp_path: Any, text: str, said: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'name = "mine"\ntitle = "Mine"\ncitation = "none"\n{text}\n', encoding="utf-8")
+    with pytest.raises(ModelError, match=said):
+        load_skeleton(str(path))
+
+
+def test_sides_are_filled_in() -> None:
+    assert list(for_each_side({"a": ["{s}", "{o}x", "{S}"]})) == [
+        ("r", {"a": ["r", "lx", "R"]}),
+        ("l", {"a": ["l", "rx", "L"]}),
+    ]
+    assert list(for_each_side("plain")) == [("", "plain")]
+    assert fill_side(3, "r") == 3
+
+
+# -- anthropometry ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pose() -> StaticPose:
+    """A symmetric person of 1.75 m in full-body markers."""
+    return StaticPose(
+        load_skeleton("full_body"), template_landmarks(), measures(1.75), 1.75, "harrington_2007", 0.007, True
+    )
+
+
+@pytest.mark.parametrize("sex", ["male", "female"])
+@pytest.mark.parametrize("name", TABLES)
+def test_published_mass_fractions_make_a_whole_body(name: str, sex: str) -> None:
+    """Within the rounding of the published figures; scaling takes up the rest."""
+    total = sum(
+        entry[sex]["mass"] for raw in load_entry("anthropometry", name)["segment"] for _, entry in for_each_side(raw)
+    )
+    assert total == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("sex", ["male", "female", "mean"])
+@pytest.mark.parametrize("name", TABLES)
+def test_inertias_are_physical_and_mirrored(name: str, sex: Any, pose: StaticPose) -> None:
+    bodies = segment_inertias(name, pose, 70.0, sex)
+    assert sum(inertia.mass for inertia in bodies.values()) == pytest.approx(70.0, rel=1e-12)
+    mirror = np.diag([1.0, 1.0, -1.0])
+    for body, inertia in bodies.items():
+        moments = np.linalg.eigvalsh(inertia.tensor)
+        assert moments[0] > 0.0
+        assert moments[2] <= (moments[0] + moments[1]) * (
+            1.0 + 1e-12
+        )  # the triangle inequality of any mass distribution
+        if body.endswith("_r"):
+            other = bodies[body[:-2] + "_l"]
+            assert other.mass == inertia.mass
+            np.testing.assert_allclose(other.com, mirror @ inertia.com, atol=1e-12)
+            np.testing.assert_allclose(other.tensor, mirror @ inertia.tensor @ mirror, atol=1e-12)
+    whole = (
+        sum(
+            inertia.mass
+            * (pose.pose(pose.skeleton.body(body))[1] + pose.pose(pose.skeleton.body(body))[0] @ inertia.com)
+            for body, inertia in bodies.items()
+        )
+        / 70.0
+    )
+    # standing people's centre of mass lies at 54-58 % of height (Winter 2009); the tables differ by some percent
+    assert 0.52 < whole[1] / 1.75 < 0.60
+
+
+def test_segments_longer_weigh_the_same_and_turn_harder(pose: StaticPose) -> None:
+    """Mass fractions do not depend on length; inertia grows with its square."""
+    longer = StaticPose(
+        pose.skeleton,
+        {name: 1.1 * p for name, p in template_landmarks().items()},
+        {name: 1.1 * value for name, value in measures(1.75).items()},
+        1.1 * 1.75,
+        "bell_1990",  # proportional to the pelvis: everything scales
+        0.0077,
+        True,
+    )
+    same = StaticPose(pose.skeleton, template_landmarks(), measures(1.75), 1.75, "bell_1990", 0.007, True)
+    a = segment_inertias("de_leva_1996", same, 70.0, "male")["femur_r"]
+    b = segment_inertias("de_leva_1996", longer, 70.0, "male")["femur_r"]
+    assert b.mass == pytest.approx(a.mass)
+    np.testing.assert_allclose(np.linalg.eigvalsh(b.tensor), 1.21 * np.linalg.eigvalsh(a.tensor), rtol=1e-9)
+
+
+def template_landmarks() -> dict[str, np.ndarray]:
+    roles = load_marker_set("plug_in_gait_full")
+    points = template_points(1.75, "plug_in_gait_full")
+    found = {label: roles.find(label) for label in points}
+    return {entry.landmark: points[label] for label, entry in found.items() if entry is not None and entry.landmark}
