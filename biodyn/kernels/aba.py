@@ -77,6 +77,19 @@ def _add6(a, b):
 
 
 @inline
+def _less(S, a, b):
+    """Return S - a b^T, symmetric because a is a multiple of b."""
+    return (
+        S[0] - a[0] * b[0],
+        S[1] - a[0] * b[1],
+        S[2] - a[0] * b[2],
+        S[3] - a[1] * b[1],
+        S[4] - a[1] * b[2],
+        S[5] - a[2] * b[2],
+    )
+
+
+@inline
 def _outwards(tree, i, q, v, links):
     here, there = (i + 1) * _ROW, (tree.parent[i] + 1) * _ROW
     R, p = joint_pose(tree, i, q)
@@ -167,14 +180,7 @@ def _one_axis(tree, i, tau, links):
     parent = tree.parent[i]
     if parent >= 0:
         a, b = scale(U_n, D_inverse), scale(U_f, D_inverse)
-        J = (
-            J[0] - a[0] * U_n[0],
-            J[1] - a[0] * U_n[1],
-            J[2] - a[0] * U_n[2],
-            J[3] - a[1] * U_n[1],
-            J[4] - a[1] * U_n[2],
-            J[5] - a[2] * U_n[2],
-        )
+        J = _less(J, a, U_n)
         H = (
             H[0] - a[0] * U_f[0],
             H[1] - a[0] * U_f[1],
@@ -186,14 +192,7 @@ def _one_axis(tree, i, tau, links):
             H[7] - a[2] * U_f[1],
             H[8] - a[2] * U_f[2],
         )
-        M = (
-            M[0] - b[0] * U_f[0],
-            M[1] - b[0] * U_f[1],
-            M[2] - b[0] * U_f[2],
-            M[3] - b[1] * U_f[1],
-            M[4] - b[1] * U_f[2],
-            M[5] - b[2] * U_f[2],
-        )
+        M = _less(M, b, U_f)
         c_w, c_u = load3(links, here + _CW), load3(links, here + _CV)
         n = add(add(n, add(symmetric_times(J, c_w), rotate(H, c_u))), scale(a, u))
         f = add(add(f, add(rotate_back(H, c_w), symmetric_times(M, c_u))), scale(b, u))
