@@ -239,8 +239,7 @@ def _require_legs(model: SubjectModel) -> None:
     for side in SIDES:
         carrier = model.sole_body.get(side)
         if carrier is not None and carrier not in moving:
-            chain = [body.definition for body in model.bodies if body.definition.side == side and not body.located]
-            lost = ", ".join(body.name for body in chain) or carrier
+            lost = ", ".join(name for name in _chain(model, carrier) if name not in moving)
             raise MarkerSetError(
                 f"The markers do not place {lost} in both the static trial and the walk.",
                 "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",
@@ -260,6 +259,16 @@ def _not_in_walk(markers: tuple[AttachedMarker, ...], tracked: frozenset[str]) -
             hint="Its segment is placed by its other markers alone; label the marker in the walk, if it was there.",
         )
     ]
+
+
+def _chain(model: SubjectModel, name: str) -> list[str]:
+    """Names of the segments from the root's child to `name`."""
+    chain = []
+    body = model.skeleton.body(name)
+    while body.parent:
+        chain.append(body.name)
+        body = model.skeleton.body(body.parent)
+    return chain[::-1]
 
 
 def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:

@@ -1,0 +1,150 @@
+"""Which laboratory's markers are these?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from biodyn.errors import MarkerSetError, ModelError
+from biodyn.model.markersets import normalise, recognise
+
+SIDES = ("L", "R")
+PELVIS = ["LASI", "RASI", "LPSI", "RPSI"]
+LEGS = [s + m for s in SIDES for m in ("THI", "KNE", "TIB", "ANK", "HEE", "TOE")]
+UPPER = ["C7", "T10", "CLAV", "STRN", "RBAK"]
+UPPER += [s + m for s in SIDES for m in ("SHO", "UPA", "ELB", "FRM", "WRA", "WRB", "FIN", "FHD", "BHD")]
+# Leardini 2007 with van Sint Jan's names
+IOR = [
+    f"{s}_{m}"
+    for s in SIDES
+    for m in ("IAS", "IPS", "FTC", "FLE", "FME", "FAX", "TTC", "FAL", "TAM", "FCC", "FM1", "FM2", "FM5")
+]
+# Fukuchi, WBDS
+WBDS = [
+    f"{s}.{m}"
+    for s in SIDES
+    for m in (
+        "ASIS",
+        "PSIS",
+        "Iliac.Crest",
+        "GTR",
+        "Knee",
+        "Knee.Medial",
+        "HF",
+        "TT",
+        "Ankle",
+        "Ankle.Medial",
+        "Heel",
+        "MT1",
+        "MT5",
+    )
+]
+OPENCAP = [
+    f"{s}{m}"
+    for s in ("r", "l")
+    for m in (".ASIS", ".PSIS", "_knee", "_mknee", "_ankle", "_mankle", "_calc", "_toe", "_5meta")
+]
+OPENCAP = [label.replace("r.ASIS", "r.ASIS_study") for label in OPENCAP]
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        (PELVIS + LEGS, "plug_in_gait_lower"),
+        (["LASI", "RASI", "SACR", *LEGS], "plug_in_gait_lower"),
+        (PELVIS + LEGS + UPPER, "plug_in_gait_full"),
+        (IOR, "anatomical"),
+        (WBDS, "anatomical"),
+        (OPENCAP, "anatomical"),
+    ],
+)
+def test_sets_are_recognised(labels: list[str], name: str) -> None:
+    mapping = recognise(labels)
+    assert mapping.name == name
+    assert mapping.unknown == ()
+    marks = [role.landmark for role in mapping.roles if role.landmark]
+    assert len(marks) == len(set(marks))  # one marker a landmark
+    for landmark in ("asis_r", "knee_lateral_l", "ankle_lateral_r", "heel_l"):
+        assert landmark in marks
+
+
+@pytest.mark.parametrize(
+    ("labels", "landmarks"),
+    [
+        (IOR, {"R_FLE": "knee_lateral_r", "L_FME": "knee_medial_l", "R_TAM": "ankle_medial_r", "L_FM2": "toe_l"}),
+        (WBDS, {"R.Knee": "knee_lateral_r", "L.Knee.Medial": "knee_medial_l", "R.Heel": "heel_r", "L.MT5": "met5_l"}),
+        (PELVIS + LEGS, {"RKNE": "knee_lateral_r", "LTHI": "thigh_wand_l", "RTOE": "toe_r"}),
+    ],
+)
+def test_labels_mean_what_their_laboratories_mean(labels: list[str], landmarks: dict[str, str]) -> None:
+    mapping = recognise(labels)
+    for label, landmark in landmarks.items():
+        role = mapping.role(label)
+        assert role is not None
+        assert role.landmark == landmark
+
+
+def test_sides_are_not_exchanged() -> None:
+    for labels in (PELVIS + LEGS + UPPER, IOR, WBDS, OPENCAP):
+        for role in recognise(labels).roles:
+            if role.landmark.endswith(("_r", "_l")):
+                assert role.label[0].lower() == role.landmark[-1]
+                assert not role.body.endswith("_r" if role.landmark.endswith("_l") else "_l")
+
+
+def test_spelling_does_not_matter() -> None:
+    assert normalise("r_Knee.medial") == normalise("R KNEE-MEDIAL") == "RKNEEMEDIAL"
+    assert recognise([label.lower() for label in PELVIS + LEGS]).name == "plug_in_gait_lower"
+
+
+def test_what_nobody_explains_is_kept_for_the_fit() -> None:
+    mapping = recognise([*PELVIS, *LEGS, "LTHX", "CUSTOM7"])
+    assert mapping.unknown == ("LTHX", "CUSTOM7")
+    assert mapping.role("CUSTOM7") is None
+
+
+def test_anatomical_names_help_a_specific_set() -> None:
+    """Medial markers under another laboratory's names, beside Plug-in Gait: understood, and said where from."""
+    mapping = recognise([*PELVIS, *LEGS, "R_FME", "L_FME"])
+    assert mapping.name == "plug_in_gait_lower"
+    role = mapping.role("R_FME")
+    assert role is not None
+    assert (role.landmark, role.source) == ("knee_medial_r", "anatomical")
+
+
+def test_a_landmark_is_marked_once() -> None:
+    """RFLE would be the lateral knee too, but RKNE is there: it is not understood rather than averaged."""
+    mapping = recognise([*PELVIS, *LEGS, "RFLE"])
+    assert mapping.role("RFLE") is None
+    assert mapping.unknown == ("RFLE",)
+
+
+def test_the_closest_set_says_what_it_lacks() -> None:
+    with pytest.raises(MarkerSetError, match=r"lacks .*RTOE") as caught:
+        recognise([label for label in PELVIS + LEGS if label != "RTOE"], "plug_in_gait_lower")
+    assert "marker_set" in caught.value.hint
+    with pytest.raises(MarkerSetError, match="no known marker set"):
+        recognise(["M1", "M2"])
+    with pytest.raises(MarkerSetError, match="the file has none"):
+        recognise([])
+
+
+def test_an_own_marker_set(tmp_path: Path) -> None:
+    """The example of docs/marker_sets.md: a laboratory's own labels beside a library set."""
+    path = tmp_path / "my_markers.toml"
+    path.write_text(
+        'name = "mine"\ntitle = "Our laboratory"\nextends = "plug_in_gait_lower"\n\n'
+        '[[marker]]\nlabels = ["{S}KNEEIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\nweight = 2.0\n',
+        encoding="utf-8",
+    )
+    mapping = recognise([*PELVIS, *LEGS, "R_KneeIn", "L_KneeIn"], str(path))
+    assert (mapping.name, mapping.title, mapping.unknown) == ("mine", "Our laboratory", ())
+    role = mapping.role("R_KneeIn")
+    assert role is not None
+    assert (role.landmark, role.body, role.weight) == ("knee_medial_r", "femur_r", 2.0)
+
+
+def test_a_marker_set_that_is_not_there() -> None:
+    with pytest.raises(ModelError, match=r"mine.*plug_in_gait_lower"):
+        recognise(PELVIS + LEGS, "mine")
