@@ -9,7 +9,7 @@ from biodyn.processing.data_checks.evidence import Evidence, gather
 from biodyn.processing.data_checks.labels import label_faults
 from biodyn.processing.data_checks.mass import mass_mismatch
 from biodyn.processing.data_checks.moved_marker import moved_marker
-from biodyn.processing.data_checks.plate_faults import plate_faults
+from biodyn.processing.data_checks.plate_faults import plate_faults, plates_swapped
 from biodyn.processing.data_checks.plate_moved import plate_moved
 from biodyn.processing.data_checks.residual import residual_beyond, residual_limits
 from biodyn.processing.data_checks.signals import (
@@ -22,7 +22,7 @@ from biodyn.processing.data_checks.signals import (
     spikes,
 )
 from biodyn.processing.data_checks.time_offset import time_offset
-from biodyn.processing.data_checks.units import unit_faults
+from biodyn.processing.data_checks.units import force_unit, moment_unit
 
 
 def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
@@ -40,15 +40,20 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
     midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
 
     labels = label_faults(analysis.recording.markers, analysis.static.points, bodies, parents, midline or [root])
-    units = unit_faults(evidence)
+    units = force_unit(evidence)
     causes = [*units, *labels]
-    if not causes:
-        causes += plate_faults(evidence)
-        causes += time_offset(evidence, limits.time_offset_s)
-    if not causes:
-        causes += plate_moved(evidence, limits.plate_shift_m)
+    moved: tuple[Diagnostic, ...] = ()
     if not labels:
-        causes += moved_marker(analysis.fit, analysis.recording.markers, limits.marker_shift_m)
+        moved = moved_marker(analysis.fit, analysis.recording.markers, limits.marker_shift_m)
+    if not causes:
+        # Where a channel or an axis is wrong, the centre of pressure says nothing about units or places any more.
+        causes += plates_swapped(evidence) or moment_unit(evidence) or plate_faults(evidence)
+        causes += time_offset(evidence, limits.time_offset_s)
+        causes += moved
+        if not causes:  # a marker of a foot moves the footprint as well
+            causes += plate_moved(evidence, limits.plate_shift_m)
+    else:
+        causes += moved
     zero = not_zeroed(analysis.plates, evidence, limits.baseline_n)
     causes += zero
     if not units:

@@ -118,50 +118,42 @@ class Mismatch:
         return self.pressure + self.force + self.moment
 
 
-def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Name the simple fault of each plate that disagrees with the body, where one explains it."""
-    now = {n: mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)}
-    bad = {n: before for n, before in now.items() if before is not None and before.total > SOUND}
+def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Name pairs of plates that agree with the body once their channels are exchanged."""
+    now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
     notes: list[Diagnostic] = []
     for one, other in combinations(range(len(evidence.plates)), 2):
-        if one not in bad and other not in bad:
+        before = sum(value.total for value in (now[one], now[other]) if value is not None)
+        if before <= SOUND:
             continue
         swapped = _swapped(evidence, one, other)
-        before = sum(value.total for value in (now[one], now[other]) if value is not None)
         after = [mismatch(swapped, n, swapped.plates[n]) for n in (one, other)]
         remaining = sum(value.total for value in after if value is not None)
-        if all(value is None for value in after) or remaining > REMAINING * before or remaining > 2 * SOUND:
+        if remaining > REMAINING * before or remaining > 2.0 * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (one, other)]
-        notes.append(
-            _note(
-                "plates-swapped",
-                f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were exchanged",
-                before,
-                remaining,
-                _frames(evidence, (one, other)),
-                "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps.",
-            )
-        )
-        bad.pop(one, None), bad.pop(other, None)
-    for number, before_one in bad.items():
-        plate = evidence.plates[number]
+        what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were exchanged"
+        hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps."
+        notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (one, other)), hint))
+    return tuple(notes)
+
+
+def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Name the simple fault of each plate that disagrees with the body, where one explains it."""
+    notes: list[Diagnostic] = []
+    for number, plate in enumerate(evidence.plates):
+        before = mismatch(evidence, number, plate)
+        if before is None or before.total <= SOUND:
+            continue
         best: tuple[float, _Fault] | None = None
         for fault, candidate in _undone(plate):
             result = mismatch(evidence, number, candidate)
             if result is not None and (best is None or result.total < best[0]):
                 best = (result.total, fault)
-        if best is not None and best[0] <= REMAINING * before_one.total:
-            notes.append(
-                _note(
-                    best[1].code,
-                    f"Plate {plate.number} measures {best[1].what}",
-                    before_one.total,
-                    best[0],
-                    _frames(evidence, (number,)),
-                    best[1].hint,
-                )
-            )
+        if best is not None and best[0] <= REMAINING * before.total:
+            what = f"Plate {plate.number} measures {best[1].what}"
+            frames = _frames(evidence, (number,))
+            notes.append(_note(best[1].code, what, before.total, best[0], frames, best[1].hint))
     return tuple(notes)
 
 

@@ -19,11 +19,6 @@ _LEAST_FRAMES = 5
 _PEOPLE_N = (80.0, 3000.0)
 
 
-def unit_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
-    """Name forces, or else moments, that are off by a large factor."""
-    return force_unit(evidence) or moment_unit(evidence)
-
-
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Compare the plates' vertical force with what the body's motion asks for."""
     ratios = [
