@@ -12,7 +12,7 @@ from biodyn.errors import SettingsError
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class SignalSettings(_Section):
@@ -49,9 +49,9 @@ class InverseKinematicsSettings(_Section):
     """The least-squares fit of the skeleton to the markers."""
 
     tolerance: float = Field(1e-8, gt=0, description="largest coordinate change of the last step, rad or m")
-    max_iterations: int = Field(60, ge=1)
+    max_iterations: int = Field(60, ge=1, description="most steps a frame")
     visibility_ramp_s: float = Field(0.15, ge=0, description="a marker's weight fades over this time beside a gap, s")
-    marker_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+    marker_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="weights by marker label, over the set's"
     )
 
@@ -78,17 +78,27 @@ class GaitSettings(_Section):
 class QualityLimits(_Section):
     """Limits of the checks; OpenSim checklist and Hicks et al. 2015, doi 10.1115/1.4029304."""
 
-    marker_rms_m: float = 0.02
-    marker_max_m: float = 0.04
-    residual_force_fraction: float = 0.05
-    residual_moment_fraction: float = 0.01
-    residual_force_n: float = 25.0
-    residual_moment_nm: float = 75.0
-    mass_mismatch_fraction: float = 0.03
+    marker_rms_m: float = Field(0.02, gt=0, description="marker error of the whole fit, RMS, m")
+    marker_max_m: float = Field(
+        0.04, gt=0, description="largest error of a marker, m; one that strays is left out there"
+    )
+    residual_force_fraction: float = Field(
+        0.05, gt=0, description="largest residual force, share of the peak ground force"
+    )
+    residual_moment_fraction: float = Field(
+        0.01, gt=0, description="largest residual moment, share of peak ground force x height of the centre of mass"
+    )
+    residual_force_n: float = Field(25.0, gt=0, description="peak residual force, N (checklist of OpenSim)")
+    residual_moment_nm: float = Field(75.0, gt=0, description="peak residual moment, Nm (checklist of OpenSim)")
+    mass_mismatch_fraction: float = Field(
+        0.03, gt=0, description="body weight against what the plates carry in the measured motion, share of weight"
+    )
     # Below what the sound recordings named in model/library/checks.toml show by themselves, nothing can be told from nothing.
     plate_shift_m: float = Field(0.015, gt=0, description="a plate seems moved from here on, m")
     time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem apart from here on, s")
-    marker_shift_m: float = Field(0.015, gt=0, description="a marker seems moved since the static trial from here on, m")
+    marker_shift_m: float = Field(
+        0.015, gt=0, description="a marker seems moved since the static trial from here on, m"
+    )
     pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure beside the sole, m")
     baseline_n: float = Field(10.0, gt=0, description="vertical force of an empty plate, N")
 
@@ -103,7 +113,7 @@ class ReplaySettings(_Section):
     )
     step_s: float = Field(0.0025, gt=0, description="longest step of an integrator with fixed steps, s")
     angle_deg: float = Field(1.0, gt=0, description="a replay within this angle and position counts as on the motion")
-    position_m: float = Field(0.01, gt=0)
+    position_m: float = Field(0.01, gt=0, description="distance of the pelvis that counts as on the motion, m")
     feedback_hz: float = Field(
         # an error of a standing foot doubles in 10-20 ms: a feedback below some 10 Hz cannot hold it
         20.0,
@@ -111,15 +121,26 @@ class ReplaySettings(_Section):
         description="bandwidth of the tracked replay's feedback, Hz",
     )
     rest_s: float = Field(0.5, gt=0, description="duration of the rest case, s")
-    animation: bool = True
+    animation: bool = Field(True, description="draw the replay as a film beside the recorded motion")
+
+
+class UncertaintySettings(_Section):
+    """Bands of the joint torques; the magnitudes of the errors are data, `model/library/uncertainty.toml`."""
+
+    compute: bool = Field(True, description="compute the bands of the torques")
+    magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
+    scale: dict[
+        Literal["marker_noise", "soft_tissue", "joint_centres", "inertias", "centre_of_pressure", "cutoff"],
+        Annotated[float, Field(ge=0, allow_inf_nan=False)],
+    ] = Field(default_factory=dict, description="factors on the standard deviations by source; 0 leaves one out")
 
 
 class OutputSettings(_Section):
     """What is written."""
 
-    figures: bool = True
-    report: bool = True
-    figure_dpi: int = Field(110, ge=40, le=600)
+    figures: bool = Field(True, description="write figures/*.png")
+    report: bool = Field(True, description="write report.html")
+    figure_dpi: int = Field(110, ge=40, le=600, description="resolution of the figures, dots an inch")
 
 
 class Settings(_Section):
@@ -131,6 +152,7 @@ class Settings(_Section):
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()
+    uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
 

@@ -1,0 +1,96 @@
+"""Write docs/settings.md anew from the settings themselves:  python docs/settings_table.py"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from biodyn.settings import Settings
+
+PAGE = Path(__file__).with_name("settings.md")
+_HEAD = """# Settings
+
+Every entry has a default. A settings file is TOML and holds only what differs:
+
+```toml
+[signals]
+cutoff_hz = 8.0
+
+[model]
+hip_centre = "davis_1991"
+```
+
+Give it with `biodyn run WALK.c3d --settings FILE.toml`, or from Python as `biodyn.run_trial(walk, settings="FILE.toml")`; a
+dict of the same shape works too. An unknown entry or an impossible value ends the run before anything is read, with the
+names that are known there. The settings of a result stand in its `run.json`.
+
+Units are in the names (`_hz`, `_s`, `_m`, `_n`, `_nm`, `_deg`) or in the text. "omitted" means: leave the entry out of the file.
+This page is written by `python docs/settings_table.py` from `biodyn/settings.py`.
+"""
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [_HEAD]
+    for name, field in Settings.model_fields.items():
+        section: Any = field.annotation
+        parts.append(
+            f"\n## [{name}]\n\n{section.__doc__}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n"
+        )
+        parts += [
+            f"| `{entry}` | {_default(f)} | {_allowed(f)} | {f.description} |\n"
+            for entry, f in section.model_fields.items()
+        ]
+    return "".join(parts)
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)  # type: ignore[call-arg]
+    if value is None:
+        return "omitted"
+    if value == {}:
+        return "none"
+    return f"`{_toml(value)}`"
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _allowed(field: FieldInfo) -> str:
+    limits = [
+        f"{sign} {getattr(rule, key):g}"
+        for rule in field.metadata
+        for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+        if hasattr(rule, key)
+    ]
+    kinds = " or ".join(dict.fromkeys(_kinds(field.annotation)))
+    return f"{kinds} {', '.join(limits)}".strip()
+
+
+def _kinds(annotation: Any) -> Iterator[str]:
+    origin = get_origin(annotation)
+    if origin is Literal:
+        yield ", ".join(f"`{_toml(value)}`" for value in get_args(annotation))
+    elif origin in (Union, types.UnionType):
+        for part in get_args(annotation):
+            if part is not type(None):
+                yield from _kinds(part)
+    elif origin is tuple:
+        yield "list of numbers"
+    elif origin is dict:
+        yield "table of numbers"
+    else:
+        yield {float: "number", int: "whole number", bool: "`true`, `false`", str: "text"}[annotation]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

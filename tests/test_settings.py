@@ -1,0 +1,78 @@
+"""Settings: one default each, said in the documentation, checked before anything runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from biodyn.errors import SettingsError
+from biodyn.settings import Settings, settings_from
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_documentation_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("settings_table", DOCS / "settings_table.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (DOCS / "settings.md").read_text(encoding="utf-8") == module.page(), "run: python docs/settings_table.py"
+
+
+def test_every_entry_says_what_it_is() -> None:
+    for name, section in Settings.model_fields.items():
+        annotation: Any = section.annotation
+        silent = [entry for entry, field in annotation.model_fields.items() if not field.description]
+        assert silent == [], name
+
+
+def test_defaults_survive_a_round_trip() -> None:
+    assert Settings.model_validate(Settings().model_dump()) == Settings() == settings_from(None) == settings_from({})
+
+
+def test_a_file_changes_only_what_it_names(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text('[signals]\ncutoff_hz = 8\n[model]\nhip_centre = "bell_1990"\n', encoding="utf-8")
+    found, default = settings_from(path), Settings()
+    assert found.signals.cutoff_hz == 8.0
+    assert found.model.hip_centre == "bell_1990"
+    assert found.signals.model_copy(update={"cutoff_hz": 6.0}) == default.signals
+    assert found.contacts == default.contacts
+    assert settings_from(str(path)) == found == settings_from(tomllib.loads(path.read_text(encoding="utf-8")))
+
+
+def test_forces_are_filtered_like_markers_unless_told() -> None:
+    assert settings_from({"signals": {"cutoff_hz": 8.0}}).force_cutoff_hz == 8.0
+    assert settings_from({"signals": {"force_cutoff_hz": 20.0}}).force_cutoff_hz == 20.0
+    assert settings_from({"signals": {"force_cutoff_hz": 0.0}}).force_cutoff_hz == 0.0  # 0 = off, not "as the markers"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"signals": {"cutof_hz": 6}}, r"signals\.cutof_hz.*cutoff_hz"),
+        ({"signal": {}}, r"'signal'.*signals"),
+        ({"signals": {"filter_order": 3}}, r"signals\.filter_order"),
+        ({"signals": {"cutoff_hz": float("inf")}}, r"signals\.cutoff_hz"),
+        ({"contacts": {"threshold_n": 0}}, r"contacts\.threshold_n"),
+        ({"limits": {"marker_rms_m": -1}}, r"limits\.marker_rms_m"),
+        ({"output": {"figure_dpi": 10_000}}, r"output\.figure_dpi"),
+        ({"gait": {"events": "guess"}}, r"gait\.events"),
+        ({"inverse_kinematics": {"marker_weights": {"LASI": -1}}}, r"marker_weights\.LASI"),
+        ({"signals": 6}, "'signals'"),
+    ],
+)
+def test_an_impossible_entry_is_named(source: dict[str, Any], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        settings_from(source)
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().signals.cutoff_hz = 7.0  # type: ignore[misc]
