@@ -51,7 +51,7 @@ def run(
 
     console = _console()
     with _plain_errors():
-        folder = out if out is not None else Path("reports") / walk.stem
+        folder = out if out is not None else Path("reports") / walk.absolute().stem
         require_free(folder, force)  # before any work is done
         with _progress(console) as step:
             from biodyn.workflow import run_trial

@@ -19,8 +19,8 @@ def require_free(folder: Path, force: bool) -> None:
 
     An existing folder is replaced only with `force`, and only if it is empty or itself a result.
     """
-    if not folder.exists() and not folder.is_symlink():
-        above = next((parent for parent in folder.absolute().parents if parent.exists()), None)
+    if not folder.exists():
+        above = next((parent for parent in _without_links(folder).parents if parent.exists()), None)
         if above is None or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise ResultError(
                 f"'{folder}' cannot be written: '{above}' is no folder to write into.", "Choose another --out."
@@ -41,12 +41,18 @@ def require_free(folder: Path, force: bool) -> None:
         raise ResultError(f"'{folder}' already holds a result.", "Choose another --out, or replace it with --force.")
 
 
+def _without_links(folder: Path) -> Path:
+    """The absolute path with links followed, also where nothing is there yet."""
+    return Path(os.path.realpath(folder))
+
+
 @contextmanager
 def writing(folder: Path, force: bool = False) -> Iterator[Path]:
     """Yield a temporary sibling of `folder` to write into; it takes the folder's name when the block ends well.
 
     On an error it is removed and an older result stays as it was.
     """
+    folder = _without_links(folder)  # what a link points to is replaced, not the link
     require_free(folder, force)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -56,6 +62,7 @@ def writing(folder: Path, force: bool = False) -> Iterator[Path]:
     try:
         yield temporary
         os.chmod(temporary, 0o755)  # mkdtemp makes it private
+        require_free(folder, force)  # another run may have been quicker
         if folder.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
             os.replace(folder, old / folder.name)

@@ -51,6 +51,28 @@ def test_an_older_result_is_replaced_whole(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["walk"]
 
 
+def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
+    target = result(tmp_path / "walk")
+    (tmp_path / "latest").symlink_to(target)
+    (tmp_path / "next").symlink_to(tmp_path / "later")
+    for link in ("latest", "next"):
+        with writing(tmp_path / link, force=True) as place:
+            (place / RECORD_NAME).write_text("new", encoding="utf-8")
+    assert (tmp_path / "latest").is_symlink()
+    assert (target / RECORD_NAME).read_text(encoding="utf-8") == "new"
+    assert (tmp_path / "later" / RECORD_NAME).read_text(encoding="utf-8") == "new"
+
+
+def test_of_two_runs_without_force_the_first_to_end_stays(tmp_path: Path) -> None:
+    target = tmp_path / "walk"
+    with pytest.raises(ResultError, match="already holds a result"), writing(target) as place:
+        (place / RECORD_NAME).write_text("second", encoding="utf-8")
+        with writing(target) as other:
+            (other / RECORD_NAME).write_text("first", encoding="utf-8")
+    assert (target / RECORD_NAME).read_text(encoding="utf-8") == "first"
+    assert os.listdir(tmp_path) == ["walk"]
+
+
 def test_what_is_free(tmp_path: Path) -> None:
     require_free(tmp_path / "new" / "deeper", force=False)
     (tmp_path / "empty").mkdir()

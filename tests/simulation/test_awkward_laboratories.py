@@ -73,7 +73,7 @@ def test_a_marker_that_only_the_static_trial_has_is_named(standing, walking, tmp
 def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_path):
     write_c3d(tmp_path / "static.c3d", without(standing, "LPSI"))
     write_c3d(tmp_path / "walk.c3d", walking)
-    with pytest.raises(StaticTrialError, match="does not show psis_l$|does not show psis_l\\."):
+    with pytest.raises(StaticTrialError, match=r"does not show psis_l\."):
         analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
 
 
