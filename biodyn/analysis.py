@@ -14,6 +14,7 @@ from biodyn.processing.dynamics import Dynamics
 from biodyn.processing.feet import GaitPoints
 from biodyn.processing.gaps import Gap
 from biodyn.processing.kinematics import Fit
+from biodyn.processing.uncertainty import TorqueUncertainty, TrialInputs
 from biodyn.settings import Settings
 from biodyn.trial import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 
@@ -69,6 +70,7 @@ class TrialAnalysis:
         events: gait events of both sides, sorted by time.
         diagnostics: everything noticed on the way.
         timings: seconds a step.
+        propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
     """
 
     recording: Recording
@@ -90,6 +92,8 @@ class TrialAnalysis:
     events: tuple[GaitEvent, ...]
     diagnostics: tuple[Diagnostic, ...]
     timings: Mapping[str, float]
+    propagation: TrialInputs | None = None
+    uncertainty: TorqueUncertainty | None = None
 
     @property
     def time_s(self) -> FloatArray:

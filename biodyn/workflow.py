@@ -38,6 +38,8 @@ from biodyn.processing.orientation import find_world
 from biodyn.processing.plates import plate_wrench, resample_wrench
 from biodyn.processing.standing import Standing, quiet_standing
 from biodyn.processing.tracking import TrackingOptions, track
+from biodyn.processing.uncertainty import TrialInputs, load_magnitudes, torque_uncertainty
+from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult, read_view, write_report
 from biodyn.settings import Settings, settings_from
 from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
@@ -70,6 +72,7 @@ class _Signals:
     gaps: tuple[Gap, ...]
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
+    unfiltered: Markers
 
 
 def analyse_trial(
@@ -149,6 +152,26 @@ def analyse_trial(
             model = with_mass(model, mass.mass_kg)
             fit = replace(fit, model=model)
         dynamics = solve_dynamics(fit, reaction)
+    with clock.step("uncertainty"):
+        propagation = TrialInputs(
+            fit=fit,
+            dynamics=dynamics,
+            reaction=reaction,
+            contacts=contacts,
+            markers=signals.markers,
+            raw=signals.unfiltered,
+            raw_plates=signals.raw_plates,
+            cutoff_hz=options.signals.cutoff_hz,
+            force_cutoff_hz=options.force_cutoff_hz,
+            filter_order=options.signals.filter_order,
+            visibility_ramp_s=options.inverse_kinematics.visibility_ramp_s,
+            weights=options.inverse_kinematics.marker_weights,
+            stride_s=stride_time(events),
+        )
+        uncertainty = None
+        if options.uncertainty.compute:
+            magnitudes = load_magnitudes(options.uncertainty.magnitudes)
+            uncertainty = torque_uncertainty(propagation, magnitudes, options.uncertainty.scale)
 
     analysis = TrialAnalysis(
         recording=recording,
@@ -179,6 +202,8 @@ def analyse_trial(
         events=events,
         diagnostics=tuple(notes),
         timings=clock.seconds,
+        propagation=propagation,
+        uncertainty=uncertainty,
     )
     with clock.step("checks"):
         return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis)))
@@ -248,7 +273,8 @@ def _signals(recording: Recording, mapping: MarkerMapping, options: Settings, no
         )
         for plate in raw
     ]
-    return _Signals(replace(markers, positions=smooth), tuple(filled.record), tuple(raw), tuple(plates))
+    unfiltered = replace(markers, positions=filled.positions)
+    return _Signals(replace(markers, positions=smooth), tuple(filled.record), tuple(raw), tuple(plates), unfiltered)
 
 
 def _segment_groups(markers: Markers, mapping: MarkerMapping) -> list[tuple[int, ...]]:

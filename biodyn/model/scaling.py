@@ -362,17 +362,17 @@ def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) 
 def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
     """Return the model with another body mass: every segment's mass and inertia in proportion."""
     factor = mass_kg / model.mass_kg
-    bodies = tuple(
-        replace(b, inertia=Inertia(b.inertia.mass * factor, b.inertia.com, b.inertia.tensor * factor))
-        for b in model.bodies
-    )
+    inertias = {
+        body.definition.name: Inertia(body.inertia.mass * factor, body.inertia.com, body.inertia.tensor * factor)
+        for body in model.bodies
+    }
+    return replace(with_inertias(model, inertias), mass_kg=mass_kg)
+
+
+def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
+    """Return the model with other inertias of the named segments, in their own axes."""
+    bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
     multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
     return replace(
-        model,
-        mass_kg=mass_kg,
-        bodies=bodies,
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        carried=carried,
+        model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried
     )

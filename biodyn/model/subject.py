@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.model.anthropometry import Inertia
+from biodyn.model.anthropometry import ZERO_INERTIA, Inertia
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
 
@@ -154,6 +154,17 @@ def with_markers(model: SubjectModel, extra: tuple[AttachedMarker, ...]) -> Subj
     return replace(model, markers=model.markers + extra)
 
 
+@dataclass(frozen=True)
+class _Link:
+    """A link before it carries mass: its joint and where that sits in the parent link."""
+
+    name: str
+    parent: str | None
+    joint: Joint
+    R_PJ: FloatArray
+    p_PJ: FloatArray
+
+
 def assemble(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
@@ -166,7 +177,7 @@ def assemble(
     in `loose` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
     of every segment on a link, and the carried segments.
     """
-    links: list[Body] = []
+    links: list[_Link] = []
     frames: dict[str, BodyFrame] = {}
     plan: list[tuple[str, str, BodyDefinition, tuple[float, float]]] = []
     carried: list[str] = []
@@ -174,7 +185,7 @@ def assemble(
 
     def add_link(name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
         parent_name = None if parent is None else links[parent].name
-        links.append(Body(name, parent_name, joint, R, p, 0.0, np.zeros(3), np.zeros((3, 3))))
+        links.append(_Link(name, parent_name, joint, R, p))
         return len(links) - 1
 
     for body in bodies:
@@ -211,12 +222,12 @@ def assemble(
         moved = body.inertia.moved(frame.R_LB, frame.p_LB)
         load[frame.link] = load[frame.link] + moved if frame.link in load else moved
 
-    loaded = [
-        Body(link.name, link.parent, link.joint, link.R_PJ, link.p_PJ, load[i].mass, load[i].com, load[i].tensor)
-        if i in load
-        else link
-        for i, link in enumerate(links)
-    ]
+    loaded = []
+    for i, link in enumerate(links):
+        inertia = load.get(i, ZERO_INERTIA)
+        loaded.append(
+            Body(link.name, link.parent, link.joint, link.R_PJ, link.p_PJ, inertia.mass, inertia.com, inertia.tensor)
+        )
     tree = Multibody(tuple(loaded))
     # The tree may order its bodies anew; places on links follow the names.
     frames = {

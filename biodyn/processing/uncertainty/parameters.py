@@ -1,0 +1,264 @@
+"""Errors that a few numbers describe: joint centres, inertias, centre of pressure, cut-off. A column each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.anthropometry import Inertia
+from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.model.subject import SubjectModel
+from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.plates import resample_wrench
+from biodyn.processing.uncertainty.fit_response import marker_places
+from biodyn.processing.uncertainty.inputs import TrialInputs
+from biodyn.processing.uncertainty.magnitudes import Magnitudes
+from biodyn.rigid_body import inverse_dynamics, regressor
+
+# Small against every joint, large against round-off.
+_STEP_M = 1e-4
+_X, _Y = 0, 1
+#: Below this nothing of a walk is left.
+LOWEST_CUTOFF_HZ = 1.0
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What one standard deviation of each parameter does.
+
+    Attributes:
+        torque: (T, C, P) change of the torques at the same motion, Nm.
+        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
+    """
+
+    torque: FloatArray
+    gradient: FloatArray
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a trial in which the motion is known, as the columns need them.
+
+    Attributes:
+        inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
+        q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
+    """
+
+    inputs: TrialInputs
+    at: np.ndarray
+    rows: np.ndarray
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    wrenches: FloatArray
+    seen_at: FloatArray
+    weights: FloatArray
+
+    @property
+    def still(self) -> FloatArray:
+        """No motion (T, nv)."""
+        return np.zeros_like(self.v)
+
+
+def joint_centres(frames: Frames, magnitudes: Magnitudes) -> Columns:
+    """A column for each axis of every joint centre with a known error."""
+    model = frames.inputs.model
+    tau = _torques(frames, model)
+    gradient = fit_gradient(frames, model)
+    torque_columns, gradient_columns = [], []
+    for body in model.moving:
+        sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
+        for direction in np.eye(3) if sd else ():
+            moved = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
+            torque_columns.append((sd / _STEP_M) * (_torques(frames, moved) - tau))
+            gradient_columns.append((sd / _STEP_M) * (fit_gradient(frames, moved) - gradient))
+    return _stacked(frames, torque_columns, gradient_columns)
+
+
+def inertias(frames: Frames, magnitudes: Magnitudes) -> Columns:
+    """Columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides alike.
+
+    The torques are linear in the inertial parameters (Atkeson et al. 1986): one regressor serves them all.
+    """
+    model = frames.inputs.model
+    changes = []
+    for group in segment_groups(model):
+        scaled = {name: inertia_of(model, name) for name in group}
+        share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
+        if share == 0.0:
+            continue
+        more = 1.0 + magnitudes.mass_share
+        others = (1.0 - more * share) / (1.0 - share)
+        masses = {body.definition.name: more if body.definition.name in group else others for body in model.bodies}
+        changes.append({name: with_mass_factor(inertia_of(model, name), f) for name, f in masses.items()})
+        for axis in (_X, _Y):
+            step = np.zeros(3)
+            step[axis] = magnitudes.com_m
+            changes.append({name: replace(inertia, com=inertia.com + step) for name, inertia in scaled.items()})
+        turn = 1.0 + magnitudes.moment_share
+        changes.append({name: replace(inertia, tensor=inertia.tensor * turn) for name, inertia in scaled.items()})
+    parameters = np.stack([_parameter_change(model, change) for change in changes], axis=1)
+    used = np.flatnonzero(np.any(parameters != 0.0, axis=1))
+    Y = regressor(model.multibody, frames.q, frames.v, frames.vdot)[:, frames.rows][:, :, used]
+    return _stacked(frames, Y @ parameters[used])
+
+
+def centre_of_pressure(frames: Frames, magnitudes: Magnitudes) -> Columns:
+    """Columns for each foot's ground reaction shifted forward and sideways."""
+    columns = []
+    for foot in range(frames.wrenches.shape[1]):
+        for direction in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)):
+            change = np.zeros_like(frames.wrenches)
+            change[:, foot, :3] = np.cross(
+                magnitudes.centre_of_pressure_m * np.array(direction), frames.wrenches[:, foot, 3:]
+            )
+            columns.append(_by_wrenches(frames, change))
+    return _stacked(frames, columns)
+
+
+def cutoff(frames: Frames, magnitudes: Magnitudes) -> Columns:
+    """Markers and forces filtered with another cut-off: slope and bend of the torques, from both sides of it.
+
+    What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
+    a z + c z^2 is a^2 + 2 c^2.
+    """
+    inputs = frames.inputs
+    step = magnitudes.cutoff_hz
+    if inputs.cutoff_hz == 0 or step == 0:
+        return _stacked(frames, [])
+    raw = inputs.fitted(inputs.raw)
+
+    def markers(hz: float) -> FloatArray:
+        return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)[frames.at]
+
+    def wrenches(hz: float) -> FloatArray:
+        return filtered_wrenches(inputs, hz)[frames.at]
+
+    def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> tuple[FloatArray, FloatArray]:
+        if hz == 0:
+            return (np.zeros_like(frames.wrenches),) * 2
+        low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
+        return 0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)
+
+    places = marker_places(inputs.model, frames.q)
+    moved = slope_and_bend(markers, inputs.cutoff_hz)
+    loads = slope_and_bend(wrenches, inputs.force_cutoff_hz)
+    gradients = [-_marker_forces(frames, inputs.model, places, np.nan_to_num(change)) for change in moved]
+    return _stacked(frames, [_by_wrenches(frames, change) for change in loads], gradients)
+
+
+# -- pieces, which the verification by repeated analyses uses too --------------------------------------------------------
+
+
+def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
+    """Segments by kind: both sides of one together."""
+    groups: dict[str, list[str]] = {}
+    for body in model.bodies:
+        name, side = body.definition.name, body.definition.side
+        groups.setdefault(name.removesuffix(f"_{side}") if side else name, []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+def inertia_of(model: SubjectModel, name: str) -> Inertia:
+    """Return the inertia of a segment in its own axes."""
+    return next(body.inertia for body in model.bodies if body.definition.name == name)
+
+
+def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
+    """Return the inertia of a segment of the same shape and another mass."""
+    return Inertia(inertia.mass * factor, inertia.com, inertia.tensor * factor)
+
+
+def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
+    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
+    frames = inputs.markers.frame_count
+    sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
+    total = np.zeros((frames, len(sides), 6))
+    for plate in inputs.raw_plates:
+        smooth = butterworth_lowpass(plate.wrench, plate.rate_hz, cutoff_hz, inputs.filter_order)
+        wrench = resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
+        owner = _owner(inputs, plate.number, frames)
+        for foot, side in enumerate(sides):
+            total[:, foot] += np.where((owner == side)[:, None], wrench, 0.0)
+    return total
+
+
+def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
+    """The side (T,) whose contact with the plate is nearest in time, "" where that contact was not assigned."""
+    own = [contact for contact in inputs.contacts if contact.plate == plate]
+    if not own:
+        return np.full(frames, "")
+    time_s = np.arange(frames) / inputs.rate_hz
+    distance = np.stack([np.maximum(np.maximum(c.start_s - time_s, time_s - c.end_s), 0.0) for c in own])
+    sides = np.array([(c.side or "") if c.decision == "assigned" else "" for c in own])
+    return np.asarray(sides[distance.argmin(axis=0)])
+
+
+def fit_gradient(frames: Frames, model: SubjectModel) -> FloatArray:
+    """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y)."""
+    x = marker_places(model, frames.q)
+    return _marker_forces(frames, model, x, np.where(frames.weights[..., None] > 0.0, x - frames.seen_at, 0.0))
+
+
+def _marker_forces(frames: Frames, model: SubjectModel, x: FloatArray, error: FloatArray) -> FloatArray:
+    """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
+    links = model.marker_arrays()[0]
+    bodies = np.unique(links)
+    force = frames.weights[..., None] * error
+    wrench = np.concatenate([np.cross(x, force), force], axis=2)
+    loads = np.stack([wrench[:, links == body].sum(axis=1) for body in bodies], axis=1)
+    return _generalised(frames, model, loads, bodies)
+
+
+def _generalised(frames: Frames, model: SubjectModel, loads: FloatArray, bodies: np.ndarray) -> FloatArray:
+    """J^T F (T, nv) of wrenches about the world origin: what inverse dynamics needs less because of them."""
+    mb, still = model.multibody, frames.still
+    return inverse_dynamics(mb, frames.q, still, still) - inverse_dynamics(mb, frames.q, still, still, loads, bodies)
+
+
+def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+    links = frames.inputs.dynamics.foot_wrench_links
+    return np.asarray(-_generalised(frames, frames.inputs.model, change, links)[:, frames.rows])
+
+
+def _torques(frames: Frames, model: SubjectModel) -> FloatArray:
+    tau = inverse_dynamics(
+        model.multibody,
+        frames.q,
+        frames.v,
+        frames.vdot,
+        frames.wrenches,
+        frames.inputs.dynamics.foot_wrench_links,
+    )
+    return np.asarray(tau[:, frames.rows])
+
+
+def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> FloatArray:
+    """Change (10 B,) of the tree's inertial parameters when segments get other inertias."""
+    change = np.zeros((len(model.multibody.bodies), 10))
+    for name, inertia in changed.items():
+        frame = model.frames[name]
+        for sign, one in ((1.0, inertia), (-1.0, inertia_of(model, name))):
+            change[frame.link] += sign * _parameters(one.moved(frame.R_LB, frame.p_LB))
+    return change.ravel()
+
+
+def _parameters(inertia: Inertia) -> FloatArray:
+    """[m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
+    c = inertia.com
+    tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
+    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
+
+
+def _stacked(
+    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
+) -> Columns:
+    shape = (len(frames.at), len(frames.rows))
+    if isinstance(torque, list):
+        torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))
+    if gradient:
+        return Columns(torque, np.stack(gradient, axis=2))
+    return Columns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))
