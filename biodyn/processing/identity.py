@@ -15,10 +15,10 @@ from biodyn.rigid_body import difference
 #: Largest relative error. Double precision leaves 1e-16 an operation; solving for the accelerations multiplies it by the
 #: condition number of a body's mass matrix, up to some 1e6 (trunk against wrist).
 RELATIVE_LIMIT = 1e-9
-# Differences are no algebra: with steps h their error grows with h^4 and round-off with 1 / h. At a hundredth of a frame even
-# unfiltered noise at half the frame rate is followed to 3e-8, and round-off is smaller still.
+# Differences are no algebra: where the curve's fifth derivative jumps, at a frame, they err by (h / frame time)^3 at most, and
+# round-off grows with 1 / h. At this step the first is 3e-8 of the largest rate, the second less.
 _DIFFERENCE_LIMIT = 1e-6
-_STEP_SHARE = 0.01  # h as a share of the time between frames
+_STEP_SHARE = 0.003  # h as a share of the time between frames
 # Fourth-order central difference: f'(0) = (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h.
 _REACH = 2
 
@@ -135,7 +135,7 @@ def consistent_motion(driven: DrivenMotion) -> Identity:
         "motion",
         "Velocity and acceleration belong to the path",
         "v = dq/dt, vdot = dv/dt",
-        "Configurations and velocities a hundredth of a frame apart on the curve through the frames differ as velocities "
+        "Configurations and velocities a 300th of a frame apart on the curve through the frames differ as velocities "
         "and accelerations say.",
         error,
         absolute,
