@@ -93,6 +93,6 @@ def test_what_is_not(tmp_path: Path) -> None:
     (foreign / "thesis.txt").write_text("", encoding="utf-8")
     with pytest.raises(ResultError, match="will not be replaced"):
         require_free(foreign, force=True)
-    (tmp_path / "link").symlink_to(tmp_path / "gone")
-    with pytest.raises(ResultError, match="is a file"):
+    (tmp_path / "link").symlink_to(tmp_path / "file" / "gone")
+    with pytest.raises(ResultError, match="no folder to write into"):
         require_free(tmp_path / "link", force=True)
