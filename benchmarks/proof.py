@@ -56,11 +56,15 @@ def main() -> None:
         row, codes = check(result, own)
         if not titles:
             titles = codes
-            print(f"{'trial':44s} {'frames':>6s} " + " ".join(f"{code:>16s}" for code in codes) + "  of trial's time")
+            print(
+                f"{'trial':44s} {'frames':>6s} "
+                + " ".join(f"{code:>16s}" for code in codes)
+                + " residual N (rms)  of trial's time"
+            )
         print(
             f"{name[-44:]:44s} {row['frames']:6.0f} "
             + " ".join(f"{row[c]:16.1e}" for c in codes)
-            + f" {row['share']:8.1%}"
+            + f" {row['residual']:17.1f} {row['share']:15.1%}"
         )
         for code in codes:
             worst[code] = max(worst.get(code, 0.0), row[code])
@@ -81,7 +85,9 @@ def check(result: TrialResult, own_s: float) -> tuple[dict[str, float], list[str
     parts = torque_parts(driven)
     row["parts"] = float(np.max(np.abs(parts.total - driven.tau)[known]) / np.max(np.abs(driven.tau[known])))
     codes = list(row)
-    return row | {"frames": float(known.sum()), "share": spent / own_s}, codes
+    force = result.analysis.dynamics.residual_force[result.analysis.dynamics.residual_valid]
+    residual = float(np.sqrt(np.mean(np.sum(force**2, axis=1)))) if len(force) else float("nan")
+    return row | {"frames": float(known.sum()), "share": spent / own_s, "residual": residual}, codes
 
 
 def show_replay(result: TrialResult) -> None:
