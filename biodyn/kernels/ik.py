@@ -19,7 +19,7 @@ from typing import Final
 
 from biodyn.kernels.ik_terms import assemble, assemble_prior, evaluate, gather_moments
 from biodyn.kernels.jit import kernel, merged, part
-from biodyn.kernels.joints import FREE, SPHERICAL
+from biodyn.kernels.joints import FREE, REVOLUTE, SPHERICAL
 from biodyn.kernels.lanes import WIDTH, load, store
 from biodyn.kernels.manifold import turn
 from biodyn.kernels.sparse import factorise, solve
@@ -30,11 +30,13 @@ STOPPED: Final = 1  # at the largest number of iterations
 UNSEEN: Final = 2  # not enough markers
 UNDETERMINED: Final = 3  # converged, but the markers leave some coordinate free
 
-# A pivot below this fraction of its coordinate's own weight means the markers do not determine the coordinate
-# beside the others: the condition number of the fit is then above 1e8 and 8 of 16 digits are lost.
-_DETERMINED = 1e-8
+# Below this fraction of its own weight the pivot of a coordinate leaves it to noise (a marker a millimetre from the
+# axis, say): the coordinate is held near where it was, and the frame called undetermined.
+_DETERMINED = 1e-5
 _RIDGE = 1e-10  # relative to the diagonal: keeps undetermined coordinates where they are, alters nothing else
 _FAR = 0.03  # rad or m: after longer steps the residuals are too large for the exact curvature to help
+_HOLD = 1e-3  # the damping that holds it
+_LEAP = 1.0  # rad or m: no step is longer, lest an angle takes the other way round
 _COARSE = 1e-3  # rad or m: the base is placed to this step before the joints are let loose
 _COARSE_ITERATIONS = 30
 _CURVATURE = 10.0  # 1 / rad
@@ -139,7 +141,7 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     for a in range(q.shape[0]):
         trial[a] = q[a]
     damping = 1e-2 if restart else 0.0
-    exact, stuck, done = False, False, False
+    exact, stuck, done, damped = False, False, False, False
     cost, size, last, least, iterations = math.inf, math.inf, 0.0, 0.0, 0
     while True:
         trial_cost = evaluate(tree, problem, trial, t, work)
@@ -176,10 +178,18 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
                 continue
         iterations += 1
         least = _solve(tree, problem, stride, damping + _RIDGE, coarse, work)
+        if 0.0 < least < _DETERMINED and damping < _HOLD:
+            damping = _HOLD
+            least = _solve(tree, problem, stride, damping, coarse, work)
+        damped = damping > 0.0
         if least > 0.0:
             size = 0.0
             for j in range(nv):
                 size = max(size, abs(work.step[j]))
+            if size > _LEAP:
+                for j in range(nv):
+                    work.step[j] *= _LEAP / size
+                size = _LEAP
             _take_step(tree, problem, q, work.step, trial)
         else:  # not convex here: again without the curvature, which makes it so, then damped
             if not exact:
@@ -189,11 +199,27 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
                 trial[a] = q[a]
     status = CONVERGED if done else STOPPED
     if done:
+        if damped:  # which hides what the markers leave open
+            least = _solve(tree, problem, stride, _RIDGE, False, work)
         for j in range(nv):
             unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
             if unseen or least < _DETERMINED:
                 status = UNDETERMINED
     return cost, iterations, status
+
+
+@part
+def _unwind(tree, problem, settled, work):
+    """Take whole turns off unlimited angles, so that they lie within half a turn of the last determined frame.
+
+    While markers are missing an angle may have gone round; the pose is the same, a table of angles is not.
+    """
+    for i in range(tree.parent.shape[0]):
+        if tree.kind[i] == REVOLUTE:
+            a, j = tree.idx_q[i], tree.idx_v[i]
+            if settled and problem.lower[j] == -math.inf and problem.upper[j] == math.inf:
+                work.q[a] -= 2.0 * math.pi * round((work.q[a] - work.settled[a]) / (2.0 * math.pi))
+            work.settled[a] = work.q[a]
 
 
 @kernel
@@ -208,7 +234,7 @@ def inverse_kinematics(
     markers = problem.marker_link.shape[0]
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
-    restart = True
+    restart, settled = True, False
     for t in range(problem.p_WM.shape[0]):
         row = min(t, problem.weights.shape[0] - 1)
         seen = 0
@@ -227,6 +253,9 @@ def inverse_kinematics(
             continue
         cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart, tolerance, max_iterations, work)
         restart = status[t] == STOPPED
+        if status[t] == CONVERGED:
+            _unwind(tree, problem, settled, work)
+            settled = True
         for a in range(q.shape[1]):
             q[t, a] = work.q[a]
         for m in range(markers):

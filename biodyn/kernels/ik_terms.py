@@ -33,6 +33,7 @@ class Work(NamedTuple):
 
     q: FloatArray  # (nq, and zeros to a whole block of WIDTH) where the fit stands
     trial: FloatArray  # likewise
+    settled: FloatArray  # likewise, of the last frame whose coordinates were all determined
     sine: FloatArray  # likewise
     cosine: FloatArray  # likewise
     R_WB: FloatArray  # (n, 9)

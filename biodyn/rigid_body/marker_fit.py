@@ -115,6 +115,7 @@ def _workspace(tree: Tree, nq: int, markers: int) -> Work:
     return Work(
         q=np.zeros(padded),
         trial=np.zeros(padded),
+        settled=np.zeros(padded),
         sine=np.zeros(padded),
         cosine=np.zeros(padded),
         R_WB=np.zeros((n, 9)),
@@ -181,6 +182,7 @@ def inverse_kinematics(
 
     Every frame starts from the one before. Newton's method with exact curvature, damped where a step fails, limits by
     an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.
+    Angles without limits are continuous from one determined frame to the next, within half a turn.
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
