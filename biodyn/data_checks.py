@@ -44,7 +44,9 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
     causes = [*units, *labels]
     moved: tuple[Diagnostic, ...] = ()
     if not labels:
-        moved = moved_marker(analysis.fit, analysis.recording.markers, limits.marker_shift_m)
+        soft = {role.label for role in analysis.mapping.roles if role.soft}
+        markers, static = analysis.recording.markers, analysis.static.points
+        moved = moved_marker(analysis.fit, markers, static, soft, limits.marker_shift_m)
     if not causes:
         # Where a channel or an axis is wrong, the centre of pressure says nothing about units or places any more.
         causes += plates_swapped(evidence) or moment_unit(evidence) or plate_faults(evidence)

@@ -254,8 +254,22 @@ def test_a_moved_marker_is_named_and_measured(analysis):
     found = offsets(fit, replace(markers, positions=moved))
     assert found[0].label == "RKNE"
     np.testing.assert_allclose(np.linalg.norm(found[0].offset_m), np.linalg.norm(offset), atol=0.004)
-    assert codes(moved_marker(fit, replace(markers, positions=moved), 0.015)) == ["marker-moved"]
-    assert moved_marker(fit, markers, 0.015) == ()
+    static = analysis.static.points
+    (note,) = moved_marker(fit, replace(markers, positions=moved), static, (), 0.015)
+    assert "RKNE" in note.message
+    assert moved_marker(fit, markers, static, (), 0.015) == ()
+
+
+def test_a_marker_to_which_the_fit_bends_is_told_by_its_distances(analysis):
+    """Two markers of a foot: the foot follows either, but their distance is not that of the static trial."""
+    markers, fit = analysis.recording.markers, analysis.fit
+    marker = next(m for m in fit.model.markers if m.label == "LTOE")
+    R, _ = fit.body_pose(marker.body)
+    moved = markers.positions.copy()
+    moved[:, markers.index("LTOE")] += R @ np.array([0.025, 0.0, 0.0])
+    (note,) = moved_marker(fit, replace(markers, positions=moved), analysis.static.points, (), 0.015)
+    assert "LTOE" in note.message
+    assert note.value > 0.02
 
 
 def body_of_points():

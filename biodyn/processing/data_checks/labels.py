@@ -19,12 +19,13 @@ from biodyn.processing.filtering import finite_stretches
 from biodyn.trial import Markers
 
 # An exchange must improve the distances of both markers by this much on average, in frame after frame, ...
-_LEAST_GAIN_M = 0.04
+_LEAST_GAIN_M = 0.02
 # ... and leave at most this share of the misfit.
-_REMAINING = 0.5
+_REMAINING = 0.4
 _LEAST_S = 0.05
-# Neighbours that count for a pair; more only cost time.
+# Neighbours that count for a marker; more only cost time. Those of its own segment suffice where there are enough.
 _NEIGHBOURS = 6
+_ENOUGH = 3
 _FRAMES_A_SECOND = 50.0
 
 
@@ -139,17 +140,20 @@ def exchanges(
 def _neighbours(
     labels: Sequence[str], own: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[list[int]]:
-    """For each marker the nearest ones (while standing) of its own segment, the one above and those below."""
+    """For each marker the nearest ones (while standing) of its own segment, and of those beside it if they are few."""
     result = []
     for i, label in enumerate(labels):
         mine = bodies[label]
-        related = [
+        same = [k for k, other in enumerate(labels) if k != i and bodies[other] == mine]
+        beside = [
             k
             for k, other in enumerate(labels)
-            if k != i
-            and (bodies[other] == mine or parents.get(mine) == bodies[other] or parents.get(bodies[other]) == mine)
+            if parents.get(mine) == bodies[other] or parents.get(bodies[other]) == mine
         ]
-        result.append(sorted(related, key=lambda k: (bodies[labels[k]] != mine, own[i, k]))[:_NEIGHBOURS])
+        chosen = sorted(same, key=lambda k: own[i, k])
+        if len(same) < _ENOUGH:
+            chosen += sorted(beside, key=lambda k: own[i, k])
+        result.append(chosen[:_NEIGHBOURS])
     return result
 
 

@@ -6,7 +6,9 @@ others agree again, and it stands at a constant distance from its place on the s
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -24,6 +26,10 @@ _LEAST_SHARE = 0.30
 _SECOND_BEST = 0.75
 # The offset is constant: its spread stays below this share of it.
 _SPREAD = 0.6
+_WANDERS = 2.0
+# Markers of one segment keep their distance; shoes and toes bend by up to 12 mm (seen), skin by less.
+_STRETCH_M = 0.015
+_BENDING = 0.5
 
 
 @dataclass(frozen=True)
@@ -37,21 +43,27 @@ class Offset:
     share: float
 
 
-def moved_marker(fit: Fit, markers: Markers, limit_m: float) -> tuple[Diagnostic, ...]:
-    """Name the marker that seems to have moved by more than `limit_m` since the static trial."""
+def moved_marker(
+    fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str], limit_m: float
+) -> tuple[Diagnostic, ...]:
+    """Name the marker that seems to have moved by more than `limit_m` since the static trial.
+
+    `static`: (3,) m by label; `soft`: labels on parts that move against their segment, not judged by distances.
+    """
     found = offsets(fit, markers)
     if not found:
         return ()
     first, rest = found[0], found[1:]
     size = float(np.linalg.norm(first.offset_m))
-    rivals = [item.share for item in rest]
+    # A marker that alone sees a coordinate wanders off when it is left out: far away is no place it was stuck to.
+    rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < _WANDERS * size]
     if (
         size < limit_m
         or first.spread_m > _SPREAD * size
         or first.share < _LEAST_SHARE
         or (rivals and max(rivals) > _SECOND_BEST * first.share)
     ):
-        return ()
+        return _stretched(fit, markers, static, soft, found)
     return (
         Diagnostic(
             "marker-moved",
@@ -64,6 +76,53 @@ def moved_marker(fit: Fit, markers: Markers, limit_m: float) -> tuple[Diagnostic
             unit="m",
             hint="It fell off and was stuck on again, or was touched: record a new static trial, or give it the weight 0 "
             "in [inverse_kinematics.marker_weights].",
+        ),
+    )
+
+
+def _stretched(
+    fit: Fit,
+    markers: Markers,
+    static: Mapping[str, FloatArray],
+    soft: Collection[str],
+    found: Sequence[Offset],
+) -> tuple[Diagnostic, ...]:
+    """A marker whose distances to others of its segment are not those of the static trial: a fit may bend to it."""
+    changes: dict[str, list[float]] = {}
+    firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
+    for one, other in combinations(firm, 2):
+        if one.body != other.body:
+            continue
+        p, q = (markers.positions[:, markers.labels.index(m.label)] for m in (one, other))
+        distance = np.linalg.norm(p - q, axis=1)
+        distance = distance[np.isfinite(distance)]
+        if len(distance) < _FRAMES:
+            continue
+        middle = float(np.median(distance))
+        change = middle - float(np.linalg.norm(static[one.label] - static[other.label]))
+        # 80th percentile: a marker exchanged for some of the time is another fault
+        bending = float(np.percentile(np.abs(distance - middle), 80))
+        if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
+            for marker in (one, other):
+                changes.setdefault(marker.label, []).append(abs(change))
+    if not changes:
+        return ()
+    most = max(len(values) for values in changes.values())
+    names = [label for label, values in changes.items() if len(values) == most]
+    # Of a pair alone the distance does not tell which: the one whose absence relieves the fit more comes first.
+    relief = {item.label: item.share for item in found}
+    names.sort(key=lambda label: -relief.get(label, 0.0))
+    change = max(max(changes[label]) for label in names)
+    return (
+        Diagnostic(
+            "marker-moved",
+            "warning",
+            f"Marker {' or '.join(names)} moved on its segment since the static trial: a distance to another marker there "
+            f"has changed by {1000 * change:.0f} mm throughout. Nothing was changed.",
+            value=change,
+            limit=_STRETCH_M,
+            unit="m",
+            hint="It fell off and was stuck on again, or was touched: record a new static trial.",
         ),
     )
 
