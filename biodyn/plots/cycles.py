@@ -87,6 +87,7 @@ def cycle_figure(
     foot_off_percent: Mapping[str, float],
     band: Norms | None = None,
     line: Norms | None = None,
+    bands: Mapping[str, Mapping[str, FloatArray]] | None = None,
 ) -> Figure:
     """Panels of variables over the gait cycle; variables without any cycle are left out.
 
@@ -95,6 +96,7 @@ def cycle_figure(
         names: variables in order of the panels.
         foot_off_percent: mean foot off by side, NaN where unknown.
         band, line: normative groups drawn as a grey band and as a dashed line.
+        bands: by variable and side, one standard deviation (101,) of its input errors, drawn around the mean.
     """
     present = [name for name in names if name in curves] or list(names[:1])
     columns = min(_COLUMNS, len(present))
@@ -103,7 +105,9 @@ def cycle_figure(
     axes = panels(figure, rows, columns, down_in=0.4)
     for i, (ax, name) in enumerate(zip(axes, present, strict=False)):
         last = i + columns >= len(present)
-        cycle_panel(ax, variable(name), curves.get(name, {}), foot_off_percent, band, line, label_x=last)
+        shown = variable(name)
+        errors = (bands or {}).get(name, {})
+        cycle_panel(ax, shown, curves.get(name, {}), foot_off_percent, band, line, label_x=last, errors=errors)
     for ax in axes[len(present) :]:
         ax.set_axis_off()
     drawn_band = band if band and any(name in band.curves for name in present) else None
@@ -122,6 +126,7 @@ def cycle_panel(
     *,
     label_x: bool = True,
     xlabel: str = "gait cycle (%)",
+    errors: Mapping[str, FloatArray] | None = None,
 ) -> None:
     """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
     unit = next((curve.unit for curve in sides.values()), "")
@@ -150,9 +155,12 @@ def cycle_panel(
             continue
         color = SIDE_COLORS[side]
         mean, sd = nan_statistics(curves.values)
-        if count >= _SPREAD_FROM:
+        error = (errors or {}).get(side)
+        if error is not None:
+            ax.fill_between(PERCENT, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
+        elif count >= _SPREAD_FROM:
             ax.fill_between(PERCENT, mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
-        elif count > 1:
+        if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
             ax.plot(PERCENT, curves.values.T, color=color, linewidth=0.6, alpha=0.5)
         ax.plot(*broken(mean, curves.values), color=color, linewidth=1.7)
         if np.isfinite(foot_off_percent.get(side, np.nan)):

@@ -16,6 +16,7 @@ from biodyn.plots.ground import centre_of_pressure_figure, ground_reaction_figur
 from biodyn.plots.overview import whole_trial_figure
 from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
+from biodyn.plots.uncertainty import torque_bands
 
 Tables = Mapping[str, pd.DataFrame]
 Arrays = Mapping[str, np.ndarray]
@@ -37,10 +38,11 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
     band, line = default_norms()
     curves = curves_by_variable(tables["gait_cycles"])
     foot_off = foot_off_percent(tables["spatiotemporal"])
+    bands = torque_bands(tables["joint_torques_sd"], tables["spatiotemporal"], mass_kg)
     makers: dict[str, Callable[[], Figure]] = {}
 
     def over_cycle(names: list[str]) -> Callable[[], Figure]:
-        return lambda: cycle_figure(curves, names, foot_off, band, line)
+        return lambda: cycle_figure(curves, names, foot_off, band, line, bands)
 
     for figure in table["figure"]:
         if not curves or any(name in curves for name in figure["panels"]):

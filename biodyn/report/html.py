@@ -19,6 +19,7 @@ from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics,
 from biodyn.plots.display import default_norms, display_table, variable
 from biodyn.plots.style import BAND, SIDE_COLORS
 from biodyn.report.methods import methods
+from biodyn.report.uncertainty import uncertainty_rows
 from biodyn.report.view import TrialView
 
 # Units at the end of a parameter's name, longest first.
@@ -51,6 +52,7 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             parameters=parameter_rows(tables["spatiotemporal"]),
             headline=headline(tables["spatiotemporal"]),
             cycle_counts={side: int((tables["spatiotemporal"]["side"].astype(str) == side).sum()) for side in SIDES},
+            uncertainty=uncertainty_rows(record.get("uncertainty")),
             conventions=convention_rows(curves),
             methods=methods(record),
             norms=(band, line),

@@ -16,6 +16,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.model.library import load_entry, load_table
 from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
+from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
 
 RECORD_VERSION = 1
@@ -115,6 +116,7 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in checks],
         "proof": proof_record,
+        "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
         "timings_s": {name: round(float(seconds), 4) for name, seconds in analysis.timings.items()},
     }

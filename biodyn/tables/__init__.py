@@ -18,6 +18,7 @@ from biodyn.tables.time_series import (
     joint_torques,
     marker_errors,
 )
+from biodyn.tables.uncertainty import joint_torques_sd
 
 __all__ = [
     "TABLES",
@@ -30,6 +31,7 @@ __all__ = [
     "joint_powers",
     "joint_torque_parts",
     "joint_torques",
+    "joint_torques_sd",
     "marker_errors",
     "spatiotemporal",
     "trial_tables",
@@ -40,6 +42,7 @@ __all__ = [
 TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
     "joint_angles": joint_angles,
     "joint_torques": joint_torques,
+    "joint_torques_sd": joint_torques_sd,
     "joint_torque_parts": joint_torque_parts,
     "joint_moments": joint_moments,
     "joint_powers": joint_powers,

@@ -90,9 +90,10 @@ def inertias(frames: Frames, magnitudes: Magnitudes) -> Columns:
         share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
         if share == 0.0:
             continue
-        more = 1.0 + magnitudes.mass_share
-        others = (1.0 - more * share) / (1.0 - share)
-        masses = {body.definition.name: more if body.definition.name in group else others for body in model.bodies}
+        # The body's mass is known: what the group gains, all give back in proportion.
+        back = 1.0 / (1.0 + magnitudes.mass_share * share)
+        more = (1.0 + magnitudes.mass_share) * back
+        masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
         changes.append({name: with_mass_factor(inertia_of(model, name), f) for name, f in masses.items()})
         for axis in (_X, _Y):
             step = np.zeros(3)
