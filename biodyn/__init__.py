@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Settings", "TrialResult", "__version__", "replay", "run_trial"]
+__all__ = ["Settings", "TrialResult", "__version__", "replay", "run_trial", "vary_trial"]
 
 if TYPE_CHECKING:
     from biodyn.replaying import replay
     from biodyn.settings import Settings
+    from biodyn.variation import vary_trial
     from biodyn.workflow import TrialResult, run_trial
 
 _LAZY = {
@@ -21,6 +22,7 @@ _LAZY = {
     "replay": "biodyn.replaying",
     "TrialResult": "biodyn.workflow",
     "Settings": "biodyn.settings",
+    "vary_trial": "biodyn.variation",
 }
 
 

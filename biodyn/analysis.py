@@ -71,6 +71,7 @@ class TrialAnalysis:
         diagnostics: everything noticed on the way.
         timings: seconds a step.
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
+        variations: the same walk analysed with other choices, where they were asked for.
     """
 
     recording: Recording
@@ -94,8 +95,18 @@ class TrialAnalysis:
     timings: Mapping[str, float]
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
+    variations: tuple[Variation, ...] = ()
 
     @property
     def time_s(self) -> FloatArray:
         """Time of each frame (T,) s, 0 at the file's first frame."""
         return self.recording.markers.time_s
+
+
+@dataclass(frozen=True)
+class Variation:
+    """The walk analysed with one choice made otherwise: the factor, its level in words, and what came out."""
+
+    factor: str
+    level: str
+    analysis: TrialAnalysis

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from biodyn.diagnostics import Diagnostic
+    from biodyn.result import TrialResult
 
 app = typer.Typer(
     name="biodyn",
@@ -45,6 +46,14 @@ def run(
         Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            help="Analyse again with other choices and show what they change: hip_centre, anthropometry, cutoff, "
+            "marker_weights; several with commas.",
+            metavar="FACTORS",
+        ),
+    ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.result_folder import require_free
@@ -54,9 +63,7 @@ def run(
         folder = out if out is not None else Path("reports") / walk.absolute().stem
         require_free(folder, force)  # before any work is done
         with _progress(console) as step:
-            from biodyn.workflow import run_trial
-
-            result = run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+            result = _analysed(walk, static, mass, height, settings, vary, step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -64,6 +71,25 @@ def run(
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
     if result.failed:
         raise typer.Exit(_CHECKS_FAILED)
+
+
+def _analysed(
+    walk: Path,
+    static: Path | None,
+    mass: float | None,
+    height: float | None,
+    settings: Path | None,
+    vary: str | None,
+    step: Callable[[str], None],
+) -> TrialResult:
+    if vary is None:
+        from biodyn.workflow import run_trial
+
+        return run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+    from biodyn.variation import vary_trial
+
+    factors = [name.strip() for name in vary.split(",") if name.strip()]
+    return vary_trial(walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.result_folder import RECORD_NAME, writing
-from biodyn.tables import TABLES, write_csv
+from biodyn.tables import TABLES, VARIATION_TABLES, tables_of, write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,10 +39,11 @@ class TrialResult:
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table by name (`tables.TABLES`), made when first asked for."""
-        if name not in TABLES:
-            raise ResultError(f"There is no table '{name}'.", f"There are {', '.join(TABLES)}.")
+        makers = tables_of(self.analysis)
+        if name not in makers:
+            raise ResultError(f"There is no table '{name}'.", f"There are {', '.join(makers)}.")
         if name not in self._tables:
-            self._tables[name] = TABLES[name](self.analysis)
+            self._tables[name] = makers[name](self.analysis)
         return self._tables[name]
 
     @property
@@ -59,6 +60,21 @@ class TrialResult:
     def joint_torque_parts(self) -> pd.DataFrame:
         """Gravity, inertia, velocity and ground-reaction part of every joint torque, tidy."""
         return self.table("joint_torque_parts")
+
+    @property
+    def joint_torques_sd(self) -> pd.DataFrame:
+        """One standard deviation of every torque, together and by source of error, Nm."""
+        return self.table("joint_torques_sd")
+
+    @property
+    def sensitivity(self) -> pd.DataFrame:
+        """Mean moment curves with other choices, tidy; only of `vary_trial`."""
+        return self.table("sensitivity")
+
+    @property
+    def sensitivity_summary(self) -> pd.DataFrame:
+        """Change of every moment curve with other choices; only of `vary_trial`."""
+        return self.table("sensitivity_summary")
 
     @property
     def joint_moments(self) -> pd.DataFrame:
@@ -106,7 +122,7 @@ class TrialResult:
         from biodyn.report.record import result_arrays, run_record
         from biodyn.report.view import TrialView
 
-        tables = {name: self.table(name) for name in TABLES}
+        tables = {name: self.table(name) for name in tables_of(self.analysis)}
         return TrialView(run_record(self.analysis), tables, result_arrays(self.analysis))
 
     @property
@@ -209,7 +225,8 @@ def read_view(folder: Path) -> TrialView:
         )
     try:
         record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-        tables = {name: pd.read_csv(folder / "tables" / f"{name}.csv") for name in TABLES}
+        kept = [*TABLES, *(name for name in VARIATION_TABLES if (folder / "tables" / f"{name}.csv").is_file())]
+        tables = {name: pd.read_csv(folder / "tables" / f"{name}.csv") for name in kept}
         with np.load(folder / ARRAYS_NAME, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
     except (ValueError, OSError, KeyError) as error:

@@ -135,6 +135,16 @@ class UncertaintySettings(_Section):
     ] = Field(default_factory=dict, description="factors on the standard deviations by source; 0 leaves one out")
 
 
+class VariationSettings(_Section):
+    """Levels of `biodyn run --vary`; hip centres and anthropometric tables are all those of the library."""
+
+    cutoff_hz: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0)
+    marker_weight_powers: dict[str, float] = Field(
+        default_factory=lambda: {"all equal": 0.0, "contrast squared": 2.0},
+        description="name of a level and the power that every marker's weight is raised to",
+    )
+
+
 class OutputSettings(_Section):
     """What is written."""
 
@@ -153,6 +163,7 @@ class Settings(_Section):
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
+    variation: VariationSettings = VariationSettings()
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
 

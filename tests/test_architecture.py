@@ -30,6 +30,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("report", "result_folder", "comparison", "inspection", "simulation"),
     ("result",),
     ("workflow", "replaying"),
+    ("variation",),
     ("study",),
     ("cli", "biodyn"),  # "biodyn" is the package's own __init__: the public names
 )

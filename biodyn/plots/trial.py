@@ -16,6 +16,7 @@ from biodyn.plots.ground import centre_of_pressure_figure, ground_reaction_figur
 from biodyn.plots.overview import whole_trial_figure
 from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
+from biodyn.plots.sensitivity import sensitivity_figure
 from biodyn.plots.uncertainty import torque_bands
 
 Tables = Mapping[str, pd.DataFrame]
@@ -82,6 +83,8 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
         moments=overview["moments"],
         mass_kg=mass_kg,
     )
+    if "sensitivity" in tables:
+        makers["sensitivity"] = lambda: sensitivity_figure(tables["sensitivity"], overview["moments"])
     return makers
 
 

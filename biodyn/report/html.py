@@ -19,6 +19,7 @@ from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics,
 from biodyn.plots.display import default_norms, display_table, variable
 from biodyn.plots.style import BAND, SIDE_COLORS
 from biodyn.report.methods import methods
+from biodyn.report.sensitivity import sensitivity_heads, sensitivity_rows
 from biodyn.report.uncertainty import uncertainty_rows
 from biodyn.report.view import TrialView
 
@@ -53,6 +54,8 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             headline=headline(tables["spatiotemporal"]),
             cycle_counts={side: int((tables["spatiotemporal"]["side"].astype(str) == side).sum()) for side in SIDES},
             uncertainty=uncertainty_rows(record.get("uncertainty")),
+            sensitivity=sensitivity_rows(tables),
+            sensitivity_heads=sensitivity_heads(),
             conventions=convention_rows(curves),
             methods=methods(record),
             norms=(band, line),

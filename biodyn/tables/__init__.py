@@ -10,6 +10,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.tables.csv import write_csv
 from biodyn.tables.gait import contacts, events, gait_cycles, spatiotemporal
 from biodyn.tables.parts import joint_torque_parts
+from biodyn.tables.sensitivity import sensitivity, sensitivity_summary
 from biodyn.tables.time_series import (
     ground_reaction,
     joint_angles,
@@ -22,6 +23,7 @@ from biodyn.tables.uncertainty import joint_torques_sd
 
 __all__ = [
     "TABLES",
+    "VARIATION_TABLES",
     "contacts",
     "events",
     "gait_cycles",
@@ -33,7 +35,10 @@ __all__ = [
     "joint_torques",
     "joint_torques_sd",
     "marker_errors",
+    "sensitivity",
+    "sensitivity_summary",
     "spatiotemporal",
+    "tables_of",
     "trial_tables",
     "write_csv",
 ]
@@ -55,6 +60,18 @@ TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
 }
 
 
+#: Tables of a trial that was analysed with other choices too.
+VARIATION_TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
+    "sensitivity": sensitivity,
+    "sensitivity_summary": sensitivity_summary,
+}
+
+
+def tables_of(analysis: TrialAnalysis) -> dict[str, Callable[[TrialAnalysis], pd.DataFrame]]:
+    """Return the makers of the tables an analysis has."""
+    return TABLES | VARIATION_TABLES if analysis.variations else TABLES
+
+
 def trial_tables(analysis: TrialAnalysis) -> dict[str, pd.DataFrame]:
     """Return all tables of a trial by name."""
-    return {name: make(analysis) for name, make in TABLES.items()}
+    return {name: make(analysis) for name, make in tables_of(analysis).items()}

@@ -53,7 +53,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     cycles = gait.gait_cycles(analysis.events)
     rate_hz = analysis.recording.markers.rate_hz
-    signals = {side: list(_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
+    signals = {side: list(cycle_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
     stacked = {side: np.column_stack([signal for *_, signal in own]) for side, own in signals.items()}
     names = list(dict.fromkeys(name for own in signals.values() for name, *_ in own))
     units = list(dict.fromkeys(unit for own in signals.values() for _, unit, _ in own))
@@ -111,7 +111,7 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def _signals(analysis: TrialAnalysis, side: Side) -> Iterator[tuple[str, str, FloatArray]]:
+def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[tuple[str, str, FloatArray]]:
     """Yield (variable, unit, values (T,)) of one side and of the middle of the body."""
     model, dynamics, mass = analysis.model, analysis.dynamics, analysis.subject.mass_kg
     for i, name in enumerate(model.skeleton.root.base_rotations):

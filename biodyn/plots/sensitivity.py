@@ -1,0 +1,56 @@
+"""Moment curves with other choices, a row of panels a factor."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES
+from biodyn.plots.display import PERCENT, variable
+from biodyn.plots.style import INK, LABEL_PT, dress, new_figure, note, panels, zero_line
+
+# Light to dark over the levels of a factor, without the ends that vanish on white or look like the base's ink.
+_SHADES = "viridis"
+_RANGE = (0.05, 0.85)
+
+
+def sensitivity_figure(sensitivity: pd.DataFrame, moments: list[str]) -> Figure:
+    """Mean curves of some moments with every level of every factor; the analysis as it was is drawn in black.
+
+    Args:
+        sensitivity: table of that name, its own curves first. moments: variables, a column each.
+
+    Of both sides the one is shown whose curves are known over more of the cycle.
+    """
+    heads = sensitivity.iloc[::CYCLE_POINTS][["factor", "level", "side", "variable"]].astype(str)
+    curves = sensitivity["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    rows = {tuple(head): number for number, head in enumerate(heads.itertuples(index=False, name=None))}
+    base = heads.iloc[0, 0] if len(heads) else ""
+    factors = [factor for factor in dict.fromkeys(heads["factor"]) if factor != base]
+    side = max(SIDES, key=lambda one: int(np.isfinite(curves[(heads["side"] == one).to_numpy()]).sum()))
+    figure = new_figure(9.4, 0.6 + 2.15 * max(len(factors), 1))
+    axes = iter(panels(figure, max(len(factors), 1), len(moments), down_in=0.2))
+    for factor in factors:
+        levels = list(dict.fromkeys(heads.loc[heads["factor"] == factor, "level"]))
+        shades = colormaps[_SHADES](np.linspace(*_RANGE, len(levels)))
+        for column, moment in enumerate(moments):
+            ax, shown = next(axes), variable(moment)
+            label = "gait cycle (%)" if factor == factors[-1] else ""
+            dress(ax, f"{shown.label}, {SIDE_NAMES[side]}", f"Nm/kg, {shown.positive} +", label)
+            ax.set_xlim(0.0, 100.0)
+            zero_line(ax)
+            own = rows.get((base, heads.iloc[0, 1], side, moment))
+            if own is None:
+                note(ax, "no valid cycle")
+                continue
+            sign = shown.shown_sign(side)
+            for level, shade in zip(levels, shades, strict=True):
+                row = rows.get((factor, level, side, moment))
+                if row is not None:
+                    ax.plot(PERCENT, sign * curves[row], color=shade, linewidth=1.1, label=level)
+            ax.plot(PERCENT, sign * curves[own], color=INK, linewidth=1.6, label=heads.iloc[0, 1])
+            if column == len(moments) - 1:
+                ax.legend(frameon=False, fontsize=LABEL_PT - 1.5, labelcolor=INK, loc="best", handlelength=1.2)
+    return figure
