@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,8 @@ class ReplayResult:
     Attributes:
         driven: the motion and its forces. coordinates: index in q and in v by name. settings: used.
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
-        tracked: replay under feedback, a part a stretch. convergence: of every integrator.
+        tracked: replay under feedback, a part a stretch; joints_only: without feedback at the base.
+        convergence: of every integrator.
         restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
     """
 
@@ -48,6 +49,7 @@ class ReplayResult:
     walk: Mapping[str, OpenLoop]
     rest: OpenLoop
     tracked: tuple[Tracked, ...]
+    joints_only: tuple[Tracked, ...]
     convergence: tuple[Convergence, ...]
     restarted: np.ndarray
 
@@ -95,14 +97,7 @@ class ReplayResult:
     @property
     def record(self) -> dict[str, Any]:
         """The values of `replay.json`."""
-        parts = self.tracked
         loops = {**{f"walk_{name}": found for name, found in self.walk.items()}, "rest": self.rest}
-        feedback = np.concatenate([part.feedback for part in parts])
-        recorded = np.concatenate([part.recorded for part in parts])
-
-        def peak(name: str) -> float:
-            return float(max(np.max(_lost(getattr(part.deviation, name))) for part in parts))
-
         return json_ready(
             {
                 "settings": self.settings.model_dump(mode="json"),
@@ -116,16 +111,8 @@ class ReplayResult:
                     }
                     for name, found in loops.items()
                 },
-                "tracked": {
-                    "stretches": [list(part.frames) for part in parts],
-                    "joint_error_deg": math.degrees(peak("joint_rad")),
-                    "position_error_m": peak("position_m"),
-                    "orientation_error_deg": math.degrees(peak("orientation_rad")),
-                    "feedback_peak_Nm": float(np.max(_lost(np.abs(feedback)))),
-                    "feedback_rms_Nm": float(np.sqrt(np.mean(_lost(feedback[:, 6:]) ** 2))),
-                    "recorded_peak_Nm": float(np.abs(recorded).max()),
-                    "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
-                },
+                "tracked": tracking_record(self.tracked),
+                "tracked_joints_only": tracking_record(self.joints_only),
                 "convergence_order": {case.method: case.order for case in self.convergence},
                 "text": self.summary(),
             }
@@ -145,16 +132,20 @@ class ReplayResult:
         lines.append(
             f"Standing still: within {tolerance} for {self.rest.held_all_s:.2f} s of {s.rest_s:g} s, starting from round-off."
         )
-        joint = max(float(np.max(_lost(part.deviation.joint_rad))) for part in self.tracked)
-        feedback = max(float(np.max(_lost(np.abs(part.feedback)))) for part in self.tracked)
-        recorded = max(float(np.abs(part.recorded).max()) for part in self.tracked)
-        if math.isfinite(joint):
+        held = tracking_record(self.tracked)
+        if math.isfinite(held["joint_error_deg"]):
             lines.append(
-                f"Tracked over the whole trial: joints within {math.degrees(joint):.2g}° with feedback torques up to "
-                f"{feedback:.2g} Nm beside recorded ones up to {recorded:.0f} Nm."
+                f"Tracked over the whole trial: joints within {held['joint_error_deg']:.2g}° with feedback torques up to "
+                f"{held['feedback_peak_Nm']:.2g} Nm beside recorded ones up to {held['recorded_peak_Nm']:.0f} Nm, and up to "
+                f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm beside the residual."
             )
         else:
             lines.append("Tracked: the feedback could not hold the body on the recorded motion.")
+        alone = tracking_record(self.joints_only)
+        lines.append(
+            f"With feedback at the joints only the body as a whole turns away by {alone['orientation_error_deg']:.2g}°, and "
+            f"feedback torques reach {alone['feedback_peak_Nm']:.2g} Nm."
+        )
         orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
         lines.append(f"Measured order of convergence: {orders}.")
         return lines
@@ -225,11 +216,34 @@ def replay(
     windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
     rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
     say("replaying under feedback")
-    held = tracked(driven, method=options.method, steps=steps, bandwidth_hz=options.feedback_hz)
+    how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
+    everywhere, joints_only = tracked(driven, **how), tracked(driven, **how, base=False)
     say("measuring the integrators")
     orders = convergence(driven, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
     again = _restarted(driven, options, steps)
-    return ReplayResult(driven, coordinates, options, walk, rest, held, orders, again)
+    return ReplayResult(driven, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
+
+
+def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
+    """Return the largest errors of a tracked replay and its feedback beside the recorded torques; infinite where lost."""
+    feedback = _lost(np.concatenate([part.feedback for part in parts]))
+    recorded = np.concatenate([part.recorded for part in parts])
+
+    def peak(name: str) -> float:
+        return float(max(np.max(_lost(getattr(part.deviation, name))) for part in parts))
+
+    return {
+        "stretches": [list(part.frames) for part in parts],
+        "joint_error_deg": math.degrees(peak("joint_rad")),
+        "position_error_m": peak("position_m"),
+        "orientation_error_deg": math.degrees(peak("orientation_rad")),
+        "feedback_peak_Nm": float(np.max(np.abs(feedback[:, 6:]))),
+        "feedback_rms_Nm": float(np.sqrt(np.mean(feedback[:, 6:] ** 2))),
+        "base_feedback_peak_Nm": float(np.max(np.linalg.norm(feedback[:, :3], axis=1))),
+        "base_feedback_peak_N": float(np.max(np.linalg.norm(feedback[:, 3:6], axis=1))),
+        "recorded_peak_Nm": float(np.abs(recorded).max()),
+        "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
+    }
 
 
 def _restarted(driven: DrivenMotion, options: ReplaySettings, steps: int) -> np.ndarray:

@@ -159,7 +159,8 @@ class Tracked:
 
     Attributes:
         frames: first and last. q: (N, nq) replayed. deviation: one window.
-        feedback: (N, nv) torques added, recorded: (N, nv) the recorded ones; zero for the base.
+        feedback: (N, nv) torques added; for the base [moment; force] in body axes. recorded: (N, nv) torques, zero for
+            the base.
     """
 
     frames: tuple[int, int]
@@ -170,18 +171,26 @@ class Tracked:
 
 
 def tracked(
-    driven: DrivenMotion, *, method: Method, steps: int, bandwidth_hz: float, offset: FloatArray | None = None
+    driven: DrivenMotion,
+    *,
+    method: Method,
+    steps: int,
+    bandwidth_hz: float,
+    base: bool = True,
+    offset: FloatArray | None = None,
 ) -> tuple[Tracked, ...]:
-    """Replay every stretch from its first frame to its last with feedback at the joints, none at the base.
+    """Replay every stretch from its first frame to its last with feedback on the way.
 
-    The feedback is tau_f = M_eff(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped
-    spring for every coordinate. M_eff = M_jj - M_jb M_bb^-1 M_bj is what the joints feel of a body that floats freely.
-    The base has no feedback: external wrenches alone move the whole body.
+    The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
+    for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
+    M_eff = M_jj - M_jb M_bb^-1 M_bj, what they feel of a body that floats freely: then nothing but the external wrenches,
+    fixed in advance, moves the whole body, which slowly tips over, the feet leave the place of the recorded ground
+    force, and the torques grow.
     """
     results = []
     for drive in drives(driven, "recorded"):
         first, last = drive.frames
-        law = feedback_law(driven.multibody, driven.q[first : last + 1], bandwidth_hz)
+        law = feedback_law(driven.multibody, driven.q[first : last + 1], bandwidth_hz, base)
         found = replay_windows(
             drive, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
         )
@@ -194,19 +203,22 @@ def tracked(
     return tuple(results)
 
 
-def feedback_law(mb: Multibody, q: FloatArray, bandwidth_hz: float) -> Feedback:
+def feedback_law(mb: Multibody, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
     """Return the feedback of `tracked` for a stretch with configurations q (N, nq); inertia held over each frame."""
-    M = mass_matrix(mb, q)
-    M_bj = M[:, :_BASE, _BASE:]
-    effective = M[:, _BASE:, _BASE:] - np.swapaxes(M_bj, 1, 2) @ np.linalg.solve(M[:, :_BASE, :_BASE], M_bj)
+    inertia = mass_matrix(mb, q)
+    if not base:
+        M_bj = inertia[:, :_BASE, _BASE:]
+        joints = inertia[:, _BASE:, _BASE:] - np.swapaxes(M_bj, 1, 2) @ np.linalg.solve(
+            inertia[:, :_BASE, :_BASE], M_bj
+        )
+        inertia = np.zeros_like(inertia)
+        inertia[:, _BASE:, _BASE:] = joints
     stiffness = (2.0 * np.pi * bandwidth_hz) ** 2
     damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical: back without overshoot
 
     def law(frames: IntArray, q: FloatArray, v: FloatArray, q_ref: FloatArray, v_ref: FloatArray) -> FloatArray:
-        # one-axis joints: coordinates can be subtracted
-        push = stiffness * (q_ref - q)[:, _BASE + 1 :] + damping * (v_ref - v)[:, _BASE:]
-        torque = np.zeros_like(v)
-        torque[:, _BASE:] = (effective[frames] @ push[..., None])[..., 0]
+        push = stiffness * difference(mb, q, q_ref) + damping * (v_ref - v)
+        torque: FloatArray = (inertia[frames] @ push[..., None])[..., 0]
         return torque
 
     return law

@@ -1,0 +1,80 @@
+"""`biodyn replay` and its API on a saved result: the files, the numbers in them, and kind refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import biodyn
+from biodyn.cli import app
+from biodyn.errors import ResultError, SettingsError
+
+SHORT = {"windows_s": (0.05, 0.1), "start_every_s": 0.2, "rest_s": 0.2}
+
+
+@pytest.fixture(scope="module")
+def result(laboratory):
+    return biodyn.run_trial(laboratory.walk, laboratory.static)
+
+
+@pytest.fixture(scope="module")
+def folder(result, tmp_path_factory):
+    return result.save(tmp_path_factory.mktemp("replay") / "walk")
+
+
+def test_the_record_of_a_run_holds_its_proof_and_parts(result):
+    proof = result.record["proof"]
+    assert proof["holds"] is True
+    assert {identity["code"] for identity in proof["identities"]} == {
+        "motion",
+        "forward-dynamics",
+        "mass-matrix",
+        "momentum",
+        "free-bodies",
+        "power",
+    }
+    assert any(check["code"] == "proof" and check["status"] == "good" for check in result.record["checks"])
+    sums = (
+        result.joint_torque_parts.groupby(["coordinate", "time_s"], observed=True)["value"].sum(min_count=4).unstack(0)
+    )
+    for name in sums.columns:
+        np.testing.assert_allclose(sums[name], result.joint_torques[f"{name}_Nm"], atol=1e-9)
+
+
+def test_a_folder_and_the_result_itself_replay_alike(result, folder):
+    from_folder, from_result = (biodyn.replay(source, SHORT) for source in (folder, result))
+    assert from_folder.record["open_loop"] == from_result.record["open_loop"]
+    drift = from_folder.tables()["replay_drift"]
+    assert (drift.loc[drift["window_s"] == 0.05, "share_within_tolerance"] == 1.0).all()
+    orders = from_folder.record["convergence_order"]
+    assert orders["euler"] == pytest.approx(1.0, abs=0.15)
+    assert orders["rk4"] == pytest.approx(4.0, abs=0.3)
+
+
+def test_the_command_writes_tables_figures_animation_and_record(folder):
+    outcome = CliRunner().invoke(app, ["replay", str(folder)])
+    assert outcome.exit_code == 0, outcome.output
+    place = folder / "replay"
+    record = json.loads((place / "replay.json").read_text(encoding="utf-8"))
+    tracked = record["tracked"]
+    assert tracked["joint_error_deg"] < 0.5
+    assert tracked["feedback_peak_Nm"] < 0.1 * tracked["recorded_peak_Nm"]
+    feedback = pd.read_csv(place / "replay_feedback.csv")
+    assert feedback["recorded_Nm"].abs().max() == pytest.approx(tracked["recorded_peak_Nm"], abs=1e-4)
+    assert (place / "replay_drift.csv").stat().st_size > 0
+    gif = (place / "replay.gif").read_bytes()
+    assert gif.startswith(b"GIF89a")
+    assert len(gif) < 2_000_000
+    for name in ("drift", "feedback", "convergence"):
+        assert (place / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_cannot_be_replayed_is_said(folder, tmp_path):
+    with pytest.raises(ResultError, match="not a whole biodyn result"):
+        biodyn.replay(tmp_path)
+    with pytest.raises(SettingsError, match=r"replay\.method"):
+        biodyn.replay(folder, {"method": "magic"})
+    outcome = CliRunner().invoke(app, ["replay", str(tmp_path)])
+    assert outcome.exit_code == 2
