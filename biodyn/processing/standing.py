@@ -31,7 +31,8 @@ class Standing:
 def quiet_standing(markers: Markers) -> Standing:
     """Average every marker over the half second in which the markers move least.
 
-    Raises StaticTrialError if the subject moves all the time. Markers that are seen at some time but not in that window are averaged over the frames that show them.
+    Markers that are seen at some time but not in that window are averaged over the frames that show them. Raises
+    StaticTrialError if the subject moves all the time.
     """
     p = markers.positions
     frames = len(p)

@@ -56,10 +56,13 @@ def track(
 
     fit = solve(model, markers)
     settled, notes = _settled(fit, markers, mapping)
+    notes = [*_idle_weights(options.weights, markers), *notes]
     if settled is not model:
         fit = solve(settled, markers)
     margin = max(round(_STRAY_MARGIN_S * markers.rate_hz), 1)
-    stray = binary_dilation(stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1), dtype=bool))
+    stray = binary_dilation(
+        stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1), dtype=bool)
+    )
     if stray.any():
         positions = markers.positions.copy()
         for column in np.flatnonzero(stray.any(axis=0)):
@@ -95,6 +98,21 @@ def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[Subjec
     kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
     notes = [note for note in notes if not any(f"Marker {label} " in note.message for label in agreed)]
     return with_markers(replace(model, markers=kept), extra), notes
+
+
+def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
+    """Weights for markers that are not there; no error, since one settings file may serve many trials."""
+    unknown = [label for label in weights if label not in markers.labels]
+    if not unknown:
+        return []
+    return [
+        Diagnostic(
+            "marker-weights",
+            "warning",
+            f"The settings weigh {', '.join(unknown)}, which the walk does not have.",
+            hint=f"Its markers are {', '.join(markers.labels)}.",
+        )
+    ]
 
 
 def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float) -> Diagnostic:

@@ -1,0 +1,89 @@
+"""A recording made ready: gaps filled, markers and forces through the same low-pass filter, plates as wrenches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.markersets import MarkerMapping
+from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.gaps import Gap, fill_gaps
+from biodyn.processing.plates import plate_wrench, resample_wrench
+from biodyn.trial import Markers, PlateWrench, Recording
+
+# A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
+_TRACKED_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class SignalOptions:
+    """Numbers of the signal processing, see `settings.SignalSettings`."""
+
+    cutoff_hz: float
+    force_cutoff_hz: float
+    filter_order: int
+    spline_gap_s: float
+    rigid_gap_s: float
+
+
+@dataclass(frozen=True)
+class TrialSignals:
+    """Signals of a walk in World.
+
+    Attributes:
+        markers: gaps filled and filtered; unfiltered: gaps filled only. gaps: what was filled and what was left.
+        raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
+    """
+
+    markers: Markers
+    unfiltered: Markers
+    gaps: tuple[Gap, ...]
+    raw_plates: tuple[PlateWrench, ...]
+    plates: tuple[PlateWrench, ...]
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What the plates had to be corrected for."""
+        return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
+
+    def tracked(self) -> frozenset[str]:
+        """Labels of the markers seen in at least half of the frames."""
+        share = np.isfinite(self.markers.positions[..., 0]).mean(axis=0)
+        return frozenset(
+            label for label, seen in zip(self.markers.labels, share, strict=True) if seen >= _TRACKED_SHARE
+        )
+
+
+def prepare_signals(recording: Recording, mapping: MarkerMapping, options: SignalOptions) -> TrialSignals:
+    """Fill gaps and filter the markers that the set explains or that may be attached later, and the plates' wrenches."""
+    everything = recording.markers
+    wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
+    labels = tuple(everything.labels[i] for i in wanted)
+    markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
+    filled = fill_gaps(
+        markers.positions, markers.rate_hz, _segment_groups(labels, mapping), options.spline_gap_s, options.rigid_gap_s
+    )
+    smooth = butterworth_lowpass(filled.positions, markers.rate_hz, options.cutoff_hz, options.filter_order)
+    raw = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates]
+    plates = []
+    for plate in raw:
+        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, options.force_cutoff_hz, options.filter_order)
+        plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
+    return TrialSignals(
+        markers=replace(markers, positions=smooth),
+        unfiltered=replace(markers, positions=filled.positions),
+        gaps=tuple(filled.record),
+        raw_plates=tuple(raw),
+        plates=tuple(plates),
+    )
+
+
+def _segment_groups(labels: tuple[str, ...], mapping: MarkerMapping) -> list[tuple[int, ...]]:
+    groups: dict[str, list[int]] = {}
+    for index, label in enumerate(labels):
+        role = mapping.role(label)
+        if role is not None:
+            groups.setdefault(role.body, []).append(index)
+    return [tuple(group) for group in groups.values()]
