@@ -11,7 +11,7 @@ from biodyn.processing.data_checks.mass import mass_mismatch
 from biodyn.processing.data_checks.moved_marker import moved_marker
 from biodyn.processing.data_checks.plate_faults import plate_faults, plates_swapped
 from biodyn.processing.data_checks.plate_moved import plate_moved
-from biodyn.processing.data_checks.residual import residual_beyond, residual_limits
+from biodyn.processing.data_checks.residual import residual_beyond, residual_limits, unseen_share
 from biodyn.processing.data_checks.signals import (
     filters_differ,
     gaps_left,
@@ -76,7 +76,9 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
         limits.residual_force_fraction,
         limits.residual_moment_fraction,
     )
-    causes += residual_beyond(analysis.dynamics, residual, limits.residual_force_n, limits.residual_moment_nm)
+    causes += residual_beyond(
+        analysis.dynamics, residual, limits.residual_force_n, limits.residual_moment_nm, unseen_share(analysis.model)
+    )
     return tuple(causes)
 
 

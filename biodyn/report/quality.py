@@ -8,14 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2
+from biodyn.processing.data_checks import residual
+from biodyn.processing.data_checks.evidence import centre_of_mass
+from biodyn.processing.data_checks.residual import ResidualLimits
 from biodyn.tables.time_series import rms
-
-# The limits of Hicks et al. were written for motions adjusted until the residual shrinks (residual reduction), which
-# this program does not do: up to this multiple of the limit a residual is worth a look, beyond it a failed check.
-_LOOK_FACTOR = 2.0
-# With more than this share of the mass unseen (arms are 10 %), the residual says nothing about the part that is seen.
-_MUCH_CARRIED = 0.1
 
 Status = Literal["good", "look", "bad", "unknown"]
 
@@ -45,46 +42,17 @@ class Check:
         return asdict(self) | {"hint": self.hint if self.status in ("look", "bad") else ""}
 
 
-@dataclass(frozen=True)
-class ResidualLimits:
-    """Largest acceptable residual after Hicks et al. 2015.
-
-    Attributes:
-        force_n: share of the peak net ground force; moment_nm: share of that force times the mean height of the
-            body's centre of mass over the plates; NaN where nothing was measured.
-        peak_force_n: peak magnitude of the net measured ground force, N.
-        com_height_m: mean height of the centre of mass.
-    """
-
-    force_n: float
-    moment_nm: float
-    peak_force_n: float
-    com_height_m: float
-
-
 def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
     """Limits of the residual of this trial, from the frames in which both feet's ground reaction is known."""
     limits = analysis.settings.limits
-    valid = analysis.dynamics.residual_valid
-    total = sum(np.asarray(wrench[:, 3:]) for wrench in analysis.reaction.wrench.values())
-    force = np.linalg.norm(np.asarray(total)[valid], axis=1)
-    peak = float(force.max()) if len(force) and force.max() > 0.0 else np.nan
-    height = float(np.mean(centre_of_mass(analysis)[valid, 1] - _ground_height(analysis))) if valid.any() else np.nan
-    return ResidualLimits(
-        force_n=limits.residual_force_fraction * peak,
-        moment_nm=limits.residual_moment_fraction * height * peak,
-        peak_force_n=peak,
-        com_height_m=height,
+    return residual.residual_limits(
+        analysis.dynamics,
+        analysis.reaction,
+        centre_of_mass(analysis.fit),
+        analysis.plates,
+        limits.residual_force_fraction,
+        limits.residual_moment_fraction,
     )
-
-
-def centre_of_mass(analysis: TrialAnalysis) -> FloatArray:
-    """Centre of mass of the whole body (T, 3) m in World, NaN where unsolved."""
-    bodies = analysis.model.multibody.bodies
-    mass = np.array([body.mass_kg for body in bodies])
-    com_B = np.stack([body.com_m for body in bodies])
-    p_WC = np.einsum("tbij,bj->tbi", analysis.fit.link_R_W, com_B) + analysis.fit.link_p_W
-    return np.einsum("b,tbi->ti", mass, p_WC) / mass.sum()
 
 
 def quality_checks(analysis: TrialAnalysis) -> tuple[Check, ...]:
@@ -142,9 +110,9 @@ def _residual(analysis: TrialAnalysis, limits: ResidualLimits, kind: Literal["fo
         return Check(code, title, "unknown", text, source=source)
     mean, peak = float(rms(size)), float(np.nanmax(size))
     model = analysis.model
-    carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.carried)
-    ridden = carried / model.mass_kg if carried > _MUCH_CARRIED * model.mass_kg else 0.0
-    near = mean <= _LOOK_FACTOR * limit or peak <= checklist
+    unseen = residual.unseen_share(model)
+    ridden = unseen if unseen > residual.MUCH_UNSEEN else 0.0
+    near = mean <= residual.LOOK_FACTOR * limit or peak <= checklist
     status: Status = "good" if peak <= limit else ("look" if near or ridden else "bad")
     text = (
         f"To make motion and measured forces agree, {mean:.1f} {unit} RMS and {peak:.1f} {unit} at most must be added "
@@ -244,8 +212,3 @@ def _body_weight(analysis: TrialAnalysis, limits: ResidualLimits) -> Check:
     )
     hint = "Check body mass, and the zero and gain of the plates."
     return Check("body-weight", "Body mass against the plates", status, text, abs(mismatch), limit, "", "", hint)
-
-
-def _ground_height(analysis: TrialAnalysis) -> float:
-    """Mean height of the plates' surfaces in World, m."""
-    return float(np.mean([plate.corners[:, 1].mean() for plate in analysis.plates])) if analysis.plates else 0.0

@@ -19,6 +19,7 @@ from biodyn.processing.ground_reaction import STANCE_DELAY_S
 from biodyn.processing.kinematics import Fit
 from biodyn.processing.loading import plate_surface
 from biodyn.processing.soles import sole_from_outline
+from biodyn.rigid_body import whole_body
 from biodyn.trial import Contact, PlateWrench
 
 # Stance and load of the same step share at least this much of the time that either takes.
@@ -168,11 +169,9 @@ def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
 
 def centre_of_mass(fit: Fit) -> FloatArray:
     """Centre of mass of the whole body (T, 3) m in World, NaN where unsolved."""
-    bodies = fit.model.multibody.bodies
-    mass = np.array([body.mass_kg for body in bodies])
-    com_B = np.stack([body.com_m for body in bodies])
-    p_WC = np.einsum("tbij,bj->tbi", fit.link_R_W, com_B) + fit.link_p_W
-    return np.einsum("b,tbi->ti", mass, p_WC) / mass.sum()
+    p_WC = np.full((len(fit.solved), 3), np.nan)
+    p_WC[fit.solved] = whole_body.centre_of_mass(fit.model.multibody, fit.motion.q[fit.solved])
+    return p_WC
 
 
 def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:

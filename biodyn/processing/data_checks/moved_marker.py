@@ -30,6 +30,7 @@ _WANDERS = 2.0
 # Markers of one segment keep their distance; shoes and toes bend by up to 12 mm (seen), skin by less.
 _STRETCH_M = 0.015
 _BENDING = 0.5
+_DISTANCES = 80  # frames to measure them in
 
 
 @dataclass(frozen=True)
@@ -90,10 +91,11 @@ def _stretched(
     """A marker whose distances to others of its segment are not those of the static trial: a fit may bend to it."""
     changes: dict[str, list[float]] = {}
     firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
+    every = max(markers.frame_count // _DISTANCES, 1)
     for one, other in combinations(firm, 2):
         if one.body != other.body:
             continue
-        p, q = (markers.positions[:, markers.labels.index(m.label)] for m in (one, other))
+        p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (one, other))
         distance = np.linalg.norm(p - q, axis=1)
         distance = distance[np.isfinite(distance)]
         if len(distance) < _FRAMES:

@@ -9,12 +9,15 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.model.subject import SubjectModel
 from biodyn.processing.dynamics import Dynamics
 from biodyn.trial import GroundReaction, PlateWrench
 
 # The limits of Hicks et al. were written for motions adjusted until the residual shrinks (residual reduction), which
 # this program does not do: up to this multiple of the limit a residual is worth a look, beyond it a failed check.
 LOOK_FACTOR = 2.0
+# With more than this share of the mass unseen (arms are 10 %), the residual says nothing about the part that is seen.
+MUCH_UNSEEN = 0.1
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,20 @@ def residual_limits(
     )
 
 
+def unseen_share(model: SubjectModel) -> float:
+    """Share of the body's mass in segments that no marker shows: they ride on their parents."""
+    carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.carried)
+    return float(carried / model.mass_kg)
+
+
 def residual_beyond(
-    dynamics: Dynamics, limits: ResidualLimits, checklist_n: float, checklist_nm: float
+    dynamics: Dynamics, limits: ResidualLimits, checklist_n: float, checklist_nm: float, unseen_share: float
 ) -> tuple[Diagnostic, ...]:
-    """Residual force or moment that is beyond both the limits of Hicks (RMS, doubled) and OpenSim's checklist (peak)."""
+    """Residual force or moment that is beyond both the limits of Hicks (RMS, doubled) and OpenSim's checklist (peak).
+
+    `unseen_share` of the body's mass rides on other segments because no marker shows it: above `MUCH_UNSEEN` the residual
+    says little about the part that is seen, and is no more than an information.
+    """
     notes = []
     for code, vector, limit, checklist, unit in (
         ("residual-force", dynamics.residual_force, limits.force_n, checklist_n, "N"),
@@ -76,7 +89,7 @@ def residual_beyond(
         notes.append(
             Diagnostic(
                 code,
-                "warning",
+                "info" if unseen_share > MUCH_UNSEEN else "warning",
                 f"Motion and measured forces disagree by {rms:.0f} {unit} RMS and {peak:.0f} {unit} at most "
                 f"(limit of Hicks et al. 2015 {limit:.0f} {unit}, OpenSim's checklist {checklist:.0f} {unit}).",
                 value=rms,
