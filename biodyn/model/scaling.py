@@ -238,8 +238,9 @@ def _require_legs(model: SubjectModel) -> None:
     moving = {body.definition.name for body in model.moving}
     for side in SIDES:
         carrier = model.sole_body.get(side)
-        if carrier is not None and carrier not in moving:
-            lost = ", ".join(name for name in _chain(model, carrier) if name not in moving)
+        # A thigh or shank without markers has a stiff joint: the torques of the whole leg would be wrong, not only unknown.
+        lost = ", ".join(name for name in _chain(model, carrier) if name not in moving) if carrier is not None else ""
+        if lost:
             raise MarkerSetError(
                 f"The markers do not place {lost} in both the static trial and the walk.",
                 "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",

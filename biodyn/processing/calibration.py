@@ -89,8 +89,10 @@ def find_turns(
             del turns[name]
     if not turns:
         return {}, []
+    # Both segments of each hinge as they are here: where few markers are left, a turned model may lose the hinge itself.
+    pairs = {name: frozenset({name, model.coordinate(hinges[name]).body}) for name in turns}
     for step in _TURN_STEPS_RAD:
-        costs = [_leg_costs(frames, rescale({n: t + k * step for n, t in turns.items()}), hinges) for k in (-1, 0, 1)]
+        costs = [_leg_costs(frames, rescale({n: t + k * step for n, t in turns.items()}), pairs) for k in (-1, 0, 1)]
         for name in turns:
             low, middle, high = (cost[name] for cost in costs)
             curvature = low - 2.0 * middle + high
@@ -115,12 +117,11 @@ def find_turns(
     return turns, notes
 
 
-def _leg_costs(frames: _Sample, model: SubjectModel, hinges: Mapping[str, str]) -> dict[str, float]:
+def _leg_costs(frames: _Sample, model: SubjectModel, pairs: Mapping[str, frozenset[str]]) -> dict[str, float]:
     _, errors, bodies = frames.solve(model)
     weights = model.marker_arrays()[2]
     costs = {}
-    for name, coordinate in hinges.items():
-        both = {name, model.coordinate(coordinate).body}
+    for name, both in pairs.items():
         columns = [index for index, body in enumerate(bodies) if body in both]
         costs[name] = float(np.nansum(weights[columns] * errors[:, columns] ** 2))
     return costs

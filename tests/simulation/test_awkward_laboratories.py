@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.errors import StaticTrialError
+from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io.c3d_write import C3dContent
 from biodyn.io.c3d_write import write_c3d as write_content
+from biodyn.model.subject import assemble
+from biodyn.processing.calibration import find_turns, sample
 from biodyn.simulation import SimulatedTrial, write_c3d
 from biodyn.simulation.files import _analog, _parameters
 from biodyn.simulation.recovery import compare
+from biodyn.trial import Markers
 from biodyn.workflow import analyse_trial
 
 
@@ -92,3 +95,24 @@ def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_pa
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
     assert analysis.fit.solved.any()
     assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
+
+
+def test_a_hinge_that_a_turned_model_loses_does_not_end_the_search(walking):
+    """Where few markers are left, turning the axes can make a knee invisible, and the turned model locks it."""
+    model = walking.body.model
+    locked = frozenset(model.locked) | {"knee_angle_l"}
+    multibody, coordinates, frames, carried = assemble(model.skeleton, model.bodies, locked, frozenset())
+    stiff = replace(
+        model, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried, locked=tuple(locked)
+    )
+    seen = sample(Markers(walking.labels, walking.markers, walking.options.rate_hz))
+    turns, _ = find_turns(seen, model, {"femur_l": "knee_angle_l"}, lambda _: stiff)
+    assert turns == {}, "costs that do not depend on the turn leave the axes where they are"
+
+
+def test_a_leg_without_a_marker_on_its_shank_and_thigh_is_refused(standing, walking, tmp_path):
+    """Rigid thigh and shank would give every joint of the leg a wrong torque."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", without(walking, "LTHI", "LKNE", "LTIB"))
+    with pytest.raises(MarkerSetError, match="do not place tibia_l"):
+        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
