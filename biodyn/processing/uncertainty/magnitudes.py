@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from biodyn.errors import SettingsError
-from biodyn.model.library import for_each_side, load_entry, load_table
+from biodyn.model.library import for_each_side, load_table
 
 _LIBRARY = "uncertainty"
 
@@ -43,11 +45,14 @@ class Magnitudes:
 def load_magnitudes(file: str | None = None) -> Magnitudes:
     """Return the library's magnitudes, or those of a TOML file laid out alike.
 
-    Raises ModelError where the file cannot be read, SettingsError where an entry is missing.
+    Raises SettingsError where the file cannot be read or an entry is missing.
     """
-    table = load_table(_LIBRARY) if file is None else load_entry(_LIBRARY, file)
+    if file is None:
+        return _from_table(load_table(_LIBRARY))
+    if not Path(file).is_file():
+        raise SettingsError(f"The table of uncertainties '{file}' does not exist.", "Give the path of a TOML file.")
     try:
-        return _from_table(table)
+        return _from_table(tomllib.loads(Path(file).read_text(encoding="utf-8")))
     except (KeyError, TypeError, ValueError) as error:
         raise SettingsError(
             f"'{file}' is not a whole table of uncertainties: {error!r}.",

@@ -121,10 +121,11 @@ def centre_of_pressure(frames: Frames, magnitudes: Magnitudes) -> Columns:
 
 
 def cutoff(frames: Frames, magnitudes: Magnitudes) -> Columns:
-    """Markers and forces filtered with another cut-off: slope and bend of the torques, from both sides of it.
+    """Markers and forces filtered with another cut-off (slope and bend of the torques), and what the filter itself takes away.
 
     What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
-    a z + c z^2 is a^2 + 2 c^2.
+    a z + c z^2 is a^2 + 2 c^2. The bias of the filter F is estimated by filtering twice, F F x - F x (Tukey 1977, twicing),
+    and counts as one standard deviation.
     """
     inputs = frames.inputs
     step = magnitudes.cutoff_hz
@@ -138,15 +139,16 @@ def cutoff(frames: Frames, magnitudes: Magnitudes) -> Columns:
     def wrenches(hz: float) -> FloatArray:
         return filtered_wrenches(inputs, hz)[frames.at]
 
-    def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> tuple[FloatArray, FloatArray]:
+    def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
         if hz == 0:
-            return (np.zeros_like(frames.wrenches),) * 2
+            return [np.zeros_like(frames.wrenches)] * 2
         low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
-        return 0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)
+        return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
     places = marker_places(inputs.model, frames.q)
-    moved = slope_and_bend(markers, inputs.cutoff_hz)
-    loads = slope_and_bend(wrenches, inputs.force_cutoff_hz)
+    marker_bias, wrench_bias = filter_bias(inputs)
+    moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)[frames.at]]
+    loads = [*slope_and_bend(wrenches, inputs.force_cutoff_hz), wrench_bias[frames.at]]
     gradients = [-_marker_forces(frames, inputs.model, places, np.nan_to_num(change)) for change in moved]
     return _stacked(frames, [_by_wrenches(frames, change) for change in loads], gradients)
 
@@ -173,13 +175,34 @@ def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
     return Inertia(inertia.mass * factor, inertia.com, inertia.tensor * factor)
 
 
-def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
-    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
+def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
+    """Return what a second pass of the filters changes: all raw markers (T, N, 3) m, wrenches on the feet (T, K, 6)."""
+    rate_hz, order = inputs.rate_hz, inputs.filter_order
+    once = butterworth_lowpass(inputs.raw.positions, rate_hz, inputs.cutoff_hz, order)
+    markers = butterworth_lowpass(once, rate_hz, inputs.cutoff_hz, order) - once
+    hz = inputs.force_cutoff_hz
+    if not hz:
+        return markers, np.zeros_like(inputs.dynamics.foot_wrenches)
+    return markers, filtered_wrenches(inputs, hz, passes=2) - filtered_wrenches(inputs, hz)
+
+
+def fitted_columns(inputs: TrialInputs, positions: FloatArray) -> FloatArray:
+    """Return the columns (T, M, 3) of the fitted markers out of those of the raw ones (T, N, 3)."""
+    return positions[:, [inputs.raw.labels.index(label) for label in inputs.fit.labels]]
+
+
+def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float, passes: int = 1) -> FloatArray:
+    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to.
+
+    passes: how often the whole (zero-lag) filter is applied.
+    """
     frames = inputs.markers.frame_count
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((frames, len(sides), 6))
     for plate in inputs.raw_plates:
-        smooth = butterworth_lowpass(plate.wrench, plate.rate_hz, cutoff_hz, inputs.filter_order)
+        smooth = plate.wrench
+        for _ in range(passes):
+            smooth = butterworth_lowpass(smooth, plate.rate_hz, cutoff_hz, inputs.filter_order)
         wrench = resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
         owner = _owner(inputs, plate.number, frames)
         for foot, side in enumerate(sides):

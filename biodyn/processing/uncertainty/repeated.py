@@ -18,6 +18,7 @@ from biodyn.processing.uncertainty.inputs import TrialInputs
 from biodyn.processing.uncertainty.magnitudes import Magnitudes
 from biodyn.processing.uncertainty.parameters import (
     LOWEST_CUTOFF_HZ,
+    filter_bias,
     filtered_wrenches,
     inertia_of,
     segment_groups,
@@ -31,12 +32,16 @@ Solver = Callable[[SubjectModel, Markers], Fit]
 
 @dataclass(frozen=True)
 class Drawn:
-    """One draw of errors: unfiltered markers, model, change of the wrenches on the feet (T, K, 6), cut-off."""
+    """One draw of errors: unfiltered markers, model, change of the wrenches on the feet (T, K, 6), cut-off.
+
+    bias: (T, N, 3) m, added to the markers behind the filter; None = none.
+    """
 
     raw: FloatArray
     model: SubjectModel
     wrench_change: FloatArray
     cutoff_hz: float
+    bias: FloatArray | None = None
 
 
 def draw(
@@ -52,7 +57,7 @@ def draw(
     model = inputs.model
     wrenches = inputs.dynamics.foot_wrenches
     change = np.zeros_like(wrenches)
-    cutoff_hz = inputs.cutoff_hz
+    cutoff_hz, bias = inputs.cutoff_hz, None
     if "marker_noise" in sources:
         raw = raw.copy()
         raw[:, columns] += noise_m[:, None] * rng.normal(size=raw[:, columns].shape)
@@ -73,7 +78,11 @@ def draw(
         cutoff_hz = max(cutoff_hz + magnitudes.cutoff_hz * rng.normal(), LOWEST_CUTOFF_HZ)
         force = max(inputs.force_cutoff_hz + cutoff_hz - inputs.cutoff_hz, LOWEST_CUTOFF_HZ)
         change += filtered_wrenches(inputs, force) - filtered_wrenches(inputs, inputs.force_cutoff_hz)
-    return Drawn(raw, model, change, cutoff_hz)
+        marker_bias, wrench_bias = filter_bias(inputs)
+        size = rng.normal()
+        change += size * wrench_bias
+        bias = size * marker_bias
+    return Drawn(raw, model, change, cutoff_hz, bias)
 
 
 def drawn_skin(inputs: TrialInputs, magnitudes: Magnitudes, rng: np.random.Generator) -> FloatArray:
@@ -113,6 +122,7 @@ def repeated_torques(inputs: TrialInputs, drawn: Drawn, solve: Solver) -> FloatA
     geometry_changed = drawn.model.markers is not inputs.model.markers
     if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.raw.positions:
         smooth = butterworth_lowpass(drawn.raw, inputs.rate_hz, drawn.cutoff_hz, inputs.filter_order)
+        smooth += 0.0 if drawn.bias is None else drawn.bias
         smooth[np.isnan(inputs.markers.positions)] = np.nan  # what was left out stays out
         fit = solve(drawn.model, replace(inputs.markers, positions=smooth))
     else:

@@ -1,0 +1,69 @@
+"""People whose bodies, skins and plates differ from what the analysis believes, by errors of known size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.processing.uncertainty import Magnitudes
+from biodyn.processing.uncertainty.repeated import drawn_inertias
+from biodyn.simulation.files import write_c3d
+from biodyn.simulation.person import Body, Person, embody
+from biodyn.simulation.plates import Plate
+from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial
+from biodyn.simulation.walking import solve_walk
+
+
+def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body:
+    """Return a person who wears the same markers at the same places while standing, but has other joints and masses."""
+    model = drawn_inertias(body.model, magnitudes, rng)
+    for part in body.model.moving:
+        sd = magnitudes.joint_centre_m.get(part.definition.name, 0.0)
+        if sd:
+            model = with_misplaced_centre(model, part.definition.name, sd * rng.normal(size=3))
+    root = model.bodies[0]
+    return replace(body, model=model, static_q=model.static_configuration(root.R_PB, root.p_PB))
+
+
+def misplaced(plate: Plate, shift_x_m: float, shift_z_m: float) -> MovedPlate:
+    """Return the plate as a file would have it whose corners were measured wrongly; what it recorded stays."""
+    values = {name: getattr(plate, name) for name in Plate.__dataclass_fields__}
+    return MovedPlate(**values, shift_x_m=shift_x_m, shift_z_m=shift_z_m)
+
+
+@dataclass(frozen=True)
+class MovedPlate(Plate):
+    """A plate whose corners the file has elsewhere, m along World X and Z."""
+
+    shift_x_m: float = 0.0
+    shift_z_m: float = 0.0
+
+    @property
+    def corners_W(self) -> FloatArray:
+        """Corners (4, 3) m as the file has them."""
+        return super().corners_W + np.array([self.shift_x_m, 0.0, self.shift_z_m])
+
+
+def record_unlike(
+    person: Person, options: TrialOptions, magnitudes: Magnitudes, folder: Path
+) -> tuple[SimulatedTrial, Path, Path]:
+    """Simulate one such person, write walk and static trial, and return the truth and both files; `options.seed` fixes all."""
+    rng = np.random.default_rng([options.seed, 2])
+    walk = solve_walk(unlike(embody(person), magnitudes, rng), options.speed_m_s, options.stride_s)
+    paths = folder / "walk.c3d", folder / "static.c3d"
+    truth = simulate_trial(person, options, "walk", walk)
+    shifts = magnitudes.centre_of_pressure_m * rng.normal(size=(len(truth.plates), 2))
+    for path, kind in zip(paths, ("walk", "static"), strict=True):
+        trial = truth if kind == "walk" else simulate_trial(person, options, kind, walk)
+        plates = tuple(misplaced(p, float(x), float(z)) for p, (x, z) in zip(trial.plates, shifts, strict=True))
+        write_c3d(path, replace(trial, plates=plates))
+    return truth, *paths
+
+
+def covered(error: FloatArray, sd: FloatArray, factor: float = 1.959964) -> BoolArray:
+    """Frames (T,) whose error lies within the band; the default factor holds 95 % of a normal error."""
+    return np.asarray(np.abs(error) <= factor * sd)
