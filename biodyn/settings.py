@@ -50,7 +50,9 @@ class InverseKinematicsSettings(_Section):
 
     tolerance: float = Field(1e-8, gt=0, description="largest coordinate change of the last step, rad or m")
     max_iterations: int = Field(60, ge=1, description="most steps a frame")
-    visibility_ramp_s: float = Field(0.15, ge=0, description="a marker's weight fades over this time beside a gap, s")
+    visibility_ramp_s: float = Field(
+        0.15, ge=0, le=5, description="a marker's weight fades over this time beside a gap, s"
+    )
     marker_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
         default_factory=dict, description="weights by marker label, over the set's"
     )
@@ -138,7 +140,9 @@ class UncertaintySettings(_Section):
 class VariationSettings(_Section):
     """Levels of `biodyn run --vary`; hip centres and anthropometric tables are all those of the library."""
 
-    cutoff_hz: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...] = (4.0, 5.0, 6.0, 8.0, 10.0, 15.0)
+    cutoff_hz: tuple[Annotated[float, Field(gt=0)], ...] = Field(
+        (4.0, 5.0, 6.0, 8.0, 10.0, 15.0), description="cut-offs of markers and forces alike, Hz"
+    )
     marker_weight_powers: dict[str, float] = Field(
         default_factory=lambda: {"all equal": 0.0, "contrast squared": 2.0},
         description="name of a level and the power that every marker's weight is raised to",
@@ -161,9 +165,9 @@ class Settings(_Section):
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
-    limits: QualityLimits = QualityLimits()
+    limits: QualityLimits = QualityLimits()  # type: ignore[call-arg]
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
-    variation: VariationSettings = VariationSettings()
+    variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
 

@@ -31,7 +31,7 @@ from biodyn.processing.feet import GaitPoints, gait_points
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.kinematics import base_angles
 from biodyn.processing.orientation import find_world
-from biodyn.processing.signals import SignalOptions, TrialSignals, prepare_signals
+from biodyn.processing.signals import SignalOptions, TrialSignals, prepare_signals, with_markers
 from biodyn.processing.standing import quiet_standing
 from biodyn.processing.subject import known_mass, require_plausible, standing_mass, stored_height, stride_mass
 from biodyn.processing.tracking import TrackingOptions, track
@@ -112,17 +112,23 @@ def analyse_trial(
             return scale(skeleton, mapping, standing.points, tracked, scaling, turns_rad)
 
         model, scale_notes = scaled({})
-        notes += scale_notes
     with clock.step("calibration"):
         frames = sample(signals.markers)
         hinges = uncertain_turns(model, mapping, frozenset(standing.points))
         turns, turn_notes = find_turns(frames, model, hinges, lambda turns_rad: scaled(turns_rad)[0])
-        model, _ = scaled(turns) if turns else (model, [])
+        if turns:
+            model, scale_notes = scaled(turns)
         model, centre_notes = refine_centres(frames, model)
-        notes += [*turn_notes, *centre_notes]
+        notes += [*scale_notes, *turn_notes, *centre_notes]
     with clock.step("inverse kinematics"):
-        fit, markers, fit_notes = track(model, signals.markers, mapping, _tracking_options(options))
-        model, signals = fit.model, replace(signals, markers=markers)
+        fit, signals, fit_notes = track(
+            model,
+            signals,
+            mapping,
+            _tracking_options(options),
+            lambda recorded: with_markers(signals, recorded, mapping, _signal_options(options)),
+        )
+        model = fit.model
         notes += fit_notes
     with clock.step("contacts"):
         points = gait_points(fit, SIDES, recording.markers.rate_hz)

@@ -28,6 +28,7 @@ _TELLING_TURN_RAD = np.deg2rad(3.0)
 # Weight of "the centre stays where the static trial has it" against markers of weight 1.
 _CENTRE_PRIOR = 0.5
 _MOST_CENTRE_SHIFT_M = 0.06
+_NEARLY_WORST = 0.6
 
 
 @dataclass(frozen=True)
@@ -181,16 +182,20 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
     return replace(model, markers=tuple(moved))
 
 
-def stray_frames(fit: Fit, limit_m: float) -> BoolArray:
+def stray_frames(error: FloatArray, limit_m: float) -> BoolArray:
     """Frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a phantom, or moved.
+
+    `error` (T, M) m is its distance from its place on the fitted skeleton, NaN where unseen.
 
     Off means farther than `limit_m` and well beyond (2.5 times) its own usual (median) error. A marker whose usual error
     exceeds `limit_m` sits elsewhere and is off in all frames; one that is off in more than a fifth of its frames without
-    that is a sign of a wrong model, and its error stays in the account.
+    that is a sign of a wrong model, and its error stays in the account. One wrong marker pulls others along: of a frame's
+    candidates only those stray that are nearly as far off as the worst.
     """
-    error = fit.marker_error
     seen = np.isfinite(error)
     usual = np.nanmedian(np.where(seen.any(axis=0), error, 0.0), axis=0)
     off = seen & (np.nan_to_num(error) > np.maximum(limit_m, 2.5 * usual))
     rare = off.sum(axis=0) <= 0.2 * np.maximum(seen.sum(axis=0), 1)
-    return (off & rare) | (seen & (usual > limit_m))
+    candidates = (off & rare) | (seen & (usual > limit_m))
+    worst = np.where(candidates, np.nan_to_num(error), 0.0).max(axis=1, keepdims=True)
+    return np.asarray(candidates & (np.nan_to_num(error) >= _NEARLY_WORST * worst))

@@ -33,12 +33,13 @@ class TrialSignals:
     """Signals of a walk in World.
 
     Attributes:
-        markers: gaps filled and filtered; unfiltered: gaps filled only. gaps: what was filled and what was left.
+        markers: gaps filled and filtered; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
     """
 
     markers: Markers
     unfiltered: Markers
+    recorded: Markers
     gaps: tuple[Gap, ...]
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
@@ -62,21 +63,33 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, options: Signa
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
-    filled = fill_gaps(
-        markers.positions, markers.rate_hz, _segment_groups(labels, mapping), options.spline_gap_s, options.rigid_gap_s
-    )
-    smooth = butterworth_lowpass(filled.positions, markers.rate_hz, options.cutoff_hz, options.filter_order)
     raw = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates]
     plates = []
     for plate in raw:
         wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, options.force_cutoff_hz, options.filter_order)
         plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
-    return TrialSignals(
-        markers=replace(markers, positions=smooth),
-        unfiltered=replace(markers, positions=filled.positions),
+    bare = TrialSignals(markers, markers, markers, (), tuple(raw), tuple(plates))
+    return with_markers(bare, markers, mapping, options)
+
+
+def with_markers(
+    signals: TrialSignals, recorded: Markers, mapping: MarkerMapping, options: SignalOptions
+) -> TrialSignals:
+    """Return the signals with other recorded markers: their gaps filled, filtered."""
+    filled = fill_gaps(
+        recorded.positions,
+        recorded.rate_hz,
+        _segment_groups(recorded.labels, mapping),
+        options.spline_gap_s,
+        options.rigid_gap_s,
+    )
+    smooth = butterworth_lowpass(filled.positions, recorded.rate_hz, options.cutoff_hz, options.filter_order)
+    return replace(
+        signals,
+        markers=replace(recorded, positions=smooth),
+        unfiltered=replace(recorded, positions=filled.positions),
+        recorded=recorded,
         gaps=tuple(filled.record),
-        raw_plates=tuple(raw),
-        plates=tuple(plates),
     )
 
 

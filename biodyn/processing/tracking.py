@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import binary_dilation
 
-from biodyn.conventions import IntArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.scaling import PLACED_WHILE_STANDING
 from biodyn.model.subject import SubjectModel, with_markers
 from biodyn.processing.calibration import relocate_soft_markers, stray_frames
 from biodyn.processing.kinematics import Fit, attach_by_movement, fit_markers
+from biodyn.processing.signals import TrialSignals
 from biodyn.trial import Markers
 
 # Weight of a marker that only its movement ties to a segment.
 _ATTACHED_WEIGHT = 0.3
-# The low-pass filter spreads a jump over its neighbours; they are left out with it.
-_STRAY_MARGIN_S = 0.05
+# Wrong markers hide behind worse ones; a few rounds bring them all out.
+_MOST_ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,17 @@ class TrackingOptions:
 
 
 def track(
-    model: SubjectModel, markers: Markers, mapping: MarkerMapping, options: TrackingOptions
-) -> tuple[Fit, Markers, list[Diagnostic]]:
-    """Fit the skeleton to a walk; returns the fit (with its model), the markers as used, and what was noticed."""
+    model: SubjectModel,
+    signals: TrialSignals,
+    mapping: MarkerMapping,
+    options: TrackingOptions,
+    refresh: Callable[[Markers], TrialSignals],
+) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
+    """Fit the skeleton to a walk; returns the fit (with its model), the signals as used, and what was noticed.
+
+    Strays are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
+    are filled and markers filtered anew (`refresh`), until none is left.
+    """
 
     def solve(candidate: SubjectModel, seen: Markers) -> Fit:
         return fit_markers(
@@ -54,25 +62,37 @@ def track(
             edge_s=options.edge_s,
         )
 
-    fit = solve(model, markers)
-    settled, notes = _settled(fit, markers, mapping)
-    notes = [*_idle_weights(options.weights, markers), *notes]
+    fit = solve(model, signals.markers)
+    settled, notes = _settled(fit, signals.markers, mapping)
+    notes = [*_idle_weights(options.weights, signals.markers), *notes]
     if settled is not model:
-        fit = solve(settled, markers)
-    margin = max(round(_STRAY_MARGIN_S * markers.rate_hz), 1)
-    stray = binary_dilation(
-        stray_frames(fit, options.stray_limit_m), structure=np.ones((2 * margin + 1, 1), dtype=bool)
-    )
-    if stray.any():
-        positions = markers.positions.copy()
+        fit = solve(settled, signals.markers)
+    strayed: dict[str, dict[int, float]] = {}
+    for _ in range(_MOST_ROUNDS):
+        error = _recorded_error(fit, signals.recorded)
+        stray = stray_frames(error, options.stray_limit_m)
+        if not stray.any():
+            break
+        positions = signals.recorded.positions.copy()
         for column in np.flatnonzero(stray.any(axis=0)):
             label, frames = fit.labels[column], np.flatnonzero(stray[:, column])
-            positions[frames, markers.labels.index(label)] = np.nan
-            worst = float(np.nanmax(fit.marker_error[frames, column]))
-            notes.append(_stray_note(label, frames, worst, options.stray_limit_m))
-        markers = replace(markers, positions=positions)
-        fit = solve(fit.model, markers)
-    return fit, markers, notes
+            positions[frames, signals.recorded.labels.index(label)] = np.nan
+            strayed.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
+        signals = refresh(replace(signals.recorded, positions=positions))
+        fit = solve(fit.model, signals.markers)
+    notes += [
+        _stray_note(label, np.array(sorted(frames)), max(frames.values()), options.stray_limit_m)
+        for label, frames in strayed.items()
+    ]
+    return fit, signals, notes
+
+
+def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
+    """Distance (T, M) m of the markers as recorded from their place on the fitted skeleton, NaN where unseen."""
+    columns = [recorded.labels.index(label) for label in fit.labels]
+    links, p_LM, _ = fit.model.marker_arrays()
+    place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
+    return np.asarray(np.linalg.norm(recorded.positions[:, columns] - place, axis=2))
 
 
 def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[SubjectModel, list[Diagnostic]]:
