@@ -80,17 +80,18 @@ def peaks(cycles: pd.DataFrame) -> pd.DataFrame:
     for name, variable, sign in PEAKS:
         curves = cycles[cycles["variable"] == variable].dropna(subset="value")
         for (trial, side, cycle), curve in curves.groupby(["trial", "side", "cycle"]):
-            top = curve.loc[(sign * curve["value"]).idxmax()]
-            rows.append((trial, SIDES[side], cycle, name, sign * top["value"], top["percent"], top["unit"]))
+            top = curve.iloc[int((sign * curve["value"]).argmax())]
+            rows.append((trial, SIDES[str(side)], cycle, name, sign * top["value"], top["percent"], top["unit"]))
     return pd.DataFrame(rows, columns=["trial", "side", "cycle", "peak", "value", "percent", "unit"])
 
 
 def summary(found: pd.DataFrame) -> pd.DataFrame:
     """Mean, standard deviation and number of the peaks of each side."""
-    order = [name for name, *_ in PEAKS]
-    table = found.groupby(["peak", "unit", "side"], sort=False)["value"].agg(["mean", "std", "count"]).unstack("side")
-    table = table.swaplevel(axis=1).sort_index(axis=1, level=0, sort_remaining=False)
-    return table.reindex([name for name in order if name in table.index.get_level_values(0)], level=0)
+    sides = {
+        side: rows.groupby(["peak", "unit"], sort=False)["value"].agg(["mean", "std", "count"])
+        for side, rows in found.groupby("side")
+    }
+    return pd.concat(sides, axis=1)
 
 
 def figure(cycles: pd.DataFrame) -> plt.Figure:

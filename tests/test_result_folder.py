@@ -28,7 +28,7 @@ def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), writing(tmp_path / "walk") as place:
+    with pytest.raises(ZeroDivisionError), writing(tmp_path / "walk") as place:  # noqa: PT012
         (place / "a.txt").write_text("a", encoding="utf-8")
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == []
@@ -65,7 +65,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path) -> None:
 
 def test_of_two_runs_without_force_the_first_to_end_stays(tmp_path: Path) -> None:
     target = tmp_path / "walk"
-    with pytest.raises(ResultError, match="already holds a result"), writing(target) as place:
+    with pytest.raises(ResultError, match="already holds a result"), writing(target) as place:  # noqa: PT012
         (place / RECORD_NAME).write_text("second", encoding="utf-8")
         with writing(target) as other:
             (other / RECORD_NAME).write_text("first", encoding="utf-8")
