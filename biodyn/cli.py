@@ -30,6 +30,23 @@ _FINE, _CHECKS_FAILED, _BAD_INPUT = 0, 1, 2
 _SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        from biodyn import __version__
+
+        print(f"biodyn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """From a gait laboratory's raw C3D files to joint torques one can trust."""
+
+
 @app.command()
 def run(
     walk: Annotated[

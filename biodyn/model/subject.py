@@ -223,11 +223,9 @@ def assemble(
         load[frame.link] = load[frame.link] + moved if frame.link in load else moved
 
     loaded = []
-    for i, link in enumerate(links):
+    for i, at in enumerate(links):
         inertia = load.get(i, ZERO_INERTIA)
-        loaded.append(
-            Body(link.name, link.parent, link.joint, link.R_PJ, link.p_PJ, inertia.mass, inertia.com, inertia.tensor)
-        )
+        loaded.append(Body(at.name, at.parent, at.joint, at.R_PJ, at.p_PJ, inertia.mass, inertia.com, inertia.tensor))
     tree = Multibody(tuple(loaded))
     # The tree may order its bodies anew; places on links follow the names.
     frames = {
