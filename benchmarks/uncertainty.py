@@ -54,7 +54,8 @@ def monte_carlo(runs: int, seed: int) -> None:
     """Print linear against drawn standard deviations (rms over the frames), a row a coordinate and source."""
     analysis = analyse_trial(_SAMPLE)
     found = analysis.uncertainty
-    assert found is not None and analysis.propagation is not None
+    assert found is not None
+    assert analysis.propagation is not None
     print(f"{_SAMPLE.name}: rms over frames of 1 SD (Nm), linear / Monte Carlo of {runs} runs")
     for sources in (*((name,) for name in SOURCES), SOURCES):
         drawn = spread(analysis.propagation, load_magnitudes(), found.noise_m, sources, solver_of(analysis), runs, seed)

@@ -175,7 +175,8 @@ def test_bands_are_where_torques_are_and_sources_add_up(analysis: TrialAnalysis)
 
 def test_a_source_can_be_scaled_and_left_out(analysis: TrialAnalysis) -> None:
     inputs, whole = analysis.propagation, analysis.uncertainty
-    assert inputs is not None and whole is not None
+    assert inputs is not None
+    assert whole is not None
     some = torque_uncertainty(inputs, load_magnitudes(), {"inertias": 2.0, "joint_centres": 0.0})
     known = np.isfinite(whole.total)
     np.testing.assert_allclose(some.by_source["inertias"][known], 2.0 * whole.by_source["inertias"][known])
@@ -195,7 +196,9 @@ def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["marker_noise", "soft_tissue", "joint_centres", "inertias"])
 def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, solve: Solve, source: str) -> None:
     inputs, found = analysis.propagation, analysis.uncertainty
-    assert inputs is not None and found is not None and source in SOURCES
+    assert inputs is not None
+    assert found is not None
+    assert source in SOURCES
     drawn = spread(inputs, load_magnitudes(), found.noise_m, (source,), solve, runs=40, seed=1)
     linear = found.by_source[source]
     known = np.isfinite(drawn) & np.isfinite(linear)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ class TorqueUncertainty:
 
 
 def torque_uncertainty(
-    inputs: TrialInputs, magnitudes: Magnitudes, scale: Mapping[str, float] | None = None
+    inputs: TrialInputs, magnitudes: Magnitudes, scale: Mapping[Any, float] | None = None
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
@@ -154,9 +155,9 @@ def _propagate(
         change = column.torque
         width = column.gradient.shape[2]
         if width:
-            part = slice(at, at + width)
+            own = slice(at, at + width)
             change = change + sum(
-                response @ step[:, :, part] for response, step in zip(responses, (steps, *moved), strict=True)
+                response @ step[:, :, own] for response, step in zip(responses, (steps, *moved), strict=True)
             )
             at += width
         variance[name] = np.sum(change**2, axis=2)

@@ -30,7 +30,6 @@ class FitResponse:
     Attributes:
         inverse_hessian: (T, nv, nv), zero for coordinates at a limit.
         by_markers: (T, nv, M, 3) step of the configuration for a marker's step in World axes, rad or m a m.
-        R_WL: (T, M, 3, 3) attitude of each marker's link; omega free of time derivatives is the caller's business.
     """
 
     inverse_hessian: FloatArray
@@ -66,7 +65,7 @@ def fit_response(model: SubjectModel, q: FloatArray, seen_at: FloatArray, weight
     H[pinned] = 0.0
     H.transpose(0, 2, 1)[pinned] = 0.0
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
-    inverse = np.linalg.inv(H)
+    inverse: FloatArray = np.asarray(np.linalg.inv(H))
     blind = inverse[:, diagonal, diagonal] > LEAST_LEVER_M**-2
     blind[:, :6] = False
     if blind.any():
@@ -75,7 +74,7 @@ def fit_response(model: SubjectModel, q: FloatArray, seen_at: FloatArray, weight
         inverse[rows] = np.linalg.inv(H[rows])
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    return FitResponse(inverse, (inverse @ weighted).reshape(J.shape))
+    return FitResponse(np.asarray(inverse), np.asarray((inverse @ weighted).reshape(J.shape)))
 
 
 def _curvature(model: SubjectModel, J: FloatArray, error: FloatArray, omega: FloatArray) -> FloatArray:

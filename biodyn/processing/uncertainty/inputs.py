@@ -58,7 +58,7 @@ class TrialInputs:
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
         """Weights (T, M) that the fit gave to the markers seen (T, M)."""
-        base = [self.weights.get(marker.label, marker.weight) for marker in self.model.markers]
+        base = np.array([self.weights.get(marker.label, marker.weight) for marker in self.model.markers])
         return base * visibility_weights(seen, round(self.visibility_ramp_s * self.rate_hz))
 
 
