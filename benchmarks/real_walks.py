@@ -29,7 +29,10 @@ _WALKING_M = 0.3
 def main() -> None:
     folder = Path(sys.argv[1])
     warnings.simplefilter("ignore", RuntimeWarning)
-    print(f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} {'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}")
+    print(
+        f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} "
+        f"{'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}"
+    )
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
         try:
             recording = read_c3d(path)
@@ -58,7 +61,10 @@ def _line(name: str, result: biodyn.TrialResult, seconds: float) -> str:
     )
     if a.dynamics.residual_valid.any():
         limits = residual_limits(a)
-        for vectors, limit in ((a.dynamics.residual_force, limits.force_n), (a.dynamics.residual_moment, limits.moment_nm)):
+        for vectors, limit in (
+            (a.dynamics.residual_force, limits.force_n),
+            (a.dynamics.residual_moment, limits.moment_nm),
+        ):
             size = np.linalg.norm(vectors[a.dynamics.residual_valid], axis=1)
             rms, peak = float(np.sqrt(np.mean(size**2))), float(size.max())
             text += f" {rms:7.1f}/{peak:<6.1f} {100 * rms / limit:5.0f}/{100 * peak / limit:<5.0f}"

@@ -46,7 +46,7 @@ def main() -> None:
 
 def _long_walk(folder: Path) -> tuple[Path, Path]:
     person = Person("S01", height_m=1.78, mass_kg=74.0, sex="male")
-    static, walk = session(person, TrialOptions(strides=8.2, noise_mm=1.0, soft_tissue=1.0, seed=1))
+    static, walk = session(person, TrialOptions(strides=9.1, noise_mm=1.0, soft_tissue=1.0, seed=1))
     paths = folder / "walk.c3d", folder / "static.c3d"
     for path, trial in zip(paths, (walk, static), strict=True):
         write_c3d(path, trial)

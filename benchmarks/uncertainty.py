@@ -24,6 +24,7 @@ from biodyn.simulation.uncertain import covered, record_unlike
 from biodyn.trial import Markers
 from biodyn.workflow import analyse_trial
 
+_WITH_BANDS = {"uncertainty": {"compute": True}}
 _SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 _AGREEMENT = 0.10
 _LEAST_NM = 0.02  # smaller standard deviations matter to nobody
@@ -52,7 +53,7 @@ def solver_of(analysis: TrialAnalysis) -> Solver:
 
 def monte_carlo(runs: int, seed: int) -> None:
     """Print linear against drawn standard deviations (rms over the frames), a row a coordinate and source."""
-    analysis = analyse_trial(_SAMPLE)
+    analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
     found = analysis.uncertainty
     assert found is not None
     assert analysis.propagation is not None
@@ -87,7 +88,7 @@ def coverage(seeds: int) -> None:
         )
         with tempfile.TemporaryDirectory() as folder:
             truth, walk, static = record_unlike(person, options, magnitudes, Path(folder))
-            analysis = analyse_trial(walk, static)
+            analysis = analyse_trial(walk, static, settings=_WITH_BANDS)
         assert analysis.uncertainty is not None
         true_of = {coordinate.name: coordinate.v_index for coordinate in truth.body.model.coordinates}
         sd = analysis.uncertainty.total
@@ -109,7 +110,7 @@ def cost() -> None:
     """Print seconds of the bands and of the whole analysis, warm."""
     analyse_trial(_SAMPLE)
     start = time.perf_counter()
-    analysis = analyse_trial(_SAMPLE)
+    analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
     whole = time.perf_counter() - start
     assert analysis.propagation is not None
     start = time.perf_counter()

@@ -32,9 +32,9 @@ _SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from biodyn import __version__
+        from importlib.metadata import version
 
-        print(f"biodyn {__version__}")
+        print(f"biodyn {version('biodyn')}")
         raise typer.Exit
 
 

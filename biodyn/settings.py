@@ -129,7 +129,9 @@ class ReplaySettings(_Section):
 class UncertaintySettings(_Section):
     """Bands of the joint torques; the magnitudes of the errors are data, `model/library/uncertainty.toml`."""
 
-    compute: bool = Field(True, description="compute the bands of the torques")
+    compute: bool = Field(
+        False, description="compute the bands of the torques; costs about as much time as everything else together"
+    )
     magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
     scale: dict[
         Literal["marker_noise", "soft_tissue", "joint_centres", "inertias", "centre_of_pressure", "cutoff"],

@@ -374,6 +374,4 @@ def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> Subje
     """Return the model with other inertias of the named segments, in their own axes."""
     bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
     multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
-    return replace(
-        model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried
-    )
+    return replace(model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)

@@ -80,7 +80,11 @@ def mass_from_strides(reaction: GroundReaction, events: Sequence[GaitEvent], rat
                 # The filter spreads the stance's edges; it does not change the impulse.
                 first = round((strike.time_s - _FILTER_TAIL_S) * rate_hz)
                 last = round((off.time_s + _FILTER_TAIL_S) * rate_hz)
-                if first >= 0 and last < len(reaction.measured[side]) and reaction.measured[side][first : last + 1].all():
+                if (
+                    first >= 0
+                    and last < len(reaction.measured[side])
+                    and reaction.measured[side][first : last + 1].all()
+                ):
                     impulses[side].append(float(reaction.wrench[side][first : last + 1, 4].sum()) / rate_hz)
     measured = [float(np.mean(values)) for values in impulses.values() if values and np.mean(values) > 0.0]
     if not measured or not strides:

@@ -30,7 +30,7 @@ Solve = Callable[[SubjectModel, Markers], Fit]
 
 @pytest.fixture(scope="module")
 def analysis() -> TrialAnalysis:
-    return analyse_trial(_SAMPLE)
+    return analyse_trial(_SAMPLE, settings={"uncertainty": {"compute": True}})
 
 
 @pytest.fixture(scope="module")
