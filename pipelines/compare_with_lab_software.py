@@ -25,6 +25,9 @@ from biodyn.errors import BiodynError
 SETTINGS = Path(__file__).with_suffix(".toml")
 
 
+_FILE_WIDTH = 150
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the pipeline; returns 0 if all targets are met, 1 if some are not, 2 if there was nothing to compare."""
     parser = argparse.ArgumentParser(description="Agreement of laboratory software with biodyn.")
@@ -34,6 +37,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
 
     console, errors = Console(), Console(stderr=True)
+    if not console.is_terminal:  # a file has room for the whole table
+        console = Console(width=_FILE_WIDTH)
     found: list[Agreement] = []
     for walk in walks_with_lab_outputs(given.places):
         try:
