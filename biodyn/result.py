@@ -186,7 +186,7 @@ def write_view(view: TrialView, folder: Path) -> None:
     for name, table in view.tables.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    np.savez_compressed(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
+    np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
 
 
 def write_report(
