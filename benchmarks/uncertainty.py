@@ -10,19 +10,18 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.model.subject import SubjectModel
-from biodyn.processing.kinematics import Fit, fit_markers
+from biodyn.processing.tracking import fit_with
 from biodyn.processing.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
 from biodyn.processing.uncertainty.repeated import Solver, spread
 from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.uncertain import covered, record_unlike
-from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial
+from biodyn.workflow import analyse_trial, tracking_options
 
 _WITH_BANDS = {"uncertainty": {"compute": True}}
 _SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
@@ -32,23 +31,7 @@ _LEAST_NM = 0.02  # smaller standard deviations matter to nobody
 
 def solver_of(analysis: TrialAnalysis) -> Solver:
     """Return the fit with the settings of the analysis."""
-    options = analysis.settings
-    fit = options.inverse_kinematics
-
-    def solve(model: SubjectModel, markers: Markers) -> Fit:
-        return fit_markers(
-            model,
-            markers,
-            q_start=model.static_configuration(np.eye(3), np.zeros(3)),
-            tolerance=fit.tolerance,
-            max_iterations=fit.max_iterations,
-            visibility_ramp_s=fit.visibility_ramp_s,
-            weights=fit.marker_weights,
-            longest_bridge_s=options.signals.rigid_gap_s,
-            edge_s=0.5 / options.signals.cutoff_hz,
-        )
-
-    return solve
+    return partial(fit_with, options=tracking_options(analysis.settings))
 
 
 def monte_carlo(runs: int, seed: int) -> None:

@@ -125,7 +125,7 @@ def analyse_trial(
             model,
             signals,
             mapping,
-            _tracking_options(options),
+            tracking_options(options),
             lambda recorded: with_markers(signals, recorded, mapping, _signal_options(options)),
         )
         model = fit.model
@@ -294,7 +294,8 @@ def _subject_facts(
     return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
 
 
-def _tracking_options(options: Settings) -> TrackingOptions:
+def tracking_options(options: Settings) -> TrackingOptions:
+    """Return the numbers of the fit that the settings name."""
     fit = options.inverse_kinematics
     return TrackingOptions(
         tolerance=fit.tolerance,

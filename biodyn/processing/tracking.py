@@ -36,6 +36,21 @@ class TrackingOptions:
     stray_limit_m: float
 
 
+def fit_with(model: SubjectModel, markers: Markers, options: TrackingOptions) -> Fit:
+    """Fit the skeleton once, from its static posture, with the numbers of the options."""
+    return fit_markers(
+        model,
+        markers,
+        q_start=model.static_configuration(np.eye(3), np.zeros(3)),
+        tolerance=options.tolerance,
+        max_iterations=options.max_iterations,
+        visibility_ramp_s=options.visibility_ramp_s,
+        weights=options.weights,
+        longest_bridge_s=options.longest_bridge_s,
+        edge_s=options.edge_s,
+    )
+
+
 def track(
     model: SubjectModel,
     signals: TrialSignals,
@@ -48,25 +63,11 @@ def track(
     Strays are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
     are filled and markers filtered anew (`refresh`), until none is left.
     """
-
-    def solve(candidate: SubjectModel, seen: Markers) -> Fit:
-        return fit_markers(
-            candidate,
-            seen,
-            q_start=candidate.static_configuration(np.eye(3), np.zeros(3)),
-            tolerance=options.tolerance,
-            max_iterations=options.max_iterations,
-            visibility_ramp_s=options.visibility_ramp_s,
-            weights=options.weights,
-            longest_bridge_s=options.longest_bridge_s,
-            edge_s=options.edge_s,
-        )
-
-    fit = solve(model, signals.markers)
+    fit = fit_with(model, signals.markers, options)
     settled, notes = _settled(fit, signals.markers, mapping)
     notes = [*_idle_weights(options.weights, signals.markers), *notes]
     if settled is not model:
-        fit = solve(settled, signals.markers)
+        fit = fit_with(settled, signals.markers, options)
     strayed: dict[str, dict[int, float]] = {}
     for _ in range(_MOST_ROUNDS):
         error = _recorded_error(fit, signals.recorded)
@@ -79,7 +80,7 @@ def track(
             positions[frames, signals.recorded.labels.index(label)] = np.nan
             strayed.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
         signals = refresh(replace(signals.recorded, positions=positions))
-        fit = solve(fit.model, signals.markers)
+        fit = fit_with(fit.model, signals.markers, options)
     notes += [
         _stray_note(label, np.array(sorted(frames)), max(frames.values()), options.stray_limit_m)
         for label, frames in strayed.items()

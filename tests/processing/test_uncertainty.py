@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +16,15 @@ from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.dynamics import solve_dynamics
 from biodyn.processing.filtering import butterworth_lowpass
-from biodyn.processing.kinematics import Fit, fit_markers
+from biodyn.processing.kinematics import Fit
+from biodyn.processing.tracking import fit_with
 from biodyn.processing.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
 from biodyn.processing.uncertainty.fit_response import fit_response, marker_places
 from biodyn.processing.uncertainty.repeated import spread
 from biodyn.processing.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, measured_noise, stride_movement
 from biodyn.processing.uncertainty.torque_response import cross_motion_matrix, rates
 from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial
+from biodyn.workflow import analyse_trial, tracking_options
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 Solve = Callable[[SubjectModel, Markers], Fit]
@@ -35,22 +37,7 @@ def analysis() -> TrialAnalysis:
 
 @pytest.fixture(scope="module")
 def solve(analysis: TrialAnalysis) -> Solve:
-    options = analysis.settings.inverse_kinematics
-
-    def again(model: SubjectModel, markers: Markers) -> Fit:
-        return fit_markers(
-            model,
-            markers,
-            q_start=model.static_configuration(np.eye(3), np.zeros(3)),
-            tolerance=options.tolerance,
-            max_iterations=options.max_iterations,
-            visibility_ramp_s=options.visibility_ramp_s,
-            weights=options.marker_weights,
-            longest_bridge_s=analysis.settings.signals.rigid_gap_s,
-            edge_s=0.5 / analysis.settings.signals.cutoff_hz,
-        )
-
-    return again
+    return partial(fit_with, options=tracking_options(analysis.settings))
 
 
 def test_filtered_noise_of_a_filter_that_does_nothing_is_the_noise() -> None:
