@@ -16,7 +16,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.result_folder import RECORD_NAME, writing
-from biodyn.tables import TABLES, VARIATION_TABLES, tables_of, write_csv
+from biodyn.tables import ON_REQUEST, TABLES, tables_of, write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ class TrialResult:
         """Return a table by name (`tables.TABLES`), made when first asked for."""
         makers = tables_of(self.analysis)
         if name not in makers:
-            raise ResultError(f"There is no table '{name}'.", f"There are {', '.join(makers)}.")
+            raise ResultError(f"There is no table '{name}'.", ON_REQUEST.get(name, f"There are {', '.join(makers)}."))
         if name not in self._tables:
             self._tables[name] = makers[name](self.analysis)
         return self._tables[name]
@@ -63,7 +63,7 @@ class TrialResult:
 
     @property
     def joint_torques_sd(self) -> pd.DataFrame:
-        """One standard deviation of every torque, together and by source of error, Nm."""
+        """One standard deviation of every torque, together and by source of error, Nm; only where bands were computed."""
         return self.table("joint_torques_sd")
 
     @property
@@ -225,7 +225,7 @@ def read_view(folder: Path) -> TrialView:
         )
     try:
         record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-        kept = [*TABLES, *(name for name in VARIATION_TABLES if (folder / "tables" / f"{name}.csv").is_file())]
+        kept = [*TABLES, *(name for name in ON_REQUEST if (folder / "tables" / f"{name}.csv").is_file())]
         tables = {name: pd.read_csv(folder / "tables" / f"{name}.csv") for name in kept}
         with np.load(folder / ARRAYS_NAME, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}

@@ -17,7 +17,7 @@ from biodyn.plots.overview import whole_trial_figure
 from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
 from biodyn.plots.sensitivity import sensitivity_figure
-from biodyn.plots.uncertainty import torque_bands
+from biodyn.plots.uncertainty import Bands, torque_bands
 
 Tables = Mapping[str, pd.DataFrame]
 Arrays = Mapping[str, np.ndarray]
@@ -39,7 +39,9 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
     band, line = default_norms()
     curves = curves_by_variable(tables["gait_cycles"])
     foot_off = foot_off_percent(tables["spatiotemporal"])
-    bands = torque_bands(tables["joint_torques_sd"], tables["spatiotemporal"], mass_kg)
+    bands: Bands = {}
+    if "joint_torques_sd" in tables:
+        bands = torque_bands(tables["joint_torques_sd"], tables["spatiotemporal"], mass_kg)
     makers: dict[str, Callable[[], Figure]] = {}
 
     def over_cycle(names: list[str]) -> Callable[[], Figure]:

@@ -22,6 +22,8 @@ from biodyn.tables.time_series import (
 from biodyn.tables.uncertainty import joint_torques_sd
 
 __all__ = [
+    "BAND_TABLES",
+    "ON_REQUEST",
     "TABLES",
     "VARIATION_TABLES",
     "contacts",
@@ -43,11 +45,10 @@ __all__ = [
     "write_csv",
 ]
 
-#: Every table of a trial by the name of its file.
+#: Every table that each trial has, by the name of its file.
 TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
     "joint_angles": joint_angles,
     "joint_torques": joint_torques,
-    "joint_torques_sd": joint_torques_sd,
     "joint_torque_parts": joint_torque_parts,
     "joint_moments": joint_moments,
     "joint_powers": joint_powers,
@@ -60,6 +61,9 @@ TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
 }
 
 
+#: Table of a trial whose bands were computed.
+BAND_TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {"joint_torques_sd": joint_torques_sd}
+
 #: Tables of a trial that was analysed with other choices too.
 VARIATION_TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
     "sensitivity": sensitivity,
@@ -67,9 +71,16 @@ VARIATION_TABLES: dict[str, Callable[[TrialAnalysis], pd.DataFrame]] = {
 }
 
 
+#: Tables that come on request, and how they are asked for.
+ON_REQUEST = dict.fromkeys(BAND_TABLES, "Ask for it with the setting [uncertainty] compute = true.") | dict.fromkeys(
+    VARIATION_TABLES, "Ask for it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
+)
+
+
 def tables_of(analysis: TrialAnalysis) -> dict[str, Callable[[TrialAnalysis], pd.DataFrame]]:
     """Return the makers of the tables an analysis has."""
-    return TABLES | VARIATION_TABLES if analysis.variations else TABLES
+    bands = BAND_TABLES if analysis.uncertainty is not None else {}
+    return TABLES | bands | (VARIATION_TABLES if analysis.variations else {})
 
 
 def trial_tables(analysis: TrialAnalysis) -> dict[str, pd.DataFrame]:
