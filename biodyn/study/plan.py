@@ -1,0 +1,71 @@
+"""What a study is going to do, before it does it: every file accounted for, every trial with all it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Role = Literal["walk", "static", "other", "excluded", "unreadable"]
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """One C3D file of the study's folder and what it is taken for.
+
+    Attributes:
+        path: relative to the study's root.
+        role: "walk" and "unreadable" become trials (an unreadable file fails, with its reason); "static" serves them;
+            "other" is left out with a reason (no plates and no walk's name, a functional trial ...); "excluded" is
+            left out by the user.
+        reason: one sentence: why this role.
+    """
+
+    path: Path
+    role: Role
+    reason: str
+
+
+@dataclass(frozen=True)
+class PlannedTrial:
+    """One walk of one subject and everything its analysis needs.
+
+    Attributes:
+        subject, trial: name its folder `trials/<subject>/<trial>`; safe as file names; `trial` is unique in `subject`.
+        session, condition, group: labels for the data set, "" where there is none; changing one needs no new analysis.
+        path: the walk's file. static: the static trial's; None = looked for beside the walk, as `run_trial` does.
+        mass_kg, height_m: where the study says so; None = the files', else measured.
+        settings: what differs from the default trial settings.
+    """
+
+    subject: str
+    trial: str
+    path: Path
+    session: str = ""
+    condition: str = ""
+    group: str = ""
+    static: Path | None = None
+    mass_kg: float | None = None
+    height_m: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Path:
+        """Result folder of the trial, relative to the study's output folder."""
+        return Path("trials") / self.subject / self.trial
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """The trials of a study in their final order (subject, session, trial), and every file that was looked at.
+
+    Attributes:
+        name: of the study. root: folder the files' paths are relative to.
+        trials: what will be analysed. files: every C3D file found, by path.
+    """
+
+    name: str
+    root: Path
+    trials: tuple[PlannedTrial, ...]
+    files: tuple[StudyFile, ...]

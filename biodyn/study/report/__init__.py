@@ -1,0 +1,1 @@
+"""The report of a study: one HTML file, and a page a subject."""
