@@ -35,6 +35,10 @@ def vary_trial(
 
     Raises SettingsError for an unknown factor, and what `run_trial` raises.
     """
+    if isinstance(factors, str):  # a string is a sequence of letters too
+        raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
+    if not factors:
+        raise SettingsError("Nothing to vary: --vary names no factor.", f"Factors: {', '.join(FACTORS)}.")
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
