@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from biodyn.plots.display import display_table, variable
+from biodyn.plots.sensitivity import level_words
 
 
 def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
@@ -27,7 +28,7 @@ def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]
             if len(own):
                 peak, rms = own["peak_change_percent"].mean(), own["rms_change_percent"].mean()
                 cells[moment] = f"{peak:+.1f} / {rms:.1f}"
-        rows.append({"factor": str(factor).replace("_", " "), "level": str(level), "cells": cells})
+        rows.append({"factor": str(factor).replace("_", " "), "level": level_words(str(level)), "cells": cells})
     return rows
 
 
