@@ -1,0 +1,121 @@
+"""What a discrete parameter is: a variable, an operation and a part of the cycle, as data that a user can add to."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from biodyn.errors import SettingsError
+
+Operation = Literal[
+    "max",
+    "min",
+    "range",
+    "mean",
+    "at_percent",
+    "time_of_max",
+    "time_of_min",
+    "impulse",
+    "positive_impulse",
+    "negative_impulse",
+    "positive_work",
+    "negative_work",
+    "stride",
+]
+NamedWindow = Literal["whole", "stance", "swing", "first_half_of_stance", "second_half_of_stance"]
+Phase = Literal["cycle", "stance", "swing"]
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Interval(BaseModel):
+    """Part of the cycle, of stance or of swing, in percent of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    of: Phase = Field("cycle", description="what the percentages are of")
+    start: Percent = Field(0.0, description="where it begins, %")
+    end: Percent = Field(100.0, description="where it ends, %")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Interval:
+        if not self.start < self.end:
+            raise ValueError(f"start {self.start:g} % is not before end {self.end:g} %")
+        return self
+
+
+NAMED_WINDOWS: dict[NamedWindow, Interval] = {
+    "whole": Interval(of="cycle", start=0.0, end=100.0),
+    "stance": Interval(of="stance", start=0.0, end=100.0),
+    "swing": Interval(of="swing", start=0.0, end=100.0),
+    "first_half_of_stance": Interval(of="stance", start=0.0, end=50.0),
+    "second_half_of_stance": Interval(of="stance", start=50.0, end=100.0),
+}
+
+
+class ParameterDefinition(BaseModel):
+    """One number a cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    name: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="short name, column in tables")
+    title: str = Field("", description="for people")
+    variable: str = Field(description='of the data set, or a column of spatiotemporal.csv for operation "stride"')
+    operation: Operation = Field(description="what is done with the curve in the window")
+    window: NamedWindow | Interval = Field("whole", description="part of the cycle")
+    at: Percent | None = Field(None, description='instant in percent of the window, for "at_percent"')
+    sign: Literal[1, -1] = Field(1, description="-1 turns the curve round first, e.g. to make extension positive")
+    mirrored: bool = Field(False, description="turn the left side's curve round too: signed to the walker's right")
+    unit: str = Field("", description="omitted = what follows from the variable's")
+    source: str = Field("", description="citation of the definition")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ParameterDefinition:
+        if (self.operation == "at_percent") != (self.at is not None):
+            raise ValueError('"at" goes with operation "at_percent", and only with it')
+        return self
+
+    @property
+    def label(self) -> str:
+        """Title, or the name where there is none."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
+    def interval(self) -> Interval:
+        """The window as an interval."""
+        return self.window if isinstance(self.window, Interval) else NAMED_WINDOWS[self.window]
+
+
+@cache
+def group_table(name: str) -> dict[str, Any]:
+    """One of this package's TOML tables."""
+    text = files("biodyn.study.group").joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def default_definitions() -> tuple[ParameterDefinition, ...]:
+    """The parameters that every study gets (`parameters.toml`)."""
+    return tuple(ParameterDefinition.model_validate(entry) for entry in group_table("parameters")["parameter"])
+
+
+def all_definitions(own: Sequence[ParameterDefinition] = ()) -> tuple[ParameterDefinition, ...]:
+    """The default parameters followed by a study's own; an own one of the same name takes a default's place."""
+    merged = {definition.name: definition for definition in (*default_definitions(), *own)}
+    return tuple(merged.values())
+
+
+def require_known(names: Iterable[str], known: Iterable[str], what: str) -> None:
+    """Raise SettingsError for the first name that is not known; it names the nearest one that is."""
+    known = tuple(known)
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"Did you mean '{near[0]}'? " if near else ""
+            listed = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise SettingsError(f"There is no {what} '{name}' in this study.", f"{hint}There are {listed or 'none'}.")
