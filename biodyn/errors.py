@@ -45,3 +45,11 @@ class SettingsError(BiodynError):
 
 class ResultError(BiodynError):
     """A result folder cannot be written or read."""
+
+
+class StatisticsError(BiodynError):
+    """The data do not suffice for the statistical test asked for, or contradict its design."""
+
+
+class StudyError(BiodynError):
+    """A study cannot be planned, run or resumed."""

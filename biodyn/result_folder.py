@@ -12,6 +12,7 @@ from pathlib import Path
 from biodyn.errors import ResultError
 
 RECORD_NAME = "run.json"
+_UNFINISHED, _REPLACED = ".part", ".old"
 
 
 def require_free(folder: Path, force: bool) -> None:
@@ -54,17 +55,24 @@ def writing(folder: Path, force: bool = False) -> Iterator[Path]:
     """
     folder = _without_links(folder)  # what a link points to is replaced, not the link
     require_free(folder, force)
+    with replacing(folder) as temporary:
+        yield temporary
+        require_free(folder, force)  # another run may have been quicker
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Yield a temporary sibling of `folder` that takes its place, whatever stands there, when the block ends well."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_UNFINISHED, dir=folder.parent))
     except OSError as error:
         raise ResultError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
     try:
         yield temporary
         os.chmod(temporary, 0o755)  # mkdtemp makes it private
-        require_free(folder, force)  # another run may have been quicker
         if folder.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
+            old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_REPLACED, dir=folder.parent))
             os.replace(folder, old / folder.name)
             os.replace(temporary, folder)
             shutil.rmtree(old)
@@ -73,3 +81,10 @@ def writing(folder: Path, force: bool = False) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def remove_unfinished(parent: Path) -> None:
+    """Remove what killed runs left beside the result folders in `parent`; only where nothing is being written."""
+    for suffix in (_UNFINISHED, _REPLACED):
+        for left in parent.glob(f".*{suffix}"):
+            shutil.rmtree(left, ignore_errors=True)

@@ -352,6 +352,7 @@ def run_trial(
     height_m: float | None = None,
     settings: Settings | Mapping[str, Any] | str | Path | None = None,
     progress: Progress | None = None,
+    files: Files | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
@@ -361,11 +362,12 @@ def run_trial(
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
         progress: called with the name of each step as it begins.
+        files: walk and static trial, read before (`read_files`); then `static` is not looked at.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
-    return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress))
+    return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress, files))
 
 
 def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:

@@ -26,6 +26,9 @@ from biodyn.io import _ezc3d
 _MEMORY_BASE_BYTES = 1 << 30
 _MEMORY_PER_FILE_BYTE = 40
 _CHUNK = 1 << 20
+_ORPHAN_GRACE_S = 5
+_SIGKILL = 9  # not in `signal` on every system
+_ATTEMPTS = 4  # at a file whose reader somebody kills
 # What C++ says when it is asked for more memory than there is, or for a negative amount.
 _SIZE_ERRORS = ("std::", "vector", "basic_string")
 
@@ -47,9 +50,13 @@ class Parsed:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no answer: `reason` completes the sentence 'it could not be read: ...'."""
+    """Why there is no answer: `reason` completes the sentence 'it could not be read: ...'.
+
+    Attributes: `killed` tells that somebody else ended the parser (SIGKILL), which says nothing of the file.
+    """
 
     reason: str
+    killed: bool = False
 
 
 def _may_fork() -> bool:
@@ -75,6 +82,8 @@ def _decode(data: bytes, exit_code: int) -> Parsed | Failure:
     length = int.from_bytes(data[:length_bytes], "little")
     if exit_code != 0 or len(data) < length_bytes + length:
         how = f"signal {-exit_code}" if exit_code < 0 else f"exit status {exit_code}"
+        if exit_code == -_SIGKILL:
+            return Failure("its reader was killed from outside, or for want of memory", killed=True)
         return Failure(f"the C3D library broke down on it ({how}), which damaged files cause")
     facts = json.loads(data[length_bytes : length_bytes + length])
     if "error" in facts:
@@ -111,6 +120,8 @@ class _Fork:
             try:
                 os.close(self.fd)
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(math.ceil(timeout_s) + _ORPHAN_GRACE_S)  # should the parent die first
                 _ezc3d.limit_this_process(memory)
                 _ezc3d.serve(str(path), write_fd)
                 code = 0
@@ -180,7 +191,19 @@ def parse_files(paths: Sequence[Path], timeout_s: float, fork: bool | None = Non
     """Parse the files side by side, each in its own process; the answers stand in the order of `paths`.
 
     `timeout_s` is for each file from the start of its process. `fork` chooses the kind of process (None: by itself).
+    A reader that is killed from outside starts anew, a few times.
     """
+    answers = _parse_once(paths, timeout_s, fork)
+    for _ in range(_ATTEMPTS - 1):
+        again = [i for i, answer in enumerate(answers) if isinstance(answer, Failure) and answer.killed]
+        if not again:
+            break
+        for i, answer in zip(again, _parse_once([paths[i] for i in again], timeout_s, fork), strict=True):
+            answers[i] = answer
+    return answers
+
+
+def _parse_once(paths: Sequence[Path], timeout_s: float, fork: bool | None) -> list[Parsed | Failure]:
     at_once = max(1, min(4, os.cpu_count() or 1))
     if _may_fork() if fork is None else fork:
         return _parse_forked(paths, timeout_s, at_once)

@@ -14,7 +14,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io._events import read_events
-from biodyn.io._header import C3dHeader, read_header
+from biodyn.io._header import C3dHeader, check_path, read_header
 from biodyn.io._labels import PointRoles, point_roles
 from biodyn.io._names import letters, names
 from biodyn.io._platforms import read_plates
@@ -41,6 +41,15 @@ def read_c3d(path: str | Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Recor
     if isinstance(result, InputFileError):
         raise result
     return result
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
+    check_path(path)
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
 
 
 def read_c3d_many(
@@ -108,7 +117,7 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
     )
     return Recording(
         path=path,
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        sha256=file_sha256(path),
         markers=Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz),
         plates=plates,
         events=events,

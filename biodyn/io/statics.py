@@ -14,12 +14,11 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io._header import C3dHeader, read_header
-from biodyn.io._names import names
-from biodyn.io._places import c3d_files, folders_near, has_static_name, has_walk_name, named_otherwise, own_words
-from biodyn.io._subject import subject_parameters
+from biodyn.io._places import c3d_files, folders_near
 from biodyn.io.c3d import read_c3d_many
-from biodyn.trial.recording import Markers, Recording, SubjectParameters
+from biodyn.io.file_facts import FileFacts, different_person, file_facts
+from biodyn.io.file_names import has_static_name, has_walk_name, named_otherwise, own_words
+from biodyn.trial.recording import Markers, Recording
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
 MAX_READS = 4  # recordings read in full
@@ -30,7 +29,6 @@ _STILL_M = 0.06  # typical range of a marker while standing; swaying heads reach
 _SAME_BODY_M = 0.012
 _SAME_NAME_BODY_M = 0.03
 _RIGID_M = 0.008  # spread of a distance within a segment during walking
-_SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,10 @@ def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS)
     distances within segments that differ. Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
-    header = read_header(path)
+    facts = file_facts(path)
     folders = folders_near(path.parent)
-    paths = c3d_files(folders, path, max_headers)
-    judged = sorted((_judge(header, other) for other in paths), key=lambda c: (bool(c.rejected), -c.score))
+    paths = static_candidates(path, max_headers=max_headers)
+    judged = sorted((_looked_into(facts, other) for other in paths), key=lambda c: (bool(c.rejected), -c.score))
     likely = [c for c in judged if not c.rejected]
     best_first = likely[: 1 if _is_clear(likely) else MAX_READS]
     known = isinstance(walk, Recording)
@@ -108,30 +106,37 @@ def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS)
     )
 
 
-def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
-    """Score a file by its name, place and header; reject it where it cannot be this person's static."""
+def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
+    """Return the C3D files that `find_static` would look into for the walk."""
+    return c3d_files(folders_near(walk.parent), walk, max_headers)
+
+
+def _looked_into(walk: FileFacts, path: Path) -> StaticCandidate:
     try:
-        other = read_header(path)
+        return judge_static(walk, file_facts(path))
     except InputFileError as error:
         return StaticCandidate(path, 0.0, rejected=error.message)
-    mine, theirs = subject_parameters(walk.groups), subject_parameters(other.groups)
+
+
+def judge_static(walk: FileFacts, other: FileFacts) -> StaticCandidate:
+    """Score a file by its name, place and header; reject it where it cannot be this person's static."""
+    path = other.path
     score = 0.0
     reasons: list[str] = []
-    difference = _different_person(mine, theirs)
-    same_name = bool(mine.name) and mine.name.lower() == theirs.name.lower()
+    difference = different_person(walk, other)
+    same_name = bool(walk.subject) and walk.subject.lower() == other.subject.lower()
     own, its_own = own_words(walk.path), own_words(path)
     if not difference and not same_name:
         difference = named_otherwise(walk.path, path)
-    labels, its_labels = _label_set(walk), _label_set(other)
-    common = len(labels & its_labels) / max(1, len(labels))
+    common = len(walk.labels & other.labels) / max(1, len(walk.labels))
     if not difference and common < _LEAST_COMMON_MARKERS:
-        difference = f"only {len(labels & its_labels)} of the walk's {len(labels)} point labels are in it"
+        difference = f"only {len(walk.labels & other.labels)} of the walk's {len(walk.labels)} point labels are in it"
     if difference:
         return StaticCandidate(path, 0.0, rejected=difference)
     if same_name:
         score += 3.0
-        reasons.append(f"same subject name '{mine.name}'")
-    if any(theirs.measures) or theirs.mass_kg:
+        reasons.append(f"same subject name '{walk.subject}'")
+    if other.leg_lengths_m or other.mass_kg:
         reasons.append("same stored body measures")
     if has_static_name(path):
         score += 2.0
@@ -141,30 +146,13 @@ def _judge(walk: C3dHeader, path: Path) -> StaticCandidate:
     if has_static_name(path.parent):
         score += 2.0
         reasons.append(f"in the folder '{path.parent.name}'")
-    if any(other.numbers.get(key, (0,))[0] for key in names()["subject"]["static_parameters"]):
+    if other.declared_static:
         score += 3.0
         reasons.append("declared static in the file")
     union = own | its_own
     score += 2.0 * (len(own & its_own) / len(union) if union else 0.5)
     score += common + (0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0)
     return StaticCandidate(path, score, tuple(reasons))
-
-
-def _different_person(mine: SubjectParameters, theirs: SubjectParameters) -> str:
-    """Why the stored parameters cannot be one person's, "" if they can."""
-    if mine.name and theirs.name and mine.name.lower() != theirs.name.lower():
-        return f"it is of subject '{theirs.name}', the walk of '{mine.name}'"
-    pairs = [("body mass", mine.mass_kg, theirs.mass_kg), ("height", mine.height_m, theirs.height_m)]
-    shared = mine.measures.keys() & theirs.measures.keys()
-    pairs += [(key, mine.measures[key], theirs.measures[key]) for key in sorted(shared) if key.startswith("leg_length")]
-    for name, a, b in pairs:
-        if a is not None and b is not None and abs(a - b) > _SAME_MEASURE * abs(a):
-            return f"its stored {name.replace('_', ' ')} is {b:.4g}, the walk's {a:.4g}"
-    return ""
-
-
-def _label_set(header: C3dHeader) -> set[str]:
-    return {label.rpartition(":")[2] for label in header.point_labels if label and not label.startswith("*")}
 
 
 def _is_clear(likely: Sequence[StaticCandidate]) -> bool:

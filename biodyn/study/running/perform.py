@@ -1,0 +1,120 @@
+"""Analyse one trial of a study and write its folder: the work of a trial process."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from biodyn.errors import BiodynError, InputFileError, StudyError
+from biodyn.io.c3d import file_sha256
+from biodyn.result import TrialResult, write_report, write_view
+from biodyn.result_folder import RECORD_NAME, remove_unfinished, replacing
+from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.shard import write_cycles
+from biodyn.study.record import CYCLES_NAME, Status, TrialRecord, read_record, write_record
+from biodyn.study.running.files import Files
+from biodyn.study.running.key import trial_key
+from biodyn.study.running.program import program_version
+from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.workflow import run_trial
+
+
+def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome:
+    """Analyse the trial of a task and write its folder, or keep what is there.
+
+    Only here is every error caught: it costs this trial and no other. OSError from writing is not caught: no disk
+    space, no study. `say_key` is called with the key before the analysis begins.
+    Raises StudyError where this is not the program that asked.
+    """
+    if task.program != program_version():
+        raise StudyError(
+            f"This worker runs biodyn {program_version()}, the study was started with {task.program}.",
+            "Install the same version of biodyn on every machine of the cluster.",
+        )
+    key = ""
+    result = None
+    trace = ""
+    try:
+        key = trial_key(task.trial, task.root)
+        say_key(key)
+        kept = _kept(task, key)
+        if kept is not None:
+            return kept
+        result = _analysed(task, files)
+        record = _record_of(result, key)
+        _ = result.view  # make everything that can fail before anything is written
+    except BiodynError as error:
+        record = TrialRecord(
+            key, "failed", type(error).__name__, _portable(error.message, task), _portable(error.hint, task)
+        )
+    except MemoryError:
+        record = TrialRecord(
+            limited(key, task.limits),
+            "failed",
+            MemoryError.__name__,
+            "The analysis needs more memory than a trial may use.",
+            "Raise memory_limit_mb under [running] in study.toml, or cut the recording.",
+        )
+    except Exception as error:  # a defect of ours must not end the study either
+        trace = traceback.format_exc()
+        record = TrialRecord(
+            key,
+            "failed",
+            type(error).__name__,
+            f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
+            f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
+        )
+    if result is None or record.failed:
+        write_failed(task.folder, record, trace)
+    else:
+        _write(task.folder, record, result)
+    return outcome_of(task.trial, record)
+
+
+def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
+    remove_unfinished(folder.parent)
+    output = result.analysis.settings.output
+    with replacing(folder) as place:
+        write_view(result.view, place)
+        write_report(result.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi)
+        write_cycles(result, place)
+        write_record(record, place)
+
+
+def _kept(task: Task, key: str) -> Outcome | None:
+    """The outcome of an earlier run, where its key still holds and its files are there."""
+    record = read_record(task.folder)
+    if record is None or record.key not in (key, limited(key, task.limits)) or (record.failed and task.retry):
+        return None
+    if not record.failed and not all((task.folder / name).is_file() for name in (RECORD_NAME, CYCLES_NAME)):
+        return None
+    return outcome_of(task.trial, record, kept=True)
+
+
+def _analysed(task: Task, files: Files) -> TrialResult:
+    trial = task.trial
+    walk = task.root / trial.path
+    read = None if trial.static is None else files.read(walk, task.root / trial.static)
+    result = run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read)
+    if file_sha256(walk) != result.analysis.recording.sha256:
+        raise InputFileError(f"'{trial.path}' changed while it was read.", "Run the study again when it is complete.")
+    return result
+
+
+def _record_of(result: TrialResult, key: str) -> TrialRecord:
+    status: Status = result.record["status"]
+    worst = next((d for severity in ("error", "warning") for d in result.diagnostics if d.severity == severity), None)
+    if status == "fine" or worst is None:
+        return TrialRecord(key, status, figures=key_figures(result))
+    return TrialRecord(key, status, reason=worst.message, hint=worst.hint, figures=key_figures(result))
+
+
+def _portable(text: str, task: Task) -> str:
+    """The text without the place of the study's files on this machine."""
+    return replace_root(text, task.root)
+
+
+def replace_root(text: str, root: Path) -> str:
+    """Return the text with paths relative to `root`."""
+    return text.replace(f"{root}/", "").replace(str(root), ".")

@@ -1,0 +1,99 @@
+"""What is asked of a trial process, and what became of it; light, for the process that only watches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from biodyn.result_folder import remove_unfinished, replacing
+from biodyn.study.plan import PlannedTrial
+from biodyn.study.record import Status, TrialRecord, write_record
+
+TRACEBACK_NAME = "error.txt"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one trial may use: seconds of time, and memory of its process, MB (0: any)."""
+
+    time_s: float = 300.0
+    memory_mb: int = 2048
+
+
+@dataclass(frozen=True)
+class Task:
+    """One trial to analyse.
+
+    Attributes:
+        trial: from the plan. root: folder of the study's files. out: output folder of the study; both absolute.
+        program: `program_version()` of who asks; a worker with another one refuses.
+        limits: what the trial may use. retry: analyse a trial again that failed before.
+    """
+
+    trial: PlannedTrial
+    root: Path
+    out: Path
+    program: str
+    limits: Limits = Limits()
+    retry: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """The trial's result folder."""
+        return self.out / self.trial.folder
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values for `task_from`."""
+        values = asdict(self)
+        trial = values["trial"]
+        trial["settings"] = dict(self.trial.settings)
+        for place, name in ((trial, "path"), (trial, "static"), (values, "root"), (values, "out")):
+            place[name] = None if place[name] is None else str(place[name])
+        return values
+
+
+def task_from(values: Mapping[str, Any]) -> Task:
+    """Return the task that `Task.as_dict` described."""
+    trial = dict(values["trial"])
+    trial["path"] = Path(trial["path"])
+    trial["static"] = None if trial["static"] is None else Path(trial["static"])
+    return Task(
+        PlannedTrial(**trial),
+        Path(values["root"]),
+        Path(values["out"]),
+        str(values["program"]),
+        Limits(**values["limits"]),
+        bool(values["retry"]),
+    )
+
+
+def limited(key: str, limits: Limits) -> str:
+    """Return the key of a trial that failed for want of time or memory: larger limits are another try."""
+    return f"{key} within {limits.time_s:g} s, {limits.memory_mb} MB"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: the record's status and reason; `kept` where an earlier result still holds."""
+
+    subject: str
+    trial: str
+    status: Status
+    reason: str = ""
+    kept: bool = False
+
+
+def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
+    """Return the outcome that a record tells of."""
+    return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
+
+
+def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
+    """Put the record of a failure where the trial's result would be."""
+    remove_unfinished(folder.parent)
+    with replacing(folder) as place:
+        if trace:
+            (place / TRACEBACK_NAME).write_text(trace, encoding="utf-8")
+        write_record(record, place)

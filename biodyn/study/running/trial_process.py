@@ -1,0 +1,201 @@
+"""Watch over one trial process: hand it tasks, end it when it takes too long, start another when it dies."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from selectors import EVENT_READ, DefaultSelector
+from typing import Any
+
+from biodyn.errors import StudyError
+from biodyn.study.record import TrialRecord
+from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of, write_failed
+
+_START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
+_CRASHES = 2  # times a trial may crash its process before it has failed
+# SIGKILL never comes from a crash but from the system short of memory, or from people.
+_KILLS = 10
+_SIGKILL = 9
+# One thread for numerical libraries: the study uses the processors by trials.
+_ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+)
+
+
+class _DiedError(Exception):
+    """The process ended without an answer; `code` as of subprocess."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class _LateError(Exception):
+    """The time limit passed."""
+
+
+class TrialProcess:
+    """One process for trials, one after the other.
+
+    Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study).
+    """
+
+    def __init__(self, limits: Limits, keep_open: tuple[int, ...] = ()) -> None:
+        self._limits = limits
+        self._keep_open = keep_open
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pending = b""
+        self._closed = False
+        self._changing = threading.Lock()  # `close` is called from another thread
+
+    def run(self, task: Task) -> Outcome:
+        """Return what became of the task; a crash, a hang or want of memory is written down as its failure.
+
+        Raises StudyError for what is true of every trial (no disk space, another program version).
+        """
+        crashes = kills = 0
+        key = ""
+
+        def keep(found: str) -> None:
+            nonlocal key
+            key = found
+
+        while True:
+            self.start()
+            try:
+                return self._ask(task, keep)
+            except _LateError:
+                self._end()
+                reason = f"The analysis did not finish within {self._limits.time_s:g} s."
+                hint = "Raise time_limit_s under [running] in study.toml if the recording is that long."
+                return self._failed(task, limited(key, self._limits), "TimeLimit", reason, hint)
+            except _DiedError as death:
+                self._end()
+                kills += death.code == -_SIGKILL
+                crashes += death.code != -_SIGKILL
+                if crashes >= _CRASHES:
+                    reason = f"The analysis process broke down on it {crashes} times ({_how(death.code)})."
+                    return self._failed(task, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
+                if kills >= _KILLS:
+                    reason = f"The analysis process was killed {kills} times."
+                    hint = "Usually the machine ran out of memory: use fewer --workers."
+                    return self._failed(task, "", "Killed", reason, hint)  # no key: another run tries again
+
+    def start(self) -> None:
+        """Start the process if none runs, and wait until it is ready; StudyError if it cannot be, or was closed."""
+        while self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = self._opened()
+            try:
+                next(message for message in self._messages(time.monotonic() + _START_LIMIT_S) if "ready" in message)
+            except _DiedError as death:
+                self._end()
+                if death.code != -_SIGKILL:
+                    raise StudyError(
+                        f"No trial process could be started ({_how(death.code)}).",
+                        "Raise memory_limit_mb under [running], or try 'biodyn run' on one trial.",
+                    ) from death
+            except _LateError as late:
+                self._end()
+                raise StudyError(f"A trial process did not start within {_START_LIMIT_S:g} s.") from late
+
+    def close(self) -> None:
+        """End the process for good, from any thread; a task in work raises StudyError."""
+        with self._changing:
+            self._closed = True
+        _kill(self._process)
+
+    def _opened(self) -> subprocess.Popen[bytes]:
+        module = "biodyn.study.running.worker"
+        command = [sys.executable, "-m", module, str(self._limits.memory_mb), str(os.getpid())]
+        with self._changing:
+            if self._closed:
+                raise StudyError("The study was stopped.", "Run it again: it goes on where it was.")
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, **_ONE_THREAD},
+                pass_fds=self._keep_open,
+                process_group=0,
+            )
+
+    def _end(self) -> None:
+        """End the process and whatever it started; harmless where none runs."""
+        process, self._process, self._pending = self._process, None, b""
+        if process is None:
+            return
+        _kill(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+    def _ask(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(task.as_dict()).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise _DiedError(self._process.wait()) from None
+        for message in self._messages(time.monotonic() + self._limits.time_s):
+            if "key" in message:
+                keep_key(message["key"])
+            elif "fatal" in message:
+                raise StudyError(message["fatal"], message.get("hint", ""))
+            elif "outcome" in message:
+                return Outcome(**message["outcome"])
+        raise AssertionError("messages end with an error only")
+
+    def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
+        """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        with DefaultSelector() as selector:
+            selector.register(self._process.stdout, EVENT_READ)
+            while True:
+                while b"\n" in self._pending:
+                    line, _, self._pending = self._pending.partition(b"\n")
+                    yield json.loads(line)
+                left = deadline - time.monotonic()
+                if left <= 0.0 or not selector.select(left):
+                    raise _LateError
+                chunk = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not chunk:
+                    raise _DiedError(self._process.wait())
+                self._pending += chunk
+
+    @staticmethod
+    def _failed(task: Task, key: str, error: str, reason: str, hint: str) -> Outcome:
+        record = TrialRecord(key, "failed", error, reason, hint)
+        write_failed(task.folder, record)
+        return outcome_of(task.trial, record)
+
+
+def _kill(process: subprocess.Popen[bytes] | None) -> None:
+    if process is None:
+        return
+    with contextlib.suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

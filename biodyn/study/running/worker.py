@@ -1,0 +1,77 @@
+"""The trial process: answers requests on standard input, one JSON line each; may die at any time.
+
+    python -m biodyn.study.running.worker MEMORY_MB PARENT_PID
+
+Messages to the parent on standard output: {"ready": true}, {"key": ...} before an analysis, then {"outcome": ...} or
+{"fatal": ...}, which ends the study. What libraries print goes to nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+_SIGKILL = 9
+
+
+def main() -> None:
+    memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
+    _die_with(parent)
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+
+    def say(**message: Any) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    from biodyn.errors import BiodynError
+    from biodyn.rigid_body import warm_up
+    from biodyn.study.running.files import Files
+    from biodyn.study.running.perform import perform
+    from biodyn.study.running.task import task_from
+
+    _limit_memory(memory_mb)
+    warm_up()
+    files = Files()
+    say(ready=True)
+    for line in sys.stdin:
+        try:
+            outcome = perform(task_from(json.loads(line)), files, lambda key: say(key=key))
+        except BiodynError as error:  # wrong program, folder that cannot be written: true of every trial
+            say(fatal=error.message, hint=error.hint)
+        except OSError as error:
+            say(fatal=f"Results cannot be written: {error.strerror}: '{error.filename}'.", hint="Make room, run again.")
+        else:
+            say(outcome=asdict(outcome))
+
+
+def _die_with(parent: int) -> None:
+    """Let the system end this process when its parent dies (Linux); elsewhere it ends after the trial in work."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+    if os.getppid() != parent:  # it died before
+        os._exit(1)
+
+
+def _limit_memory(memory_mb: int) -> None:
+    """Cap what this process and its children may allocate, where the system can."""
+    if os.name != "posix" or not memory_mb:
+        return
+    import resource
+
+    limit = memory_mb << 20
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (limit if hard < 0 else min(limit, hard), hard))
+
+
+if __name__ == "__main__":
+    main()
