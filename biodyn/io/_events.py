@@ -54,6 +54,11 @@ def read_events(
     return tuple(sorted(events, key=lambda event: event.time_s)), diagnostics
 
 
+def is_gait_event(label: str) -> bool:
+    """True where an event's label, with its side or without, is that of a foot strike or foot off."""
+    return _meaning(label, "")[0] is not None
+
+
 def _meaning(label: str, context: str) -> tuple[EventKind | None, Side | None]:
     """Kind and side of an event from its label and context: 'Foot Strike1' + 'Left', 'RHS', 'left toe off'."""
     word = letters(label)
