@@ -47,6 +47,8 @@ _CONFINED = {
     "jinja2": {"report"},
     "numba": {"kernels"},
     "pydantic": {"settings", "study"},
+    # The data set of a study; tables/csv uses its fast writer.
+    "pyarrow": {"study", "biodyn.tables.csv"},
 }
 
 

@@ -88,13 +88,13 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
         wrench_bodies=links,
         joint_wrenches=True,
     )
-    below = _feet_below(model, sides)
+    below = feet_below(model, sides)
     measured = {side: reaction.measured[side] & known for side in sides}
     all_known = np.logical_and.reduce([measured[side] for side in sides]) & ~fit.lost.any(axis=1)
 
     valid_body = {
         body.definition.name: np.logical_and.reduce(
-            [known, ~_lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
+            [known, ~lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
         )
         for body in model.bodies
     }
@@ -118,7 +118,8 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     )
 
 
-def _feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
+def feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
+    """Feet at or beyond each segment's joint, by segment: their contacts must be known for its load."""
     parent = {body.definition.name: body.definition.parent for body in model.bodies}
     below: dict[str, list[Side]] = {name: [] for name in parent}
     for side in sides:
@@ -129,7 +130,7 @@ def _feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]
     return below
 
 
-def _lost_below(fit: Fit, name: str) -> BoolArray:
+def lost_below(fit: Fit, name: str) -> BoolArray:
     """Frames (T,) in which a coordinate at or beyond a segment's joint is lost."""
     parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
     lost = np.zeros(len(fit.lost), dtype=bool)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,24 @@ from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, SIDES, STANDARD_GRAVITY_
 from biodyn.processing import cycles as gait
 from biodyn.processing import spatiotemporal as stride
 from biodyn.tables.time_series import AXES
+
+
+class CycleSignal(NamedTuple):
+    """One variable of `gait_cycles` through the trial, and what it takes to know it.
+
+    Attributes:
+        variable, unit: as in the table. values: (T,), NaN where not valid.
+        kind: "angle" needs the pose, "load" the contacts of the feet beyond the segment too, "ground" the own foot's.
+        body: segment whose joint it belongs to, "" for the ground; coordinate: column of the free coordinates, -1 if none.
+    """
+
+    variable: str
+    unit: str
+    values: FloatArray
+    kind: Literal["angle", "load", "ground"]
+    body: str
+    coordinate: int = -1
+
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
 _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
@@ -54,16 +73,16 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     cycles = gait.gait_cycles(analysis.events)
     rate_hz = analysis.recording.markers.rate_hz
     signals = {side: list(cycle_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
-    stacked = {side: np.column_stack([signal for *_, signal in own]) for side, own in signals.items()}
-    names = list(dict.fromkeys(name for own in signals.values() for name, *_ in own))
-    units = list(dict.fromkeys(unit for own in signals.values() for _, unit, _ in own))
+    stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
+    names = list(dict.fromkeys(signal.variable for own in signals.values() for signal in own))
+    units = list(dict.fromkeys(signal.unit for own in signals.values() for signal in own))
     values, name_codes, unit_codes, numbers, sides = [], [], [], [], []
     for cycle in cycles:
         own = signals[cycle.side]
         curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
         values.append(curves.T.reshape(-1))
-        name_codes.append(np.repeat([names.index(name) for name, *_ in own], CYCLE_POINTS))
-        unit_codes.append(np.repeat([units.index(unit) for _, unit, _ in own], CYCLE_POINTS))
+        name_codes.append(np.repeat([names.index(signal.variable) for signal in own], CYCLE_POINTS))
+        unit_codes.append(np.repeat([units.index(signal.unit) for signal in own], CYCLE_POINTS))
         numbers.append(np.full(curves.size, cycle.number + 1))
         sides.append(np.full(curves.size, SIDES.index(cycle.side)))
     value = _joined(values)
@@ -111,31 +130,32 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[tuple[str, str, FloatArray]]:
-    """Yield (variable, unit, values (T,)) of one side and of the middle of the body."""
+def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
+    """Yield the variables of one side and of the middle of the body."""
     model, dynamics, mass = analysis.model, analysis.dynamics, analysis.subject.mass_kg
-    for i, name in enumerate(model.skeleton.root.base_rotations):
-        yield name, "deg", np.rad2deg(analysis.base_angles[:, i])
+    root = model.skeleton.root
+    for i, name in enumerate(root.base_rotations):
+        yield CycleSignal(name, "deg", np.rad2deg(analysis.base_angles[:, i]), "angle", root.name)
     mine = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
-    for _, coordinate in mine:
-        yield (
-            without_side(coordinate.name, coordinate.side),
-            "deg",
-            np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index]),
-        )
-    for i, coordinate in mine:
-        yield f"{without_side(coordinate.name, coordinate.side)}_moment", "Nm/kg", dynamics.torques[:, i] / mass
-    for load in dynamics.joints:
+    for i, c in mine:
+        angle = np.rad2deg(analysis.fit.motion.q[:, c.q_index])
+        yield CycleSignal(without_side(c.name, c.side), "deg", angle, "angle", c.body, i)
+    for i, c in mine:
+        name = f"{without_side(c.name, c.side)}_moment"
+        yield CycleSignal(name, "Nm/kg", dynamics.torques[:, i] / mass, "load", c.body, i)
+    for body, load in zip(model.moving, dynamics.joints, strict=True):
         if load.side not in ("", side):
             continue
+        segment = body.definition.name
         mirror = SIDE_SIGN[side] if load.side else 1.0
         for i, (axis, sign) in enumerate(zip(AXES, (mirror, mirror, 1.0), strict=True)):
-            yield f"{load.joint}_jcs_moment_{axis}", "Nm/kg", sign * load.moment["jcs"][:, i] / mass
-        yield f"{load.joint}_power", "W/kg", load.power / mass
+            moment = sign * load.moment["jcs"][:, i] / mass
+            yield CycleSignal(f"{load.joint}_jcs_moment_{axis}", "Nm/kg", moment, "load", segment)
+        yield CycleSignal(f"{load.joint}_power", "W/kg", load.power / mass, "load", segment)
     if side in analysis.reaction.wrench:
         for i, axis in enumerate(AXES):
-            force = analysis.reaction.wrench[side][:, 3 + i]
-            yield f"ground_force_{axis}", "BW", force / (mass * STANDARD_GRAVITY_M_S2)
+            force = analysis.reaction.wrench[side][:, 3 + i] / (mass * STANDARD_GRAVITY_M_S2)
+            yield CycleSignal(f"ground_force_{axis}", "BW", force, "ground", "")
 
 
 def without_side(name: str, side: str) -> str:

@@ -72,7 +72,7 @@ def _curves(found: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, st
     curves: dict[tuple[str, str], FloatArray] = {}
     for side in SIDES:
         own = [cycle for cycle in cycles if cycle.side == side]
-        signals = [(name, values) for name, _, values in cycle_signals(found, side) if _MOMENT in name]
+        signals = [(s.variable, s.values) for s in cycle_signals(found, side) if _MOMENT in s.variable]
         if not own or not signals:
             continue
         stack = np.column_stack([values for _, values in signals])

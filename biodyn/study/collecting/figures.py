@@ -1,0 +1,210 @@
+"""Key figures of a trial: one flat row of `summary.csv`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Literal
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
+from biodyn.processing.dynamics import feet_below
+from biodyn.report.quality import residual_limits
+from biodyn.result import TrialResult
+from biodyn.study.collecting.curves import CycleCurves, cycle_curves
+from biodyn.tables.time_series import rms
+
+Figure = str | int | float | None
+_KEY_FIGURES = "key_figures.toml"
+_DECISIONS = ("assigned", "ambiguous", "rejected")
+_FILLED = ("spline", "rigid")
+
+
+@dataclass(frozen=True)
+class Peak:
+    """Largest or smallest value of a variable within a window of the gait cycle, times `sign`.
+
+    Attributes:
+        name, unit: of the column, `<name>_<side>_<unit>`. variable: of `gait_cycles`.
+        window: percent of the cycle, first and last.
+    """
+
+    name: str
+    unit: str
+    variable: str
+    of: Literal["max", "min"]
+    window: tuple[float, float]
+    sign: float = 1.0
+
+    def column(self, side: Side) -> str:
+        """Name of the column of one side."""
+        return f"{self.name}_{side}_{self.unit}"
+
+
+@lru_cache(maxsize=1)
+def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
+    text = resources.files("biodyn.study.collecting").joinpath(_KEY_FIGURES).read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
+    return peaks, tuple(table["stride"]["means"])
+
+
+def figure_columns() -> tuple[str, ...]:
+    """Return the names of the figures in their order: the same for every trial."""
+    peaks, means = _definitions()
+    fixed = (
+        "marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
+        "marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
+        "residual_force_rms_percent_of_limit residual_moment_rms_Nm residual_moment_peak_Nm "
+        "residual_moment_rms_percent_of_limit both_feet_known_percent "
+        + " ".join(f"contacts_{decision}" for decision in _DECISIONS)
+    ).split()
+    sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in ("cycles", "kinetic_cycles") for side in SIDES]
+    findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_look first_error first_warning"
+    return (
+        *fixed,
+        *sided,
+        *findings.split(),
+        *means,
+        *(peak.column(side) for peak in peaks for side in SIDES),
+    )
+
+
+def key_figures(result: TrialResult) -> dict[str, Figure]:
+    """Return the figures of a trial by column (`figure_columns`), JSON values, None where unknown."""
+    cycles = list(cycle_curves(result))
+    found: dict[str, Any] = {
+        **_recorded(result.analysis),
+        **_fit(result.analysis),
+        **_residual(result.analysis),
+        **_contacts(result.analysis),
+        **_cycles(result.analysis, cycles),
+        **_gaps(result.analysis),
+        **_findings(result),
+        **_strides(result),
+        **_peaks(cycles),
+    }
+    return {name: _plain(found[name]) for name in figure_columns()}
+
+
+def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
+    subject, markers = analysis.subject, analysis.recording.markers
+    return {
+        "marker_set": analysis.mapping.title,
+        "subject_mass_kg": subject.mass_kg,
+        "mass_source": subject.mass_source,
+        "subject_height_m": subject.height_m,
+        "height_source": subject.height_source,
+        "static_file": analysis.static.path.name,
+        "rate_hz": markers.rate_hz,
+        "frames": markers.frame_count,
+        "duration_s": markers.frame_count / markers.rate_hz,
+    }
+
+
+def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
+    error = analysis.fit.marker_error
+    if not np.isfinite(error).any():
+        return {"marker_rms_mm": None, "marker_worst_mm": None, "marker_worst": ""}
+    worst = int(np.nanargmax(error))
+    return {
+        "marker_rms_mm": 1000.0 * float(rms(error.reshape(-1))),
+        "marker_worst_mm": 1000.0 * float(error.reshape(-1)[worst]),
+        "marker_worst": analysis.fit.labels[worst % error.shape[1]],
+    }
+
+
+def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
+    limits = residual_limits(analysis)
+    dynamics = analysis.dynamics
+    found: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
+    for kind, unit, vector, limit in (
+        ("force", "N", dynamics.residual_force, limits.force_n),
+        ("moment", "Nm", dynamics.residual_moment, limits.moment_nm),
+    ):
+        size = np.linalg.norm(vector, axis=1)
+        size = size[np.isfinite(size)]
+        mean = float(np.sqrt(np.mean(size**2))) if len(size) else np.nan
+        found[f"residual_{kind}_rms_{unit}"] = mean
+        found[f"residual_{kind}_peak_{unit}"] = float(size.max()) if len(size) else np.nan
+        found[f"residual_{kind}_rms_percent_of_limit"] = 100.0 * mean / limit
+    return found
+
+
+def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
+    decisions: list[str] = [contact.decision for contact in analysis.contacts]
+    return {f"contacts_{decision}": decisions.count(decision) for decision in _DECISIONS}
+
+
+def _cycles(analysis: TrialAnalysis, cycles: Sequence[CycleCurves]) -> dict[str, Any]:
+    """All cycles of each side, and those in which every load of the own leg is known from begin to end."""
+    reaction, model = analysis.reaction, analysis.model
+    below = feet_below(model, [side for side in reaction.wrench if side in model.sole_body])
+    count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in ("cycles", "kinetic_cycles") for side in SIDES}
+    for cycle, signals, curves in cycles:
+        leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
+        count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
+        if any(leg) and np.isfinite(curves[:, leg]).all():
+            count[f"kinetic_cycles_{SIDE_NAMES[cycle.side]}"] += 1
+    return count
+
+
+def _gaps(analysis: TrialAnalysis) -> dict[str, Any]:
+    lengths = [gap.last - gap.first + 1 for gap in analysis.gaps]
+    return {
+        "gaps_filled": sum(gap.method in _FILLED for gap in analysis.gaps),
+        "gaps_left": sum(gap.method not in _FILLED for gap in analysis.gaps),
+        "longest_gap_s": max(lengths, default=0) / analysis.recording.markers.rate_hz,
+    }
+
+
+def _findings(result: TrialResult) -> dict[str, Any]:
+    messages = {s: [d.message for d in result.diagnostics if d.severity == s] for s in ("error", "warning")}
+    checks: Sequence[Mapping[str, Any]] = result.record["checks"]
+    return {
+        "errors": len(messages["error"]),
+        "warnings": len(messages["warning"]),
+        "checks_failed": "; ".join(check["title"] for check in checks if check["status"] == "bad"),
+        "checks_look": "; ".join(check["title"] for check in checks if check["status"] == "look"),
+        "first_error": next(iter(messages["error"]), ""),
+        "first_warning": next(iter(messages["warning"]), ""),
+    }
+
+
+def _strides(result: TrialResult) -> dict[str, Any]:
+    _, means = _definitions()
+    table = result.spatiotemporal
+    return {name: _mean(table[name].to_numpy(dtype=np.float64)) for name in means}
+
+
+def _peaks(cycles: Sequence[CycleCurves]) -> dict[str, Any]:
+    peaks, _ = _definitions()
+    percent = np.linspace(0.0, 100.0, CYCLE_POINTS)
+    found: dict[str, list[float]] = {peak.column(side): [] for peak in peaks for side in SIDES}
+    for cycle, signals, curves in cycles:
+        columns = {signal.variable: i for i, signal in enumerate(signals)}
+        for peak in peaks:
+            if peak.variable not in columns:
+                continue
+            rows = (percent >= peak.window[0]) & (percent <= peak.window[1])
+            part = curves[rows, columns[peak.variable]]  # a NaN within the window makes the peak unknown
+            found[peak.column(cycle.side)].append(peak.sign * float(part.max() if peak.of == "max" else part.min()))
+    return {name: _mean(np.array(values)) for name, values in found.items()}
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if len(known) else np.nan
+
+
+def _plain(value: Any) -> Figure:
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,150 @@
+"""What a trial leaves for the data set: its cycles with a reason for every missing value, and its key figures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.result import TrialResult
+from biodyn.study.collecting.figures import figure_columns, key_figures
+from biodyn.study.collecting.schema import CYCLE_COLUMNS, SHARD_SCHEMA
+from biodyn.study.collecting.shard import cycles_table, write_cycles
+from biodyn.study.record import CYCLES_NAME
+
+
+def test_the_shard_holds_the_rows_of_gait_cycles(walk_result: TrialResult, tmp_path: Path) -> None:
+    write_cycles(walk_result, tmp_path)
+    with pa.memory_map(str(tmp_path / CYCLES_NAME)) as source:
+        table = pa.ipc.open_file(source).read_all()
+        assert table.schema.equals(SHARD_SCHEMA, check_metadata=True)
+        found = table.to_pandas()
+    expected = walk_result.gait_cycles
+    assert tuple(found.columns) == CYCLE_COLUMNS
+    for name in expected.columns:
+        if name == "value":
+            np.testing.assert_array_equal(found[name].to_numpy(), expected[name].to_numpy())
+        else:
+            assert found[name].astype(str).tolist() == expected[name].astype(found[name].dtype).astype(str).tolist()
+
+
+def test_a_value_is_missing_exactly_where_there_is_a_reason(walk_result: TrialResult) -> None:
+    table = cycles_table(walk_result)
+    frame = table.to_pandas()
+    assert 0 < (~frame["valid"]).sum() < len(frame)  # some contacts are outside the plates
+    assert table["value"].null_count == (~frame["valid"]).sum()
+    assert (frame["value"].notna() == frame["valid"]).all()
+    assert ((frame["reason"] == "") == frame["valid"]).all()
+
+
+def test_reasons_name_the_foot_that_was_not_measured(walk_result: TrialResult) -> None:
+    """A load of one leg is missing because of that leg's own foot; angles need no plate."""
+    frame = cycles_table(walk_result).to_pandas()
+    missing = frame[~frame["valid"]]
+    angles = frame[frame["unit"] == "deg"]
+    assert angles["valid"].all()
+    forces = missing[missing["variable"].str.startswith("ground_force")]
+    assert len(forces)
+    for side in SIDES:
+        reasons = forces.loc[forces["side"] == side, "reason"].unique()
+        assert all(SIDE_NAMES[side] in reason for reason in reasons)
+    assert "not computed" not in set(frame["reason"])  # every gap is explained
+
+
+def test_unseen_markers_are_the_reason_of_angles_and_loads(walk_result: TrialResult) -> None:
+    """With the pose of a stretch of frames taken away, its angles and loads are missing because of the markers."""
+    analysis = walk_result.analysis
+    cycle = next(e.time_s for e in analysis.events if e.kind == "foot_strike") * analysis.recording.markers.rate_hz
+    gone = np.zeros(len(analysis.time_s), dtype=bool)
+    gone[int(cycle) + 10 : int(cycle) + 20] = True
+    motion = replace(analysis.fit.motion, q=np.where(gone[:, None], np.nan, analysis.fit.motion.q))
+    fit = replace(
+        analysis.fit, motion=motion, solved=analysis.fit.solved & ~gone, reliable=analysis.fit.reliable & ~gone
+    )
+    torques = np.where(gone[:, None], np.nan, analysis.dynamics.torques)
+    spoilt = TrialResult(replace(analysis, fit=fit, dynamics=replace(analysis.dynamics, torques=torques)))
+    frame = cycles_table(spoilt).to_pandas()
+    names = [c.name.removesuffix(f"_{c.side}") if c.side else c.name for c in analysis.model.coordinates]
+    angles = frame[frame["variable"].isin(names) & ~frame["valid"]]
+    assert set(angles["reason"]) == {"markers missing"}
+    torque = frame[frame["variable"].isin([f"{name}_moment" for name in names]) & ~frame["valid"]]
+    assert "markers missing" in set(torque["reason"])
+    assert (frame["value"].notna() == frame["valid"]).all()
+
+
+def test_a_trial_without_cycles_leaves_an_empty_shard(walk_result: TrialResult, tmp_path: Path) -> None:
+    still = TrialResult(replace(walk_result.analysis, events=()))
+    write_cycles(still, tmp_path)
+    table = pa.ipc.open_file(str(tmp_path / CYCLES_NAME)).read_all()
+    assert table.num_rows == 0
+    assert table.schema.equals(SHARD_SCHEMA)
+    figures = key_figures(still)
+    assert tuple(figures) == figure_columns()
+    assert figures["cycles_right"] == 0
+    assert figures["ankle_power_A2_r_W_kg"] is None
+
+
+def test_the_same_result_gives_the_same_bytes(walk_result: TrialResult, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write_cycles(walk_result, tmp_path / name)
+    assert (tmp_path / "a" / CYCLES_NAME).read_bytes() == (tmp_path / "b" / CYCLES_NAME).read_bytes()
+
+
+def test_key_figures_are_the_results_own_numbers(walk_result: TrialResult) -> None:
+    figures = key_figures(walk_result)
+    json.dumps(figures, allow_nan=False)
+    assert tuple(figures) == figure_columns()
+    record = walk_result.record
+    checks = {check["code"]: check for check in record["checks"]}
+    assert figures["marker_rms_mm"] == pytest.approx(1000.0 * checks["marker-fit"]["value"])
+    assert figures["residual_force_rms_N"] == pytest.approx(checks["residual-force"]["value"])
+    force = checks["residual-force"]
+    assert figures["residual_force_rms_percent_of_limit"] == pytest.approx(100.0 * force["value"] / force["limit"])
+    assert figures["subject_mass_kg"] == pytest.approx(record["subject"]["mass_kg"])
+    assert figures["static_file"] == "static.c3d"
+    assert figures["frames"] == len(walk_result.analysis.time_s)
+    contacts = walk_result.contacts
+    assert figures["contacts_assigned"] == (contacts["decision"] == "assigned").sum()
+    cycles = walk_result.spatiotemporal
+    assert figures["speed_m_s"] == pytest.approx(cycles["speed_m_s"].mean())
+    for side in SIDES:
+        assert figures[f"cycles_{SIDE_NAMES[side]}"] == (cycles["side"] == side).sum()
+
+
+def test_kinetic_cycles_and_peaks_are_those_of_whole_measured_cycles(walk_result: TrialResult) -> None:
+    """Counted again from the table: leg variables by their names in the table of a subject with both feet known."""
+    figures = key_figures(walk_result)
+    table = walk_result.gait_cycles
+    known = {}
+    for (side, cycle), rows in table[table["variable"] == "ankle_power"].groupby(["side", "cycle"], observed=True):
+        known[side, cycle] = bool(rows["value"].notna().all())
+    for side in SIDES:
+        count = sum(whole for (own, _), whole in known.items() if own == side)
+        assert figures[f"kinetic_cycles_{SIDE_NAMES[side]}"] == count
+    assert any(known.values())
+    push = table[(table["variable"] == "ankle_power") & table["percent"].between(35, 75)]
+    for side in SIDES:
+        own = push[push["side"] == side].groupby("cycle")["value"].agg(lambda v: v.max(skipna=False))
+        expected = own.dropna().mean()
+        figure = figures[f"ankle_power_A2_{side}_W_kg"]
+        assert (figure is None and np.isnan(expected)) or figure == pytest.approx(expected)
+
+
+def test_push_off_and_hip_extension_have_the_sign_people_expect(walk_result: TrialResult) -> None:
+    figures = key_figures(walk_result)
+    for name in ("ankle_plantarflexion_moment_max", "hip_abduction_moment_max"):
+        values = [figures[f"{name}_{side}_Nm_kg"] for side in SIDES]
+        known = [value for value in values if value is not None]
+        assert known
+        assert all(value > 0.3 for value in known)  # walking adults reach about 1.5 and 0.8 Nm/kg (Winter 2009)
+
+
+def test_key_figures_name_no_path(walk_result: TrialResult) -> None:
+    folder = str(walk_result.analysis.recording.path.parent)
+    assert not [name for name, value in key_figures(walk_result).items() if isinstance(value, str) and folder in value]
