@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from biodyn.diagnostics import Diagnostic
     from biodyn.result import TrialResult
+    from biodyn.study import Study
+    from biodyn.study.progress import Progress
+    from biodyn.study.running.task import Outcome
 
 app = typer.Typer(
     name="biodyn",
@@ -26,7 +30,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_FINE, _CHECKS_FAILED, _BAD_INPUT = 0, 1, 2
+_FINE, _CHECKS_FAILED, _BAD_INPUT, _SOME_FAILED = 0, 1, 2, 3
+_TELL_EVERY_S = 10.0  # of a study, where there is no terminal for a live line
 _SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
 
@@ -143,7 +148,9 @@ def replay(
             folder = replayed.save(result, progress=step)
         for line in replayed.summary():
             console.print(line, highlight=False)
-        console.print(f"Replay: {folder}", highlight=False, soft_wrap=True)
+        console.print(
+            f"Replay: {folder} ('biodyn report {result}' takes it into the report)", highlight=False, soft_wrap=True
+        )
 
 
 @app.command()
@@ -157,6 +164,79 @@ def report(
 
         remake_report(result, progress=step)
     console.print(f"Report: {result / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def study(
+    source: Annotated[Path, typer.Argument(help="A folder of C3D files, or a study.toml.", metavar="FOLDER|STUDY.toml")],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes on this machine; by default one a processor.", min=1, metavar="N")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what each file is taken for, and stop.")] = False,
+    init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")
+    ] = False,
+) -> None:
+    """Analyse a whole folder of recordings: one data set, group results, a report. Goes on where it was stopped."""
+    console = _console()
+    with _plain_errors():
+        from biodyn.study import Study
+        from biodyn.study.discovery import plan_lines, write_definition
+
+        found = Study.open(source)
+        if dry_run or init:
+            for line in plan_lines(found.plan):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+            if init:
+                console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
+            return
+        folder = out if out is not None else Path("reports") / found.plan.name
+        progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+        console.print(f"{progress.line()}.", highlight=False)
+        console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
+    if progress.failed:
+        raise typer.Exit(_SOME_FAILED)
+    if progress.checks_failed:
+        raise typer.Exit(_CHECKS_FAILED)
+
+
+def _run_study(
+    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
+) -> Progress:
+    """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
+    from biodyn.study.progress import Progress
+
+    progress = Progress(len(found.plan.trials))
+    step, told = "", time.monotonic()
+    with console.status("starting") as status:
+
+        def say(text: str) -> None:
+            nonlocal step
+            step = text
+            status.update(f"{text} ...")
+            if not console.is_terminal:
+                console.print(text, highlight=False)
+
+        def ended(outcome: Outcome) -> None:
+            nonlocal told
+            progress.add(outcome)
+            if outcome.status == "failed" and not outcome.kept:
+                text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
+                console.print(text, style=_SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
+            status.update(f"{step}: {progress.line()}")
+            if not console.is_terminal and time.monotonic() - told > _TELL_EVERY_S:
+                told = time.monotonic()
+                console.print(progress.line(), highlight=False)
+
+        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
+    return progress
 
 
 @app.command()

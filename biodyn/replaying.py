@@ -16,13 +16,13 @@ from biodyn.processing.integrators import replay_windows
 from biodyn.processing.replay import Convergence, OpenLoop, Tracked, convergence, open_loop, tracked
 from biodyn.processing.replay_drive import drives, resting
 from biodyn.report.record import json_ready, result_arrays
+from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.result import TrialResult, read_view
 from biodyn.settings import ReplaySettings, settings_from
 from biodyn.tables.csv import write_csv
 from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 
 Progress = Callable[[str], None]
-FOLDER_NAME = "replay"
 # The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
 _ORDER_WINDOW_S = 0.1
 _ORDER_STEPS = (1, 2, 4, 8, 16)
@@ -152,7 +152,7 @@ class ReplayResult:
 
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
         """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder."""
-        target = Path(folder) / FOLDER_NAME
+        target = Path(folder) / REPLAY_FOLDER
         target.mkdir(parents=True, exist_ok=True)
         for name, table in self.tables().items():
             decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
@@ -164,9 +164,9 @@ class ReplayResult:
         for name, figure in self.figures().items():
             (target / f"{name}.png").write_bytes(figure_png(figure))
         if self.settings.animation:
-            (target / "replay.gif").write_bytes(self.animation())
+            (target / REPLAY_ANIMATION).write_bytes(self.animation())
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
-        (target / "replay.json").write_text(text, encoding="utf-8")
+        (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
         return target
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from biodyn.report.replay import ReplayView
     from biodyn.report.view import TrialView
 
 Progress = Callable[[str], None]
@@ -231,4 +232,25 @@ def read_view(folder: Path) -> TrialView:
             arrays = {name: stored[name] for name in stored.files}
     except (ValueError, OSError, KeyError) as error:
         raise ResultError(f"'{folder}' cannot be read: {error}.", "Run the trial again.") from error
-    return TrialView(record, tables, arrays)
+    return TrialView(record, tables, arrays, _read_replay(folder))
+
+
+def _read_replay(folder: Path) -> ReplayView | None:
+    """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
+    import pandas as pd
+
+    from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FIGURES, REPLAY_FOLDER, REPLAY_RECORD, ReplayView
+
+    place = folder / REPLAY_FOLDER
+    if not (place / REPLAY_RECORD).is_file():
+        return None
+    try:
+        return ReplayView(
+            record=json.loads((place / REPLAY_RECORD).read_text(encoding="utf-8")),
+            drift=pd.read_csv(place / "replay_drift.csv"),
+            feedback=pd.read_csv(place / "replay_feedback.csv"),
+            figures={name: (place / f"{name}.png").read_bytes() for name in REPLAY_FIGURES},
+            animation=f"{REPLAY_FOLDER}/{REPLAY_ANIMATION}" if (place / REPLAY_ANIMATION).is_file() else "",
+        )
+    except (ValueError, OSError) as error:
+        raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error

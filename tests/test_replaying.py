@@ -71,6 +71,60 @@ def test_the_command_writes_tables_figures_animation_and_record(folder):
         assert (place / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def _report(folder):
+    outcome = CliRunner().invoke(app, ["report", str(folder)])
+    assert outcome.exit_code == 0, outcome.output
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    start = page.index('<section id="replay"')
+    return page[start : page.index("</section>", start)]
+
+
+def test_a_report_without_a_replay_says_how_to_get_one(result, tmp_path):
+    section = _report(result.save(tmp_path / "walk"))
+    assert "was not replayed" in section
+    assert "biodyn replay RESULT_DIR" in section
+    assert "biodyn report RESULT_DIR" in section
+    assert "data:image" not in section
+
+
+def test_a_report_of_a_replayed_result_shows_drift_feedback_and_animation(result, tmp_path):
+    folder = result.save(tmp_path / "walk")
+    replayed = biodyn.replay(folder, SHORT)
+    replayed.save(folder)
+    section = _report(folder)
+    assert "was not replayed" not in section
+    assert section.count('src="data:image/png;base64,') == 3
+    assert 'href="replay/replay.gif"' in section
+    for sentence in replayed.summary():
+        assert sentence.split(":")[0] in section
+    drift = replayed.tables()["replay_drift"]
+    row = drift[(drift["case"] == "walk") & (drift["ground"] == "all")].iloc[0]
+    assert f'>{row["window_s"]:g}</td><td class="number">{row["windows"]}</td>' in section
+    # the largest feedback of all stands beside what was recorded there
+    feedback = replayed.tables()["replay_feedback"]
+    largest = feedback.loc[feedback["feedback_Nm"].abs().idxmax()]
+    own = feedback[feedback["coordinate"] == largest["coordinate"]]
+    assert (
+        f'>{own["recorded_Nm"].abs().max():.1f}</td><td class="number">{abs(largest["feedback_Nm"]):.2g}</td>'
+        in section
+    )
+
+
+def test_without_an_animation_none_is_linked(result, tmp_path):
+    folder = result.save(tmp_path / "walk")
+    biodyn.replay(folder, {**SHORT, "animation": False}).save(folder)
+    assert "replay.gif" not in _report(folder)
+
+
+def test_a_damaged_replay_is_said(result, tmp_path):
+    folder = result.save(tmp_path / "walk")
+    biodyn.replay(folder, {**SHORT, "animation": False}).save(folder)
+    (folder / "replay" / "replay_drift.csv").unlink()
+    outcome = CliRunner().invoke(app, ["report", str(folder)])
+    assert outcome.exit_code == 2
+    assert "biodyn replay" in outcome.stderr
+
+
 def test_what_cannot_be_replayed_is_said(folder, tmp_path):
     with pytest.raises(ResultError, match="not a whole biodyn result"):
         biodyn.replay(tmp_path)

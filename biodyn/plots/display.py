@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray
 from biodyn.model.library import load_entry, load_table
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
@@ -73,6 +73,12 @@ def variable(name: str) -> Variable:
     if entry is None:
         return Variable(name, name.replace("_", " "), "as defined")
     return Variable(name, entry["label"], entry["positive"], entry.get("sign", 1.0), entry.get("mirrored", False))
+
+
+def coordinate_label(name: str) -> str:
+    """Words for a coordinate with its side, e.g. "Hip flexion, right"."""
+    side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
+    return variable(name.removesuffix(f"_{side}") if side else name).label + (f", {SIDE_NAMES[side]}" if side else "")
 
 
 @cache

@@ -136,7 +136,7 @@ def consistent_motion(driven: DrivenMotion) -> Identity:
         "Velocity and acceleration belong to the path",
         "v = dq/dt, vdot = dv/dt",
         "Configurations and velocities a 300th of a frame apart on the curve through the frames differ as velocities "
-        "and accelerations say.",
+        "and accelerations say. The limit is that of differences, not of round-off.",
         error,
         absolute,
         "rad, m per s or s²",

@@ -19,6 +19,7 @@ from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics,
 from biodyn.plots.display import default_norms, display_table, variable
 from biodyn.plots.style import BAND, SIDE_COLORS
 from biodyn.report.methods import methods
+from biodyn.report.replay import replay_section
 from biodyn.report.sensitivity import sensitivity_heads, sensitivity_rows
 from biodyn.report.uncertainty import uncertainty_rows
 from biodyn.report.view import TrialView
@@ -46,7 +47,8 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
         .render(
             record=record,
             sides=[(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
-            figures={name: base64.b64encode(png).decode("ascii") for name, png in figures.items()},
+            figures={name: base64.b64encode(png).decode("ascii") for name, png in _pictures(view, figures).items()},
+            replay=None if view.replay is None else replay_section(view.replay),
             cycle_figures=[figure for figure in display_table()["figure"] if figure["name"] in figures],
             peaks={figure["name"]: curve_ranges(curves, figure["panels"]) for figure in display_table()["figure"]},
             contacts=contact_rows(tables["contacts"]),
@@ -64,6 +66,11 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             script=Markup(_resource("explorer.js")),
         )
     )
+
+
+def _pictures(view: TrialView, figures: Mapping[str, bytes]) -> dict[str, bytes]:
+    replayed = {} if view.replay is None else view.replay.figures
+    return {**figures, **{f"replay_{name}": png for name, png in replayed.items()}}
 
 
 def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:

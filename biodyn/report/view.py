@@ -14,16 +14,18 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.plots.style import figure_png
 from biodyn.plots.trial import trial_figures
 from biodyn.report.record import result_arrays, run_record
+from biodyn.report.replay import ReplayView
 from biodyn.tables import trial_tables
 
 
 @dataclass(frozen=True)
 class TrialView:
-    """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial."""
+    """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed."""
 
     record: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
     arrays: Mapping[str, np.ndarray]
+    replay: ReplayView | None = None
 
     @classmethod
     def of(cls, analysis: TrialAnalysis) -> TrialView:
