@@ -1,6 +1,6 @@
 """biodyn: from a gait laboratory's raw C3D files to joint torques one can trust.
 
-`run_trial` does what `biodyn run` does, `replay` what `biodyn replay` does. Imports are lazy, so that the
+`run_trial` does what `biodyn run` does, `replay` what `biodyn replay` does, `run_study` what `biodyn study` does. Imports are lazy, so that the
 command line answers at once.
 """
 
@@ -9,11 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Settings", "TrialResult", "__version__", "replay", "run_trial", "vary_trial"]
+__all__ = [
+    "Settings",
+    "Study",
+    "StudyResult",
+    "TrialResult",
+    "__version__",
+    "replay",
+    "run_study",
+    "run_trial",
+    "vary_trial",
+]
 
 if TYPE_CHECKING:
     from biodyn.replaying import replay
     from biodyn.settings import Settings
+    from biodyn.study import Study, StudyResult, run_study
     from biodyn.variation import vary_trial
     from biodyn.workflow import TrialResult, run_trial
 
@@ -23,6 +34,9 @@ _LAZY = {
     "TrialResult": "biodyn.workflow",
     "Settings": "biodyn.settings",
     "vary_trial": "biodyn.variation",
+    "Study": "biodyn.study",
+    "StudyResult": "biodyn.study",
+    "run_study": "biodyn.study",
 }
 
 

@@ -168,7 +168,9 @@ def report(
 
 @app.command()
 def study(
-    source: Annotated[Path, typer.Argument(help="A folder of C3D files, or a study.toml.", metavar="FOLDER|STUDY.toml")],
+    source: Annotated[
+        Path, typer.Argument(help="A folder of C3D files, or a study.toml.", metavar="FOLDER|STUDY.toml")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
     ] = None,

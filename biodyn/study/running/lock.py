@@ -15,13 +15,15 @@ _PATIENCE_S = 10.0  # processes of a killed run end within moments, a trial in w
 
 
 @contextmanager
-def only_run(out: Path) -> Iterator[tuple[int, ...]]:
+def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     """Hold the lock of an output folder; yields the descriptors that its trial processes should inherit.
 
+    The lock's file stays and says whose folder it is (`owner`).
     While one of them lives the lock is held, so that no run begins beside what a killed one left working.
     Raises StudyError where another run holds it. Where the file system knows no locks, nothing is held.
     """
     if os.name != "posix":
+        (out / LOCK_NAME).write_text(f"{owner}\n", encoding="utf-8")
         yield ()
         return
     import fcntl
@@ -41,6 +43,8 @@ def only_run(out: Path) -> Iterator[tuple[int, ...]]:
                 time.sleep(0.1)
             except OSError:  # no locks on this file system (some network ones)
                 break
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{owner}\n".encode(), 0)
         yield (lock,)
     finally:
         os.close(lock)

@@ -1,0 +1,291 @@
+"""A study as people use it from Python: open a folder, run, look at the results."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from biodyn.errors import StudyError
+from biodyn.study.discovery import StudyDefinition, discover, read_definition
+from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
+from biodyn.study.running.lock import LOCK_NAME, only_run
+from biodyn.study.running.program import program_version
+from biodyn.study.running.run import run_local, run_on_cluster
+from biodyn.study.running.task import Limits, Outcome, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFINITION_NAME = "study.toml"
+STUDY_RECORD_NAME = "study.json"
+STUDY_RECORD_VERSION = 1
+OnOutcome = Callable[[Outcome], None]
+Say = Callable[[str], None]
+
+
+def _silent(_: object) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study will do: its definition (study.toml, or all defaults) and its plan of trials.
+
+    Make one with `Study.open`; `run` analyses, collects, compares and reports; each step can be done by itself too.
+    """
+
+    definition: StudyDefinition
+    plan: StudyPlan
+
+    @classmethod
+    def open(cls, source: str | Path) -> Study:
+        """Return the study of a folder, or of a study.toml (in the folder it names, else beside it).
+
+        A study.toml in the folder is followed.
+
+        Raises StudyError where there is no such folder or no C3D file in it, SettingsError for a bad study.toml.
+        """
+        path = Path(source)
+        if path.suffix.lower() == ".toml":
+            definition = read_definition(path)
+            return cls(definition, discover(definition.folder(path), definition))
+        if not path.is_dir():
+            raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
+        if (path / DEFINITION_NAME).is_file():
+            return cls.open(path / DEFINITION_NAME)
+        definition = StudyDefinition()
+        return cls(definition, discover(path, definition))
+
+    def run(
+        self,
+        out: str | Path,
+        workers: int | None = None,
+        scheduler: str | None = None,
+        *,
+        retry_failed: bool = False,
+        on_outcome: OnOutcome = _silent,
+        say: Say = _silent,
+    ) -> StudyResult:
+        """Do everything: analyse what is new or changed, collect, compare, report. Returns the results.
+
+        Parameters:
+            out: output folder; a run that was stopped goes on where it was.
+            workers: processes of this machine (None: study.toml's, else one a processor).
+            scheduler: address of a Dask cluster whose workers see the same files, instead of local processes.
+            retry_failed: analyse trials again that failed before with the same inputs.
+            on_outcome: called as each trial ends. say: called with the name of each step.
+
+        Raises StudyError where nothing can be run (no trials, folder taken by another study or run).
+        """
+        folder = Path(out).resolve()
+        if not self.plan.trials:
+            raise StudyError(
+                f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
+                "See 'biodyn study FOLDER --dry-run' for what each file is taken for.",
+            )
+        with self._owned(folder) as keep_open:
+            say("analysing trials")
+            self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open)
+            self.summarise(folder, say)
+        return StudyResult(folder)
+
+    def summarise(self, out: str | Path, say: Say = _silent) -> None:
+        """Collect the trials' results again, compare and report, without analysing any trial."""
+        from biodyn.study.collecting import collect, export
+        from biodyn.study.group import analyse_study
+        from biodyn.study.report import write_study_report
+
+        folder = Path(out)
+        say("collecting")
+        collected = collect(self.plan, folder, self.definition.output)
+        say("group results")
+        group = analyse_study(self.plan, folder, self.definition.analysis)
+        say("exporting")
+        export(self.plan, folder, self.definition.output)
+        _write_whole(folder / STUDY_RECORD_NAME, self._record(folder, [*collected.diagnostics, *group.diagnostics]))
+        say("writing the report")
+        write_study_report(folder)
+
+    # -- inside -------------------------------------------------------------------------------------------------
+
+    def _owned(self, folder: Path) -> Any:
+        """The lock of the output folder, once it is sure that the folder is this study's."""
+        require_free(folder, self.plan.root)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StudyError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
+        return only_run(folder, os.path.relpath(self.plan.root, folder))
+
+    def _analyse(
+        self,
+        folder: Path,
+        workers: int | None,
+        scheduler: str | None,
+        retry_failed: bool,
+        on_outcome: OnOutcome,
+        keep_open: tuple[int, ...],
+    ) -> None:
+        _remove_strangers(folder, self.plan.trials)
+        running = self.definition.running
+        limits = Limits(running.time_limit_s, running.memory_limit_mb)
+        root = self.plan.root.resolve()
+        tasks = [Task(trial, root, folder, program_version(), limits, retry_failed) for trial in self.plan.trials]
+        if scheduler is not None:
+            run_on_cluster(tasks, scheduler, limits, on_outcome)
+        else:
+            run_local(tasks, workers or running.workers, limits, on_outcome, keep_open)
+
+    def _record(self, folder: Path, diagnostics: Sequence[Any]) -> dict[str, Any]:
+        trials, counts = [], dict.fromkeys(("fine", "look", "checks failed", "failed", "not run"), 0)
+        for trial in self.plan.trials:
+            record = read_record(folder / trial.folder)
+            status = "not run" if record is None else record.status
+            counts[status] += 1
+            trials.append(_trial_record(trial, record, status))
+        return {
+            "record_version": STUDY_RECORD_VERSION,
+            "name": self.plan.name,
+            "program": program_version(),
+            "root": os.path.relpath(self.plan.root, folder),
+            "definition": self.definition.model_dump(mode="json"),
+            "counts": counts,
+            "trials": trials,
+            "files": [{"path": f.path.as_posix(), "role": f.role, "reason": f.reason} for f in self.plan.files],
+            "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
+        }
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """The output folder of a study: tables as pandas, read when first asked for."""
+
+    folder: Path
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The values of study.json; StudyError where the folder holds no finished study."""
+        try:
+            content: Mapping[str, Any] = json.loads((self.folder / STUDY_RECORD_NAME).read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise StudyError(
+                f"'{self.folder}' holds no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end."
+            ) from error
+        return content
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row a trial: status, reason, key figures."""
+        return self._csv(self.folder / "summary.csv")
+
+    @property
+    def failed(self) -> pd.DataFrame:
+        """The rows of `summary` of trials without a result."""
+        return self.summary[self.summary["status"] == "failed"]
+
+    @property
+    def group_tables(self) -> tuple[str, ...]:
+        """Names of the group results there are, for `group_table`."""
+        return tuple(sorted(path.stem for path in (self.folder / "group").glob("*.csv")))
+
+    def group_table(self, name: str) -> pd.DataFrame:
+        """Return a table of group/ by name; StudyError names those there are."""
+        if name not in self.group_tables:
+            raise StudyError(f"There is no group table '{name}'.", f"There are {', '.join(self.group_tables)}.")
+        return self._csv(self.folder / "group" / f"{name}.csv")
+
+    def cycles(self, **wanted: str | Sequence[str]) -> pd.DataFrame:
+        """Return rows of study.parquet, e.g. `cycles(variable="knee_angle", subject=["S01", "S02"])`."""
+        from biodyn.study.collecting.read import read_cycles
+
+        return read_cycles(self.folder, **wanted)
+
+    def trial_folder(self, subject: str, trial: str) -> Path:
+        """Return the result folder of a trial, for `biodyn report` and `biodyn replay`."""
+        folder = self.folder / "trials" / subject / trial
+        if not folder.is_dir():
+            raise StudyError(f"There is no trial '{trial}' of subject '{subject}'.", "See `summary`.")
+        return folder
+
+    @staticmethod
+    def _csv(path: Path) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.read_csv(path)
+
+
+def run_study(
+    source: str | Path,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    *,
+    retry_failed: bool = False,
+    on_outcome: OnOutcome = _silent,
+    say: Say = _silent,
+) -> StudyResult:
+    """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<its name>.
+
+    See `Study.run` for the parameters and what is raised.
+    """
+    study = Study.open(source)
+    target = Path("reports") / study.plan.name if out is None else out
+    return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=on_outcome, say=say)
+
+
+def require_free(folder: Path, root: Path) -> None:
+    """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
+    if folder.exists() and not folder.is_dir():
+        raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
+    lock = folder / LOCK_NAME
+    if not lock.is_file():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
+        return
+    owner = lock.read_text(encoding="utf-8").strip()
+    if owner and owner != os.path.relpath(root, folder):
+        raise StudyError(
+            f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
+        )
+
+
+def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
+    """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts."""
+    planned = {folder / trial.folder for trial in trials}
+    for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
+        if record.parent not in planned:
+            shutil.rmtree(record.parent)
+    for subject in sorted(folder.glob("trials/*")):
+        if subject.is_dir() and not any(subject.iterdir()):
+            subject.rmdir()
+
+
+def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) -> dict[str, Any]:
+    return {
+        "subject": trial.subject,
+        "session": trial.session,
+        "condition": trial.condition,
+        "group": trial.group,
+        "trial": trial.trial,
+        "file": trial.path.as_posix(),
+        "static": None if trial.static is None else trial.static.as_posix(),
+        "mass_kg": trial.mass_kg,
+        "height_m": trial.height_m,
+        "settings": dict(trial.settings),
+        "status": status,
+        "reason": "" if record is None else record.reason,
+        "key": "" if record is None else record.key,
+    }
+
+
+def _write_whole(path: Path, content: Mapping[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
