@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -17,15 +18,21 @@ _SPECIAL = frozenset('",\r\n')
 
 def write_csv(frame: pd.DataFrame, path: Path, decimals: int = DECIMALS) -> None:
     """Write a table as UTF-8 CSV with a header line; missing numbers and empty texts are empty cells, never zero."""
+    with path.open("wb") as stream:
+        write_rows(frame, stream, header=True, decimals=decimals)
+
+
+def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: int = DECIMALS) -> None:
+    """Write the rows of a table, after a header line where asked for, to the end of an open file; see `write_csv`."""
     columns = [_column(frame[name], decimals) for name in frame.columns]
     names = [str(name) for name in frame.columns]
     table = pa.table(dict(zip(names, columns, strict=True)))
     # Arrow quotes either every text or none; plain words stay plain.
     quoting = "needed" if any(_has_special(column) for column in columns) else "none"
     options = pa_csv.WriteOptions(include_header=False, quoting_style=quoting)
-    with path.open("wb") as stream:
+    if header:
         stream.write((",".join(_quoted(name) for name in names) + "\n").encode())
-        pa_csv.write_csv(table, stream, options)
+    pa_csv.write_csv(table, stream, options)
 
 
 def _column(values: pd.Series, decimals: int) -> pa.Array:

@@ -38,9 +38,9 @@ class Interval(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    of: Phase = Field("cycle", description="what the percentages are of")
-    start: Percent = Field(0.0, description="where it begins, %")
-    end: Percent = Field(100.0, description="where it ends, %")
+    of: Phase = Field(default="cycle", description="what the percentages are of")
+    start: Percent = Field(default=0.0, description="where it begins, %")
+    end: Percent = Field(default=100.0, description="where it ends, %")
 
     @model_validator(mode="after")
     def _in_order(self) -> Interval:
@@ -64,15 +64,19 @@ class ParameterDefinition(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     name: str = Field(min_length=1, pattern=r"^[A-Za-z][A-Za-z0-9_]*$", description="short name, column in tables")
-    title: str = Field("", description="for people")
+    title: str = Field(default="", description="for people")
     variable: str = Field(description='of the data set, or a column of spatiotemporal.csv for operation "stride"')
     operation: Operation = Field(description="what is done with the curve in the window")
-    window: NamedWindow | Interval = Field("whole", description="part of the cycle")
-    at: Percent | None = Field(None, description='instant in percent of the window, for "at_percent"')
-    sign: Literal[1, -1] = Field(1, description="-1 turns the curve round first, e.g. to make extension positive")
-    mirrored: bool = Field(False, description="turn the left side's curve round too: signed to the walker's right")
-    unit: str = Field("", description="omitted = what follows from the variable's")
-    source: str = Field("", description="citation of the definition")
+    window: NamedWindow | Interval = Field(default="whole", description="part of the cycle")
+    at: Percent | None = Field(default=None, description='instant in percent of the window, for "at_percent"')
+    sign: Literal[1, -1] = Field(
+        default=1, description="-1 turns the curve round first, e.g. to make extension positive"
+    )
+    mirrored: bool = Field(
+        default=False, description="turn the left side's curve round too: signed to the walker's right"
+    )
+    unit: str = Field(default="", description="omitted = what follows from the variable's")
+    source: str = Field(default="", description="citation of the definition")
 
     @model_validator(mode="after")
     def _consistent(self) -> ParameterDefinition:

@@ -1,0 +1,139 @@
+"""The group analysis of a study: subject by subject through the data set, then the comparisons of their means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDES
+from biodyn.plots.display import Norms, default_norms, load_norms
+from biodyn.result_folder import replacing
+from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
+from biodyn.study.group.definitions import all_definitions, require_known
+from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
+from biodyn.study.group.observations import Observations
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
+from biodyn.study.group.results import (
+    FOLDER_NAME,
+    PARAMETERS_NAME,
+    SUBJECT_CURVES_NAME,
+    GroupResults,
+    write_record,
+)
+from biodyn.study.group.subject_cycles import STRIDES_NAME, Strides, SubjectCycles, read_strides, subject_cycles
+from biodyn.study.plan import PlannedTrial
+from biodyn.tables.csv import write_csv
+
+#: Parameters of the strides by (trial, side, cycle) of a subject.
+StridesOf = Callable[[str], Strides]
+
+
+def analyse_frames(
+    frames: Iterable[pd.DataFrame], strides_of: StridesOf, out: Path, options: AnalysisOptions | None = None
+) -> GroupResults:
+    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`."""
+    options = options or AnalysisOptions()
+    with replacing(out / FOLDER_NAME) as folder, ExitStack() as open_files:
+        stream = _Stream(options, folder, open_files)
+        for frame in frames:
+            data = subject_cycles(frame)
+            stream.add(data.with_strides(strides_of(data.subject)))
+        open_files.close()
+        results = stream.results(out / FOLDER_NAME)
+        for name, table in results.tables.items():
+            write_csv(table, folder / f"{name}.csv", STATISTICS_DECIMALS)
+        write_record(results, folder)
+    return results
+
+
+class _Stream:
+    """What is known after some of the subjects."""
+
+    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack) -> None:
+        self.options = options
+        self.definitions = all_definitions(options.parameters)
+        self.group_curves = GroupCurves()
+        self.observations = Observations(self.definitions, options.curve_variables)
+        self.known = np.zeros(len(self.definitions), dtype=np.int64)
+        self.missing = np.zeros(len(self.definitions), dtype=np.int64)
+        self.variables: dict[str, str] = {}
+        self.strides: dict[str, None] = {}
+        self._parameters = open_files.enter_context(csv_file(folder / PARAMETERS_NAME, PARAMETER_COLUMNS))
+        self._curves = open_files.enter_context(parquet_file(folder / SUBJECT_CURVES_NAME, SUBJECT_CURVE_SCHEMA))
+
+    def add(self, data: SubjectCycles) -> None:
+        """Take in one subject."""
+        self.variables.update(data.units)
+        self.strides.update(dict.fromkeys(data.stride_columns))
+        values = parameter_matrix(data, self.definitions)
+        self.known += np.isfinite(values).sum(axis=0)
+        self.missing += np.isnan(values).sum(axis=0)
+        self._parameters.add(parameter_table(data, self.definitions, values))
+        curves = mean_curves(data)
+        self._curves.add(subject_curve_table(data, curves))
+        self.group_curves.add(data, curves)
+        self.observations.add(data, curves, values)
+
+    def results(self, folder: Path) -> GroupResults:
+        """Compare what was taken in."""
+        self._require_known_names()
+        notes: dict[str, tuple[str, ...]] = {}
+        tables = {
+            "group_curves": self.group_curves.table(),
+            "normative_bands": norm_table(norm_sets(self.options.norms), self.variables, SIDES),
+            "parameters_wide": self.observations.wide(),
+        }
+        return GroupResults(folder, self.options, tables, self._parameter_summary(), notes)
+
+    def _require_known_names(self) -> None:
+        for definition in self.options.parameters:
+            stride = definition.operation == "stride"
+            what = "parameter of the stride" if stride else "variable"
+            require_known([definition.variable], self.strides if stride else self.variables, what)
+        require_known(self.options.curves or (), self.variables, "variable")
+        names = [definition.name for definition in self.definitions]
+        require_known(self.options.compared or (), names, "parameter")
+        if self.options.predictor is not None:
+            require_known([self.options.predictor], names, "parameter")
+
+    def _parameter_summary(self) -> pd.DataFrame:
+        return pd.DataFrame(
+            {
+                "name": [one.name for one in self.definitions],
+                "title": [one.label for one in self.definitions],
+                "unit": [unit_of(one, self.variables.get(one.variable, "")) for one in self.definitions],
+                "source": [one.source for one in self.definitions],
+                "cycles": self.known,
+                "not_known": self.missing,
+            }
+        )
+
+
+def norm_sets(name: str | None) -> tuple[Norms, ...]:
+    """The published bands of an option: "auto" for the library's usual ones, a name of the library, None for none."""
+    if name is None:
+        return ()
+    return default_norms() if name == "auto" else (load_norms(name),)
+
+
+class StridesOnDisk:
+    """Reads the parameters of the strides of a subject from the result folders of its trials."""
+
+    def __init__(self, trials: Iterable[PlannedTrial], out: Path) -> None:
+        self._out = out
+        self._trials: dict[str, list[PlannedTrial]] = {}
+        for trial in trials:
+            self._trials.setdefault(trial.subject, []).append(trial)
+
+    def __call__(self, subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
+        """Parameters by (trial, side, cycle)."""
+        return {
+            (trial.trial, side, cycle): found
+            for trial in self._trials.get(subject, ())
+            for (side, cycle), found in read_strides(self._out / trial.folder / STRIDES_NAME).items()
+        }

@@ -1,0 +1,57 @@
+"""What the group analysis hands on: small tables, sentences, findings; the large tables stay on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.study.group.options import AnalysisOptions
+
+FOLDER_NAME = "group"
+RECORD_NAME = "group.json"
+PARAMETERS_NAME = "parameters.csv"
+SUBJECT_CURVES_NAME = "subject_curves.parquet"
+
+
+@dataclass(frozen=True)
+class GroupResults:
+    """Results of a study's group analysis; every table is also a file of its name in `folder`.
+
+    Attributes:
+        folder: OUT/group, which also holds parameters.csv and subject_curves.parquet.
+        options: what ran.
+        tables: by name: group_curves, normative_bands, parameters_wide, cycles, gait_scores, symmetry, repeatability,
+            comparisons, mixed_models, spm, spm_curves.
+        parameters: name, title, unit, source of every parameter, and of how many cycles it is known and not known.
+        notes: sentences by section (the table's name): what was done and why, and what could not be done.
+        diagnostics: doubts.
+    """
+
+    folder: Path
+    options: AnalysisOptions
+    tables: Mapping[str, pd.DataFrame]
+    parameters: pd.DataFrame
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The values of group.json: what a report needs besides the tables."""
+        return {
+            "options": self.options.model_dump(mode="json"),
+            "parameters": json.loads(self.parameters.to_json(orient="records")),
+            "notes": {name: list(sentences) for name, sentences in self.notes.items()},
+            "diagnostics": [finding.as_dict() for finding in self.diagnostics],
+        }
+
+
+def write_record(results: GroupResults, folder: Path) -> None:
+    """Write group.json."""
+    text = json.dumps(results.record, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    (folder / RECORD_NAME).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,146 @@
+"""All cycles of one subject as arrays: what every part of the group analysis works on, a subject at a time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray
+from biodyn.errors import ResultError
+
+PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
+PERCENT.setflags(write=False)
+CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
+STRIDES_NAME = "tables/spatiotemporal.csv"  # in the folder of a trial
+CELL_KEYS = ["session", "condition", "group", "side"]
+STANCE = "stance_percent"
+STRIDE_TIME = "stride_time_s"
+_TIMES = ("start_s", "foot_off_s", "end_s")  # within the trial: no parameters of the stride
+
+Strides = Mapping[tuple[str, str, int], Mapping[str, float]]  # (trial, side, cycle) -> parameters of the stride
+
+
+@dataclass(frozen=True)
+class SubjectCycles:
+    """The cycles of one subject.
+
+    Attributes:
+        subject: whose.
+        cycles: (N rows) `CYCLE_KEYS` and the parameters of each stride (columns of spatiotemporal.csv).
+        variables: (V) names without side. units: by variable.
+        values: (N, V, 101) over 0-100 % of the cycle, NaN where missing.
+    """
+
+    subject: str
+    cycles: pd.DataFrame
+    variables: tuple[str, ...]
+    units: Mapping[str, str]
+    values: FloatArray
+
+    @property
+    def stride_columns(self) -> tuple[str, ...]:
+        """Parameters of the strides that the data hold."""
+        return tuple(name for name in self.cycles.columns if name not in CYCLE_KEYS)
+
+    def with_strides(self, strides: Strides) -> SubjectCycles:
+        """The same cycles with the parameters of their strides, NaN where not given."""
+        keys = zip(self.cycles["trial"], self.cycles["side"], self.cycles["cycle"], strict=True)
+        found = [strides.get((trial, side, int(cycle)), {}) for trial, side, cycle in keys]
+        names = dict.fromkeys(name for one in found for name in one)
+        columns = {name: np.array([one.get(name, np.nan) for one in found], dtype=np.float64) for name in names}
+        return replace(self, cycles=self.cycles[CYCLE_KEYS].assign(**columns))
+
+    def stride(self, column: str) -> FloatArray:
+        """A parameter of the strides (N,); NaN where the data do not hold it."""
+        if column not in self.cycles:
+            return np.full(len(self.cycles), np.nan)
+        return self.cycles[column].to_numpy(dtype=np.float64)
+
+    def curves(self, variable: str) -> FloatArray:
+        """The cycles of one variable (N, 101)."""
+        return self.values[:, self.variables.index(variable)]
+
+    def cells(self) -> list[tuple[tuple[str, ...], IntArray]]:
+        """Values of `CELL_KEYS` and the rows of the cycles that share them, in order of first appearance."""
+        keys = list(self.cycles[CELL_KEYS].itertuples(index=False, name=None))
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, key in enumerate(keys):
+            rows.setdefault(key, []).append(row)
+        return [(key, np.array(found, dtype=np.int64)) for key, found in rows.items()]
+
+
+def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
+    """Return the cycles of one subject's rows of the tidy data set.
+
+    Raises:
+        ResultError: more than one subject, or a curve that is not 0, 1 ... 100 %.
+    """
+    subjects = frame["subject"].unique()
+    if len(subjects) != 1:
+        raise ResultError(f"Expected the cycles of one subject, found {len(subjects)}.")
+    frame = _in_blocks(frame)
+    firsts = np.arange(0, len(frame), CYCLE_POINTS)
+    heads = frame[[*CYCLE_KEYS, "variable", "unit"]].iloc[firsts].reset_index(drop=True)
+    trial, side = (pd.factorize(heads[name])[0].astype(np.int64) for name in ("trial", "side"))
+    number = heads["cycle"].to_numpy(dtype=np.int64)
+    row, _ = pd.factorize((trial * (int(number.max(initial=0)) + 1) + number) * 2 + side)
+    column, names = pd.factorize(heads["variable"])
+    values = np.full((int(row.max()) + 1, len(names), CYCLE_POINTS), np.nan)
+    values[row, column] = frame["value"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    cycles = heads[CYCLE_KEYS].iloc[np.unique(row, return_index=True)[1]].reset_index(drop=True)
+    for name in CYCLE_KEYS:
+        cycles[name] = cycles[name].astype(np.int64 if name == "cycle" else object)
+    for name in ("session", "condition", "group"):
+        cycles[name] = cycles[name].fillna("")
+    units = dict(zip(heads["variable"].astype(str), heads["unit"].astype(str), strict=True))
+    return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
+
+
+def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
+    """Read spatiotemporal.csv of a trial: (side, cycle) -> parameters of the stride; nothing where there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    return {
+        (row["side"], int(row["cycle"])): {
+            name: float(word) if word else np.nan
+            for name, word in row.items()
+            if name not in ("side", "cycle", *_TIMES)
+        }
+        for row in csv.DictReader(text.splitlines())
+    }
+
+
+def _in_blocks(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame so that every curve is 101 rows in a row, as it was written; sorted only where it is not."""
+    if _are_blocks(frame):
+        return frame
+    frame = frame.sort_values(["trial", "side", "cycle", "variable", "percent"], kind="stable")
+    if not _are_blocks(frame):
+        raise ResultError(
+            "Expected every curve of the data set at 0, 1 ... 100 % of the cycle, found others.",
+            "Collect the study's results again.",
+        )
+    return frame
+
+
+def _are_blocks(frame: pd.DataFrame) -> bool:
+    if len(frame) % CYCLE_POINTS:
+        return False
+    percent = frame["percent"].to_numpy(dtype=np.float64).reshape(-1, CYCLE_POINTS)
+    if not np.array_equal(percent, np.broadcast_to(PERCENT, percent.shape)):
+        return False
+    return all(_constant(frame[name]) for name in ("trial", "side", "cycle", "variable"))
+
+
+def _constant(column: pd.Series) -> bool:
+    codes = column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
+    blocks = codes.to_numpy().reshape(-1, CYCLE_POINTS)
+    same: BoolArray = blocks == blocks[:, :1]
+    return bool(same.all())
