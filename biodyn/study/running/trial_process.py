@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
@@ -18,6 +18,7 @@ from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
 from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of, write_failed
 
+WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
 _CRASHES = 2  # times a trial may crash its process before it has failed
 # SIGKILL never comes from a crash but from the system short of memory, or from people.
@@ -44,11 +45,13 @@ class _LateError(Exception):
 class TrialProcess:
     """One process for trials, one after the other.
 
-    Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study).
+    Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study); `command`
+    that speaks the protocol of `worker`, given the memory limit and the parent's number.
     """
 
-    def __init__(self, limits: Limits, keep_open: tuple[int, ...] = ()) -> None:
+    def __init__(self, limits: Limits, keep_open: tuple[int, ...] = (), command: Sequence[str] = WORKER) -> None:
         self._limits = limits
+        self._command = command
         self._keep_open = keep_open
         self._process: subprocess.Popen[bytes] | None = None
         self._pending = b""
@@ -113,8 +116,7 @@ class TrialProcess:
         _kill(self._process)
 
     def _opened(self) -> subprocess.Popen[bytes]:
-        module = "biodyn.study.running.worker"
-        command = [sys.executable, "-m", module, str(self._limits.memory_mb), str(os.getpid())]
+        command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
         with self._changing:
             if self._closed:
                 raise StudyError("The study was stopped.", "Run it again: it goes on where it was.")

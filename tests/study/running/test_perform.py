@@ -1,0 +1,157 @@
+"""One trial of a study: done once, done again only when something that matters changed; every failure is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sessions import Laboratory
+
+from biodyn.errors import ResultError, StudyError
+from biodyn.study.plan import PlannedTrial
+from biodyn.study.record import CYCLES_NAME, read_record
+from biodyn.study.running import perform as performing
+from biodyn.study.running.files import Files
+from biodyn.study.running.perform import perform
+from biodyn.study.running.program import program_version
+from biodyn.study.running.task import TRACEBACK_NAME, Limits, Outcome, Task, limited, task_from
+
+_QUICK = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+
+
+@pytest.fixture
+def task(laboratory: Laboratory, tmp_path: Path) -> Task:
+    """The shared session as a trial of a study in a folder of its own."""
+    files = laboratory.copy(tmp_path / "in" / "S01")
+    trial = PlannedTrial("S01", "walk", files.walk.relative_to(tmp_path / "in"), settings=_QUICK)
+    trial = replace(trial, static=files.static.relative_to(tmp_path / "in"))
+    return Task(trial, tmp_path / "in", tmp_path / "out", program_version())
+
+
+def _done(task: Task) -> Outcome:
+    return perform(task, Files(), lambda key: None)
+
+
+def test_a_trial_is_analysed_once_and_written_whole(task: Task) -> None:
+    first = _done(task)
+    assert first.status in ("fine", "look")
+    assert not first.kept
+    assert {path.name for path in task.folder.iterdir()} == {
+        "run.json",
+        "result.npz",
+        "tables",
+        CYCLES_NAME,
+        "trial.json",
+    }
+    assert [path.name for path in task.folder.parent.iterdir()] == ["walk"], "nothing temporary is left"
+    before = (task.folder / "run.json").stat().st_mtime_ns
+    again = _done(task)
+    assert again == replace(first, kept=True)
+    assert (task.folder / "run.json").stat().st_mtime_ns == before
+
+
+def test_another_label_needs_no_new_analysis(task: Task) -> None:
+    _done(task)
+    renamed = replace(task.trial, session="second", condition="slow", group="patients")
+    assert _done(replace(task, trial=renamed)).kept
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda task: replace(task, trial=replace(task.trial, mass_kg=80.0)),
+        lambda task: replace(task, trial=replace(task.trial, height_m=1.6)),
+        lambda task: replace(task, trial=replace(task.trial, settings={**_QUICK, "signals": {"cutoff_hz": 8.0}})),
+    ],
+    ids=["mass", "height", "settings"],
+)
+def test_what_changes_the_result_is_analysed_again(task: Task, change: Callable[[Task], Task]) -> None:
+    _done(task)
+    assert not _done(change(task)).kept
+
+
+@pytest.mark.parametrize("which", ["path", "static"])
+def test_a_changed_file_is_analysed_again(task: Task, which: str) -> None:
+    _done(task)
+    path = task.root / getattr(task.trial, which)
+    path.write_bytes(path.read_bytes() + b"\0" * 512)
+    assert not _done(task).kept
+
+
+def test_a_result_that_lost_a_file_is_made_again(task: Task) -> None:
+    _done(task)
+    (task.folder / CYCLES_NAME).unlink()
+    assert not _done(task).kept
+
+
+def test_an_unreadable_file_fails_with_its_reason_and_no_path_of_this_machine(task: Task) -> None:
+    (task.root / task.trial.path).write_bytes(b"no recording")
+    outcome = _done(task)
+    assert outcome.status == "failed"
+    assert "is not a C3D file" in outcome.reason
+    assert str(task.root) not in outcome.reason
+    assert [path.name for path in task.folder.iterdir()] == ["trial.json"]
+    assert _done(task).kept, "the same file fails the same way"
+    assert not _done(replace(task, retry=True)).kept
+
+
+def test_what_is_missing_is_looked_for_each_time(task: Task) -> None:
+    (task.root / task.trial.path).unlink()
+    assert "does not exist" in _done(task).reason
+    assert not _done(task).kept
+
+
+def test_a_defect_of_the_program_costs_its_trial_only(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("half a frame")
+
+    monkeypatch.setattr(performing, "run_trial", broken)
+    outcome = _done(task)
+    assert outcome.reason == "Program error: ZeroDivisionError: half a frame"
+    assert "ZeroDivisionError" in (task.folder / TRACEBACK_NAME).read_text()
+
+
+def test_want_of_memory_is_tried_again_with_more(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hungry(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(performing, "run_trial", hungry)
+    small = replace(task, limits=Limits(memory_mb=100))
+    assert "memory" in _done(small).reason
+    record = read_record(task.folder)
+    assert record is not None
+    assert record.key == limited(record.key.split()[0], small.limits)
+    assert _done(small).kept
+    assert not _done(replace(task, limits=Limits(memory_mb=200))).kept
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_believed(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    analyse = performing.run_trial
+
+    def meanwhile(walk: Path, *arguments: object, **named: object) -> object:
+        result = analyse(walk, *arguments, **named)  # type: ignore[arg-type]
+        walk.write_bytes(walk.read_bytes() + b"\0")
+        return result
+
+    monkeypatch.setattr(performing, "run_trial", meanwhile)
+    assert "changed while it was read" in _done(task).reason
+
+
+def test_another_program_refuses(task: Task) -> None:
+    with pytest.raises(StudyError, match="same version"):
+        _done(replace(task, program="0.0.0"))
+
+
+def test_a_result_that_cannot_be_written_is_no_fault_of_the_trial(task: Task) -> None:
+    task.out.mkdir()
+    (task.out / "trials").write_text("a file where the folder should be")
+    with pytest.raises(ResultError, match="cannot be written"):
+        _done(task)
+
+
+def test_a_task_survives_the_way_to_its_process(task: Task) -> None:
+    assert task_from(task.as_dict()) == task
+    searched = replace(task, trial=replace(task.trial, static=None), limits=Limits(1.0, 2), retry=True)
+    assert task_from(searched.as_dict()) == searched

@@ -1,0 +1,149 @@
+"""A trial process may crash, hang, be killed or refuse: it costs its trial, and is told in one sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from biodyn.errors import StudyError
+from biodyn.study.plan import PlannedTrial
+from biodyn.study.record import read_record
+from biodyn.study.running.task import Limits, Task
+from biodyn.study.running.trial_process import TrialProcess
+
+# A process that speaks the protocol and does what the subject's name says. It keeps count of its starts in a file.
+_ACTOR = r"""
+import json, os, signal, sys, time
+say = lambda **m: (sys.stdout.write(json.dumps(m) + "\n"), sys.stdout.flush())
+say(ready=True)
+for line in sys.stdin:
+    task = json.loads(line)
+    role, name = task["trial"]["subject"].split("-")[0], task["trial"]["trial"]
+    say(key="k")
+    count = os.path.join(task["out"], role)
+    starts = int(open(count).read()) + 1 if os.path.exists(count) else 1
+    open(count, "w").write(str(starts))
+    if role == "crash" or (role == "crashonce" and starts == 1):
+        os.abort()
+    if role == "killed" or (role == "killedtwice" and starts <= 2):
+        os.kill(os.getpid(), signal.SIGKILL)
+    if role == "leave":
+        sys.exit(3)
+    if role == "hang":
+        time.sleep(60)
+    if role == "refuse":
+        say(fatal="No room.", hint="Make room.")
+        continue
+    say(outcome=dict(subject=task["trial"]["subject"], trial=name, status="fine", reason="", kept=False))
+"""
+
+
+@pytest.fixture
+def process() -> Iterator[TrialProcess]:
+    watched = TrialProcess(Limits(time_s=2.0), command=(sys.executable, "-c", _ACTOR))
+    yield watched
+    watched.close()
+
+
+def _task(out: Path, role: str) -> Task:
+    return Task(PlannedTrial(role, "t", Path("a.c3d")), out, out, "program")
+
+
+@pytest.mark.parametrize("role", ["fine", "crashonce", "killedtwice"])
+def test_a_trial_whose_process_died_for_once_is_done_by_another(
+    tmp_path: Path, process: TrialProcess, role: str
+) -> None:
+    assert process.run(_task(tmp_path, role)).status == "fine"
+
+
+@pytest.mark.parametrize(
+    ("role", "error", "words", "starts"),
+    [
+        ("crash", "Crash", "SIGABRT", 2),
+        ("leave", "Crash", "exit status 3", 2),
+        ("killed", "Killed", "killed 10 times", 10),
+        ("hang", "TimeLimit", "2 s", 1),
+    ],
+)
+def test_a_trial_that_keeps_breaking_its_process_fails_with_its_reason(
+    tmp_path: Path, process: TrialProcess, role: str, error: str, words: str, starts: int
+) -> None:
+    outcome = process.run(_task(tmp_path, role))
+    assert outcome.status == "failed"
+    assert words in outcome.reason
+    record = read_record(tmp_path / "trials" / role / "t")
+    assert record is not None
+    assert record.error == error
+    assert record.reason == outcome.reason
+    assert (tmp_path / role).read_text() == str(starts)
+    assert process.run(_task(tmp_path, "fine")).status == "fine", "the next trial must not suffer"
+
+
+def test_what_is_true_of_every_trial_ends_the_study(tmp_path: Path, process: TrialProcess) -> None:
+    with pytest.raises(StudyError, match="No room"):
+        process.run(_task(tmp_path, "refuse"))
+
+
+def test_a_process_that_cannot_start_is_said() -> None:
+    with pytest.raises(StudyError, match="exit status 7"):
+        TrialProcess(Limits(), command=(sys.executable, "-c", "raise SystemExit(7)")).start()
+
+
+def test_closing_from_another_thread_ends_the_work_and_starts_nothing_again(
+    tmp_path: Path, process: TrialProcess
+) -> None:
+    caught: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            process.run(_task(tmp_path, "hang"))
+        except StudyError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not (tmp_path / "hang").exists():
+        time.sleep(0.01)
+    process.close()
+    thread.join(10.0)
+    assert not thread.is_alive()
+    assert len(caught) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_worker_dies_with_its_parent(tmp_path: Path) -> None:
+    code = (
+        "import sys, time\n"
+        "from biodyn.study.running.trial_process import TrialProcess\n"
+        "from biodyn.study.running.task import Limits\n"
+        "process = TrialProcess(Limits()); process.start()\n"
+        "print(process._process.pid, flush=True); time.sleep(60)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    worker = int(parent.stdout.readline())
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    parent.stdout.close()
+    for _ in range(500):
+        if not _is_alive(worker):
+            return
+        time.sleep(0.01)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker outlived its parent by 5 s")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
