@@ -132,6 +132,21 @@ def spatiotemporal(
     return each, per_side
 
 
+def foot_progression(
+    heading: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
+) -> FloatArray:
+    """Return headings (n,) rad of the cycle's foot (toe out positive, against World X) against the walking direction.
+
+    The direction is that in which the pelvis (T, 3) m moved over the floor during the cycle, as for the toe-out angle.
+    """
+    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    forward = _direction(moved - cycle.duration_s * np.asarray(floor_velocity_W))
+    angle = heading - SIDE_SIGN[cycle.side] * math.atan2(forward[2], forward[0])
+    known = angle[np.isfinite(angle)]
+    # a foot's heading goes on counting when its walker turns round: take off whole turns
+    return angle - 2.0 * np.pi * np.round(known.mean() / (2.0 * np.pi)) if len(known) else angle
+
+
 def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
     """Position (3,) at a time between two frames; NaN outside the recording or beside a gap."""
     frame = time_s * rate_hz

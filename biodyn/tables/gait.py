@@ -21,14 +21,15 @@ class CycleSignal(NamedTuple):
 
     Attributes:
         variable, unit: as in the table. values: (T,), NaN where not valid.
-        kind: "angle" needs the pose, "load" the contacts of the feet beyond the segment too, "ground" the own foot's.
+        kind: "angle" needs the pose, "heading" also counts from the walking direction of the cycle, "load" needs the
+            contacts of the feet beyond the segment too, "ground" the own foot's.
         body: segment whose joint it belongs to, "" for the ground; coordinate: column of the free coordinates, -1 if none.
     """
 
     variable: str
     unit: str
     values: FloatArray
-    kind: Literal["angle", "load", "ground"]
+    kind: Literal["angle", "heading", "load", "ground"]
     body: str
     coordinate: int = -1
 
@@ -65,6 +66,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
 
     Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg,
+    `foot_progression` (foot's long axis in the floor plane against the walking direction, toe out positive) in deg,
     `<coordinate>_moment` (generalised torque) and `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg,
     `ground_force_{x,y,z}` (World axes, on the own foot) in body weights. The moments about jcs x and y are signed
     alike for both sides: x adduction, y internal rotation; z is rotation towards hip flexion, knee extension, ankle
@@ -80,6 +82,13 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     for cycle in cycles:
         own = signals[cycle.side]
         curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
+        for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
+            points = analysis.points
+            curves[:, column] = np.rad2deg(
+                stride.foot_progression(
+                    np.deg2rad(curves[:, column]), cycle, points.pelvis, rate_hz, points.floor_velocity
+                )
+            )
         values.append(curves.T.reshape(-1))
         name_codes.append(np.repeat([names.index(signal.variable) for signal in own], CYCLE_POINTS))
         unit_codes.append(np.repeat([units.index(signal.unit) for signal in own], CYCLE_POINTS))
@@ -140,6 +149,9 @@ def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
     for i, c in mine:
         angle = np.rad2deg(analysis.fit.motion.q[:, c.q_index])
         yield CycleSignal(without_side(c.name, c.side), "deg", angle, "angle", c.body, i)
+    if side in analysis.points.heel:
+        heading = np.rad2deg(analysis.points.heading(side))
+        yield CycleSignal("foot_progression", "deg", heading, "heading", model.sole_body[side])
     for i, c in mine:
         name = f"{without_side(c.name, c.side)}_moment"
         yield CycleSignal(name, "Nm/kg", dynamics.torques[:, i] / mass, "load", c.body, i)

@@ -39,7 +39,7 @@ class FrameReasons:
         # A load does not depend on its own coordinate but on all beyond its joint.
         key = (signal.kind, signal.body, signal.coordinate if signal.kind == "angle" else -1)
         if key not in self._kept:
-            self._kept[key] = self._angle(signal) if signal.kind == "angle" else self._load(signal.body)
+            self._kept[key] = self._load(signal.body) if signal.kind == "load" else self._angle(signal)
         return self._kept[key]
 
     def _angle(self, signal: CycleSignal) -> IntArray:

@@ -1,0 +1,80 @@
+"""The foot's long axis against the walking direction: on known feet, and on the simulated walker."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sessions import Laboratory
+
+from biodyn import run_trial
+from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
+from biodyn.processing.cycles import GaitCycle
+from biodyn.processing.feet import GaitPoints
+from biodyn.processing.spatiotemporal import FOOT_FLAT_STANCE, foot_progression
+
+RATE_HZ = 100.0
+FRAMES = 200
+CYCLE = {side: GaitCycle(side, 0, 0.2, 1.2, 0.8, 0.3, 0.7, 1.0) for side in SIDES}
+
+
+def direction(angle_rad: FloatArray) -> FloatArray:
+    """Unit vectors (T, 3) in the floor plane at angles from World X towards the right."""
+    return np.stack([np.cos(angle_rad), np.zeros_like(angle_rad), np.sin(angle_rad)], axis=1)
+
+
+def walker(course_rad: FloatArray, toe_out_rad: float, pitch_m: float = 0.1, belt: bool = False) -> GaitPoints:
+    """Feet that point `toe_out_rad` outwards of a course (T,), heels `pitch_m` up; on a belt the pelvis stays in place."""
+    velocity = 1.3 * direction(course_rad)
+    path = np.cumsum(velocity, axis=0) / RATE_HZ
+    pelvis = np.zeros_like(path) if belt else path
+    heel = {side: pelvis + (0.0, pitch_m, 0.1 * SIDE_SIGN[side]) for side in SIDES}
+    toe = {
+        side: heel[side] - (0.0, pitch_m, 0.0) + 0.2 * direction(course_rad + SIDE_SIGN[side] * toe_out_rad)
+        for side in SIDES
+    }
+    floor = -velocity[0] if belt else np.zeros(3)
+    return GaitPoints({}, heel, toe, pelvis, direction(course_rad), floor)
+
+
+def progression(points: GaitPoints, side: Side) -> FloatArray:
+    heading = points.heading(side)[20:121]
+    return np.rad2deg(foot_progression(heading, CYCLE[side], points.pelvis, RATE_HZ, points.floor_velocity))
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("belt", [False, True])
+@pytest.mark.parametrize("course_deg", [0.0, 30.0, -40.0, 170.0])
+def test_toe_out_is_positive_on_both_sides_whatever_the_course(side: Side, belt: bool, course_deg: float) -> None:
+    course = np.full(FRAMES, np.deg2rad(course_deg))
+    # exact but for the round-off of positions of a few metres
+    np.testing.assert_allclose(progression(walker(course, np.deg2rad(12.0), belt=belt), side), 12.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_walker_who_turned_round_before_the_cycle_is_counted_from_the_new_course(side: Side) -> None:
+    # a full turn and a half, then straight on from frame 20
+    course = np.concatenate([np.linspace(0.0, 3.0 * np.pi, 20), np.full(FRAMES - 20, 3.0 * np.pi)])
+    np.testing.assert_allclose(progression(walker(course, np.deg2rad(-5.0)), side), -5.0, atol=1e-6)
+
+
+def test_a_frame_without_a_foot_stays_empty() -> None:
+    points = walker(np.zeros(FRAMES), 0.1)
+    points.heel["r"][50] = np.nan
+    found = progression(points, "r")
+    assert np.flatnonzero(np.isnan(found)).tolist() == [30]
+
+
+def test_simulated_walker_shows_the_toe_out_it_was_given(laboratory: Laboratory) -> None:
+    result = run_trial(laboratory.walk, static=laboratory.static)
+    table = result.gait_cycles
+    table = table[table["variable"] == "foot_progression"]
+    strides = result.spatiotemporal.set_index(["side", "cycle"])
+    for key, cycle in table.groupby(["side", "cycle"], observed=True):
+        stride = strides.loc[key]
+        flat = np.array(FOOT_FLAT_STANCE) * stride["stance_percent"]
+        found = cycle["value"][cycle["percent"].between(*flat)].mean()
+        # the mean of an angle is not the angle of a mean vector, and 101 points are not the frames
+        assert found == pytest.approx(stride["toe_out_deg"], abs=0.2)
+        assert found == pytest.approx(
+            7.0, abs=1.5
+        )  # gait.toml of the simulator; marker noise and scaling move the foot's axis
