@@ -148,6 +148,34 @@ def sample(curves: Sequence[Curve], phase: FloatArray, columns: int) -> Sampled:
     return Sampled(*maps)
 
 
+def evaluate(
+    curves: Sequence[Curve], coefficients: FloatArray, phase: FloatArray, columns: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return y (M, ny) and its first and second derivative in phase: `sample` times the coefficients (n,), without the maps."""
+    y, yd, ydd = np.zeros((3, len(phase), columns))
+    waves: dict[tuple[int, float], tuple[FloatArray, FloatArray]] = {}
+    at = 0
+    for curve in curves:
+        for column, lag in curve.columns:
+            here = at
+            for k in curve.harmonics:
+                if k == 0:
+                    y[:, column] += coefficients[here]
+                    here += 1
+                    continue
+                w = 2.0 * np.pi * k
+                if (k, lag) not in waves:
+                    waves[k, lag] = np.cos(w * (phase + lag)), np.sin(w * (phase + lag))
+                c, s = waves[k, lag]
+                wave = coefficients[here] * c + coefficients[here + 1] * s
+                y[:, column] += wave
+                yd[:, column] += w * (coefficients[here + 1] * c - coefficients[here] * s)
+                ydd[:, column] -= w * w * wave
+                here += 2
+        at += curve.size
+    return y, yd, ydd
+
+
 def motion(
     model: SubjectModel, y: FloatArray, yd: FloatArray, ydd: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:

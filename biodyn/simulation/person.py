@@ -31,6 +31,7 @@ class Person:
         skeleton: of the library; the true body.
         anthropometry, hip_centre: of the library, of the true body.
         marker_diameter_m: of the skin markers.
+        leg_length, breadth: how much longer the legs (the trunk gives way) and wider everything is than the template's.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Person:
     anthropometry: str = "de_leva_1996"
     hip_centre: str = "harrington_2007"
     marker_diameter_m: float = 0.014
+    leg_length: float = 1.0
+    breadth: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -69,30 +72,41 @@ def load_data(name: str) -> dict[str, Any]:
     return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def template_points(height_m: float, marker_set: str) -> dict[str, FloatArray]:
-    """Return (3,) m in World of every template marker of the set, scaled to body height."""
+def template_points(
+    height_m: float, marker_set: str, leg_length: float = 1.0, breadth: float = 1.0
+) -> dict[str, FloatArray]:
+    """Return (3,) m in World of every template marker of the set, scaled to body height and the person's proportions."""
     table = load_data("person")
     worn = load_marker_set(marker_set)
-    size = height_m / table["reference_height_m"]
+    reference = table["reference_height_m"]
+    size = height_m / reference
+    hips = table["hip_height_m"]
+    heights = (0.0, hips, reference), (0.0, leg_length * hips, reference)
     points: dict[str, FloatArray] = {}
     for pattern, position in table["markers"].items():
         for side, label in for_each_side(pattern):
             if worn.find(normalise(label)) is not None:
-                points[label] = size * np.array(position) * (1.0, 1.0, -1.0 if side == "l" else 1.0)
+                x, y, z = position
+                own = np.array([breadth * x, np.interp(y, *heights), breadth * z])
+                points[label] = size * own * (1.0, 1.0, -1.0 if side == "l" else 1.0)
     return points
 
 
-def measures(height_m: float) -> dict[str, float]:
-    """Return the caliper measures of a person of that height, m."""
+def measures(height_m: float, leg_length: float = 1.0, breadth: float = 1.0) -> dict[str, float]:
+    """Return the caliper measures of a person of that height and those proportions, m."""
     table = load_data("person")
     size = height_m / table["reference_height_m"]
-    return {name: size * value for pattern, value in table["measures"].items() for _, name in for_each_side(pattern)}
+    return {
+        name: size * value * (leg_length if pattern in table["along_the_leg"] else breadth)
+        for pattern, value in table["measures"].items()
+        for _, name in for_each_side(pattern)
+    }
 
 
 def embody(person: Person) -> Body:
     """Return the body that biodyn's scaling makes of the person's template markers."""
-    points = template_points(person.height_m, person.marker_set)
-    sizes = measures(person.height_m)
+    points = template_points(person.height_m, person.marker_set, person.leg_length, person.breadth)
+    sizes = measures(person.height_m, person.leg_length, person.breadth)
     options = ScalingOptions(
         mass_kg=person.mass_kg,
         height_m=person.height_m,

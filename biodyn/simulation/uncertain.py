@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.uncertainty import Magnitudes
 from biodyn.processing.uncertainty.repeated import drawn_inertias
@@ -19,12 +19,23 @@ from biodyn.simulation.walking import solve_walk
 
 
 def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body:
-    """Return a person who wears the same markers at the same places while standing, but has other joints and masses."""
+    """Return a person who wears the same markers at the same places while standing, but has other joints and masses.
+
+    Both sides are off alike, as mirror images: the simulated walk is symmetric, and with one leg unlike the other it would have
+    to slide on the floor under full load, which no analysis takes for standing.
+    """
     model = drawn_inertias(body.model, magnitudes, rng)
+    shifts: dict[str, FloatArray] = {}
     for part in body.model.moving:
-        sd = magnitudes.joint_centre_m.get(part.definition.name, 0.0)
-        if sd:
-            model = with_misplaced_centre(model, part.definition.name, sd * rng.normal(size=3))
+        name, side = part.definition.name, part.definition.side
+        sd = magnitudes.joint_centre_m.get(name, 0.0)
+        if not sd:
+            continue
+        kind = name.removesuffix(f"_{side}") if side else name
+        if kind not in shifts:
+            shifts[kind] = sd * rng.normal(size=3)
+        outward = SIDE_SIGN[side] if side else 1.0
+        model = with_misplaced_centre(model, name, shifts[kind] * (1.0, 1.0, outward))
     root = model.bodies[0]
     return replace(body, model=model, static_q=model.static_configuration(root.R_PB, root.p_PB))
 

@@ -12,7 +12,7 @@ from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.model.subject import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import Curve, motion, sample, walking_curves
+from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
 from biodyn.simulation.feet import Foot, soles
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.solver import least_squares
@@ -67,12 +67,7 @@ class Walk:
     def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
         phase = time_s / self.stride_s
-        maps = sample(self.curves, phase, 6 + len(self.body.model.coordinates))
-        y, yd, ydd = (
-            maps.values @ self.coefficients,
-            maps.rates @ self.coefficients,
-            maps.accelerations @ self.coefficients,
-        )
+        y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.model.coordinates))
         y[:, 0] += self.stride_m * phase
         yd[:, 0] += self.stride_m
         return motion(self.body.model, y, yd / self.stride_s, ydd / self.stride_s**2)
@@ -99,10 +94,15 @@ def _base_rotation(q: FloatArray) -> FloatArray:
     )
 
 
-def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60) -> Walk:
-    """Return the walk of a body at a speed (m/s) with strides of `stride_s` seconds."""
+def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60, near: Walk | None = None) -> Walk:
+    """Return the walk of a body at a speed (m/s) with strides of `stride_s` seconds.
+
+    near: the walk of a similar body or at a similar speed to start from, which saves iterations; whatever is not yet
+    minimal, forces and torques belong to the motion exactly.
+    """
     problem = _Problem(body, speed_m_s, stride_s)
-    x, cost = least_squares(problem, problem.start(), iterations, 1e-5)
+    start = problem.start() if near is None else problem.pack(near.coefficients, near.foothold)
+    x, cost = least_squares(problem, start, iterations, 1e-5)
     coefficients, foothold = problem.unpack(x)
     return Walk(
         body, problem.feet, speed_m_s, stride_s, problem.double_support, problem.curves, coefficients, foothold, cost
@@ -174,6 +174,10 @@ class _Problem:
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (n,) and foothold (3,) m."""
         return x[:-2] * self.unit, np.array([x[-2] * _SLIP_M, 0.0, x[-1] * _SLIP_M])
+
+    def pack(self, coefficients: FloatArray, foothold: FloatArray) -> FloatArray:
+        """The x of `unpack`'s answer."""
+        return np.concatenate([coefficients / self.unit, foothold[[0, 2]] / _SLIP_M])
 
     def states(self, X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """q, v, vdot of several x (K, n + 2), frames of all of them in one row (K M, ...)."""
