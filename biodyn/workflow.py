@@ -24,7 +24,7 @@ from biodyn.processing.body_mass import MassEstimate
 from biodyn.processing.calibration import find_turns, refine_centres, sample
 from biodyn.processing.contact_notes import contact_diagnostics
 from biodyn.processing.contacts import PlateSignals
-from biodyn.processing.data_checks.units import unloaded_cause
+from biodyn.processing.data_checks.units import impossible_load, unloaded_cause
 from biodyn.processing.dynamics import solve_dynamics
 from biodyn.processing.events import gait_events
 from biodyn.processing.feet import GaitPoints, gait_points
@@ -318,6 +318,13 @@ def _contacts(
     options: Settings,
     mass: MassEstimate | None,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
+    load = impossible_load(signals.raw_plates)
+    if load is not None:
+        raise PlateError(
+            f"The force plates of '{recording.path.name}' show {load:.3g} N for a tenth of a second: more than anybody "
+            "can press, so their forces are in a wrong unit or scale.",
+            "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
+        )
     plates = [
         PlateSignals(plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz)
         for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)

@@ -82,8 +82,6 @@ def check_path(path: Path) -> None:
         raise InputFileError(f"'{path}' does not exist.", "Check the path.")
     if path.is_dir():
         raise InputFileError(f"'{path}' is a folder; expected one C3D file.", "Name the file in it.")
-    if not path.is_file():  # opening a pipe would wait for somebody to write into it
-        raise InputFileError(f"'{path}' is no regular file but a pipe or a device.", "Give the C3D file itself.")
     if not path.is_file():  # opening a pipe would wait for ever
         raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a C3D file.")
     try:

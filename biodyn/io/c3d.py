@@ -28,6 +28,10 @@ DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes 
 _BODY_SPAN_M = (0.25, 3.5)
 _LARGEST_COORDINATE_M = 1000.0
 _WRONG_FACTORS = (1e-3, 1e3)
+# No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
+_LARGEST_SAMPLE = 1e10
+# Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
+_MOST_IMPOSSIBLE = 0.01
 _DAMAGED = "Copy the original file again, or export the trial again from the capture software."
 
 
@@ -97,6 +101,7 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
         raise InputFileError(f"'{path}' holds no frames of points; expected marker trajectories.", _DAMAGED)
     if not np.isfinite(rate_hz) or rate_hz <= 0:
         raise InputFileError(f"'{path}' does not tell its frame rate (POINT:RATE is {rate_hz:g}).", _DAMAGED)
+    _require_possible_samples(path, answer.samples)
     points = _unseen_as_nan(points)
     subject = subject_parameters(groups)
     roles = point_roles(_point_labels(groups, point_count), points, _point_groups(groups), (subject.name,))
@@ -104,7 +109,7 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
     _require_markers(path, roles, points[:, columns])
     scale = _length_unit(groups, points[:, columns])
     first_frame = int(facts["first_frame"])
-    positions, position_notes = _without_impossible(points[:, columns] * scale.markers)
+    positions, position_notes = _without_impossible(path, points[:, columns] * scale.markers)
     events, event_notes = read_events(groups.get("EVENT", {}), first_frame, frame_count, rate_hz)
     plates, plate_notes = read_plates(
         groups.get("FORCE_PLATFORM", {}),
@@ -143,12 +148,34 @@ def _unseen_as_nan(points: FloatArray) -> FloatArray:
     return np.where(unseen[..., None], np.nan, points)
 
 
-def _without_impossible(positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen."""
+def _require_possible_samples(path: Path, samples: FloatArray) -> None:
+    """Raise InputFileError where plate channels hold numbers that only damaged bytes make."""
+    impossible = np.abs(samples) > _LARGEST_SAMPLE  # NaN is how some exporters say "not recorded"
+    if impossible.any():
+        first, last = np.flatnonzero(impossible.any(axis=1))[[0, -1]] / len(samples)
+        raise InputFileError(
+            f"'{path}' is damaged: {int(impossible.sum())} samples of its plate channels are no number that a plate "
+            f"measures, between {100 * first:.0f} and {100 * last:.0f} % of the recording.",
+            _DAMAGED,
+        )
+
+
+def _without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen.
+
+    Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
+    """
     impossible = np.atleast_2d((np.abs(positions) > _LARGEST_COORDINATE_M).any(axis=2))
     count = int(impossible.sum())
     if not count:
         return positions, ()
+    different = len(np.unique(positions[impossible][:, 0]))
+    seen = int(np.isfinite(positions[..., 0]).sum())
+    if different > 0.5 * count and count > _MOST_IMPOSSIBLE * seen:
+        raise InputFileError(
+            f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
+            _DAMAGED,
+        )
     note = Diagnostic(
         "impossible-positions",
         "warning",

@@ -17,6 +17,8 @@ _LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
 # Lightest and heaviest person, N.
 _PEOPLE_N = (80.0, 3000.0)
+# Nobody presses a plate harder than this for as long: ten times the heaviest person's weight, a landing.
+_MOST_N, _MOST_S = 30e3, 0.1
 
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
@@ -68,6 +70,16 @@ def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
             "with a wrong scale."
         )
     return f"The force changes by {swing:.3g} N at most: nobody stepped on the plates, or they were switched off."
+
+
+def impossible_load(plates: Sequence[PlateWrench]) -> float | None:
+    """Return the vertical force (N) some plate carried for longer than anybody could, None where none did."""
+    for plate in plates:
+        size = np.sort(np.abs(plate.wrench[np.isfinite(plate.wrench[:, 4]), 4]))
+        longest = max(1, round(_MOST_S * plate.rate_hz))
+        if len(size) >= longest and size[-longest] > _MOST_N:
+            return float(size[-longest])
+    return None
 
 
 def _size(vectors: np.ndarray) -> float:
