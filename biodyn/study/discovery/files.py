@@ -1,0 +1,120 @@
+"""Find every C3D file below a folder and read what its header says, whatever else lies there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from biodyn.errors import InputFileError
+from biodyn.io.file_facts import FileFacts, file_facts
+
+# A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
+RESULT_MARKS = ("study.json", "run.json")
+_SUFFIX = ".c3d"
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """One C3D file: its path below the root and its facts, or why it has none.
+
+    Attributes:
+        path: relative to the root. facts: of its header, None where that cannot be read. trouble: why not.
+        twin: the path under which the same file was already found, None mostly.
+    """
+
+    path: Path
+    facts: FileFacts | None = None
+    trouble: str = ""
+    twin: Path | None = None
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All C3D files of a folder by path, and the folders that could not be looked into, with the reason."""
+
+    files: tuple[FoundFile, ...]
+    closed: tuple[tuple[Path, str], ...]
+
+
+def take_inventory(root: Path) -> Inventory:
+    """Walk the tree below `root` and read the headers. Raises InputFileError where `root` is no folder."""
+    if not root.is_dir():
+        what = "is no folder" if root.exists() else "does not exist"
+        raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
+    closed: list[tuple[Path, str]] = []
+    paths = sorted(_c3d_paths(root, closed))
+    if not paths and any(path == Path(".") for path, _ in closed):
+        raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
+    twins = _twins(root, paths)
+    found = [FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path) for path in paths]
+    return Inventory(tuple(found), tuple(sorted(closed)))
+
+
+def _looked_into(root: Path, path: Path) -> FoundFile:
+    if (root / path).is_symlink() and not (root / path).exists():
+        return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
+    try:
+        return FoundFile(path, file_facts(root / path))
+    except InputFileError as error:
+        return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
+    except OSError as error:
+        return FoundFile(path, trouble=f"'{path}' cannot be read: {error.strerror}.")
+
+
+def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
+    """Every second path of one file (a link to it) -> the first; files themselves come before links."""
+    seen: dict[tuple[int, int], Path] = {}
+    twins: dict[Path, Path] = {}
+    for path in sorted(paths, key=lambda path: (root / path).is_symlink()):
+        try:
+            status = (root / path).stat()
+        except OSError:
+            continue
+        first = seen.setdefault((status.st_dev, status.st_ino), path)
+        if first != path:
+            twins[path] = first
+    return twins
+
+
+def _c3d_paths(root: Path, closed: list[tuple[Path, str]]) -> Iterator[Path]:
+    """Every path that ends in .c3d and is no folder. Linked folders come last, each real folder once."""
+    visited: set[tuple[int, int]] = set()
+    linked: list[Path] = []
+    waiting = [Path()]
+    while waiting or linked:
+        folder = waiting.pop() if waiting else linked.pop(0)
+        try:
+            status = (root / folder).stat()
+            if (status.st_dev, status.st_ino) in visited:
+                continue
+            visited.add((status.st_dev, status.st_ino))
+            with os.scandir(root / folder) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            closed.append((folder, error.strerror or "it cannot be read"))
+            continue
+        if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
+            continue
+        for entry in listed:
+            path = folder / entry.name
+            if _is_folder(entry):
+                if entry.is_symlink():
+                    linked += [path] if not _leads_up(root, path) else []
+                elif not entry.name.startswith("."):
+                    waiting.append(path)
+            elif entry.name.lower().endswith(_SUFFIX):
+                yield path
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _leads_up(root: Path, path: Path) -> bool:
+    """True where a link leads to a folder that holds the whole study: following it would leave the study."""
+    return root.resolve().is_relative_to((root / path).resolve())

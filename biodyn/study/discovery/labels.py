@@ -1,0 +1,202 @@
+"""Session and condition of every file, from the words of its folders and its name.
+
+A condition is what words say, never a trial's number: 'walk01' and 'walk02' have the same. A code like C1 in a file's
+name is a condition where a trial's number follows it or where several trials share it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from biodyn.study.discovery.people import Person, Placed, looks_static
+from biodyn.study.discovery.words import Token, plain_text, tokens, vocabulary
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of one file; `activity` is the word for ordinary walking in its name."""
+
+    session: str = ""
+    condition: str = ""
+    group: str = ""
+    activity: str = ""
+
+
+def label_files(people: Sequence[Person]) -> dict[Placed, Labels]:
+    """Return the labels of every file of the people, spelled alike throughout."""
+    idle = _idle_words(people)
+    found: dict[Placed, Labels] = {}
+    for person in people:
+        sessions = _session_folders(person)
+        shared = _shared_codes(person)
+        for p in person.members:
+            found[p] = _labels(p, person, sessions, shared, idle[p])
+    found = _with_activity(people, found)
+    spelling = _spelling(label.condition for label in found.values())
+    session_spelling = _spelling(label.session for label in found.values())
+    return {
+        p: Labels(
+            session_spelling[label.session.casefold()],
+            spelling[label.condition.casefold()],
+            label.group,
+            label.activity,
+        )
+        for p, label in found.items()
+    }
+
+
+def _labels(
+    p: Placed, person: Person, sessions: frozenset[tuple[str, ...]], shared: frozenset[str], idle: frozenset[str]
+) -> Labels:
+    if p.keys:
+        return _bids_labels(p)
+    session: list[str] = []
+    condition: list[str] = []
+    group: list[str] = []
+    activity = ""
+    own_level = -1 if p.level is None else p.level
+    for level in range(len(p.folders)):
+        found = p.folder_tokens(level)
+        above = level < own_level or (p.level is None and p.home and plain_text(p.folders[level]) in p.home)
+        text = plain_text(p.folders[level])
+        is_session = p.folders[: level + 1] in sessions
+        group += [t.text for t in found if t.kind == "group" and above]
+        session += [t.text for t in found if t.kind == "session"]
+        activity = next((t.text for t in found if t.kind == "activity"), activity)
+        said = [t for t in found if t.kind == "condition"]
+        if not above or len(person.homes) > 1:
+            said += [t for t in found if t.kind in ("plain", "group", "code", "subject", "number")]
+        if is_session or (not above and _is_session_code(found)):
+            session.append(text[found[0].start : found[-1].end] if found else text)
+            continue
+        said = sorted((t for t in said if not (above and t.kind == "group")), key=lambda t: t.start)
+        condition += _joined(text, said)
+    stem = p.stem_tokens()
+    session += [t.text for t in stem if t.kind == "session"]
+    said = []
+    for i, token in enumerate(stem):
+        counted = any(later.kind in ("counter", "code") for later in stem[i + 1 :])
+        if token.kind == "activity":
+            activity = activity or token.text
+        elif token.kind == "condition" or (token.kind in ("plain", "group") and token.text.casefold() not in idle):
+            said.append(token)
+        elif token.kind in ("code", "subject") and token.text.casefold() not in idle:
+            if token.word in vocabulary()["session_numbered"] and counted:
+                session.append(token.text)
+            elif counted or (token.text.casefold() in shared and token.word not in vocabulary()["counter_numbered"]):
+                said.append(token)
+    condition += _joined(p.stem, said)
+    return Labels("_".join(_once(session)), "_".join(_once(condition)), "_".join(_once(group)), activity)
+
+
+def _bids_labels(p: Placed) -> Labels:
+    keys = vocabulary()["bids"]
+    session = f"{keys['session']}-{p.keys[keys['session']]}" if keys["session"] in p.keys else ""
+    condition = "_".join(p.keys[key] for key in keys["condition"] if key in p.keys)
+    return Labels(session, condition)
+
+
+def _joined(text: str, said: Sequence[Token]) -> list[str]:
+    """Texts of the tokens; those that touch each other are one word again: no FF -> noFF."""
+    words: list[str] = []
+    end = -1
+    for token in said:
+        if token.start == end:
+            words[-1] += text[token.start : token.end]
+        else:
+            words.append(text[token.start : token.end])
+        end = token.end
+    return words
+
+
+def _once(words: Iterable[str]) -> list[str]:
+    return list({word.casefold(): word for word in reversed(list(words))}.values())[::-1]
+
+
+def _is_session_code(found: Sequence[Token]) -> bool:
+    """A folder below the person's that is a number or a code like T1 or V02."""
+    if len(found) != 1:
+        return False
+    return found[0].kind == "number" or found[0].word in vocabulary()["session_numbered"]
+
+
+def _session_folders(person: Person) -> frozenset[tuple[str, ...]]:
+    """Folders below the person's, named like nothing else, that each hold a static trial of their own."""
+    holders: dict[tuple[str, ...], set[bool]] = defaultdict(set)
+    for p in person.members:
+        first = 0 if p.level is None else p.level + 1
+        for level in range(first, len(p.folders)):
+            kinds = {t.kind for t in tokens(p.folders[level])}
+            if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.home:
+                holders[p.folders[: level + 1]].add(looks_static(p.file))
+    both = {folders for folders, statics in holders.items() if statics == {True, False}}
+    return frozenset(
+        folders for folders in both if sum(len(o) == len(folders) and o[:-1] == folders[:-1] for o in both) > 1
+    )
+
+
+def _shared_codes(person: Person) -> frozenset[str]:
+    """Codes that several walks of the person carry in their names."""
+    counts = Counter(
+        token.text.casefold()
+        for p in person.members
+        if not looks_static(p.file)
+        for token in p.stem_tokens()
+        if token.kind in ("code", "subject")
+    )
+    return frozenset(text for text, count in counts.items() if count > 1)
+
+
+def _idle_words(people: Sequence[Person]) -> dict[Placed, frozenset[str]]:
+    """Words of file names that tell no condition.
+
+    They are in every file of a site, or in all of one person's and no other's, or in a single file.
+    """
+    words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
+    of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    users: dict[str, set[int]] = defaultdict(set)
+    for number, person in enumerate(people):
+        for p in person.members:
+            of_site[p.home].append(words[p])
+            for word in words[p]:
+                users[word].add(number)
+    of_all = {home: set.intersection(*found) for home, found in of_site.items()}
+    uses = {home: Counter(word for file in found for word in file) for home, found in of_site.items()}
+    idle: dict[Placed, frozenset[str]] = {}
+    for person in people:
+        of_person = set.intersection(*(words[p] for p in person.members))
+        own = {word for word in of_person if len(users[word]) == 1}
+        for p in person.members:
+            only_here = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.home])}
+            idle[p] = frozenset(own | of_all[p.home] | only_here)
+    return idle
+
+
+def _is_lone(token: Token, uses: Counter[str]) -> bool:
+    """A word that only one file has tells no condition; nor does the letter after a number in 'walk02b'."""
+    return token.kind == "plain" and (uses[token.text.casefold()] < 2 or len(token.text) == 1)
+
+
+def _with_activity(people: Sequence[Person], found: dict[Placed, Labels]) -> dict[Placed, Labels]:
+    """Ordinary walks are called so where trials of the same person have other conditions."""
+    out = dict(found)
+    for person in people:
+        walks = [p for p in person.members if not looks_static(p.file)]
+        if not any(found[p].condition for p in walks):
+            continue
+        for p in walks:
+            label = found[p]
+            if not label.condition and label.activity:
+                out[p] = Labels(label.session, label.activity, label.group, label.activity)
+    return out
+
+
+def _spelling(texts: Iterable[str]) -> dict[str, str]:
+    """The commonest spelling of texts that differ in case only."""
+    counts = Counter(texts)
+    best: dict[str, str] = {}
+    for text, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        best.setdefault(text.casefold(), text)
+    return best

@@ -1,0 +1,159 @@
+"""Names of folders and files, split into tokens that say what they are: `P01_walkFast03` -> subject, walk, fast, 3."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from biodyn.io.file_names import static_words
+
+Kind = Literal[
+    "static",
+    "other",
+    "empty",
+    "activity",
+    "condition",
+    "session",
+    "group",
+    "subject",  # a word for a person and a number: P01, subject 3
+    "code",  # a few letters and a number: C1, HC030A
+    "number",  # a number that begins the name: 2014001_walk
+    "counter",
+    "plain",
+]
+
+_DATE = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d[-_. ]?(?:0[1-9]|1[0-2])[-_. ]?(?:0[1-9]|[12]\d|3[01])"
+    r"|(?:0[1-9]|[12]\d|3[01])[-_.](?:0[1-9]|1[0-2])[-_.](?:19|20)\d\d)(?!\d)"
+)
+_SUFFIX = re.compile(r"(?i)(?<![^\W_])c3ds?(?![^\W_])")  # a word though it holds a digit
+_LONGEST_CODE = 3  # letters of a person's code before its number; one more where all are capitals
+_SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are one person's
+
+
+@dataclass(frozen=True)
+class Token:
+    """One word of a name: its text as written, what it is, where it stands, and the letters before its number."""
+
+    text: str
+    kind: Kind
+    start: int
+    end: int
+    word: str = ""
+
+
+@cache
+def vocabulary() -> dict[str, Any]:
+    """Return the words of `model/library/study_names.toml`, lists as sets; treat it as read-only."""
+    text = (files("biodyn.model") / "library" / "study_names.toml").read_text(encoding="utf-8")
+    return {key: frozenset(value) if isinstance(value, list) else value for key, value in tomllib.loads(text).items()}
+
+
+@cache
+def _kind_of_word(word: str) -> Kind:
+    kinds: tuple[Kind, ...] = ("other", "empty", "activity", "condition", "session", "group")
+    if word in static_words():
+        return "static"
+    return next((kind for kind in kinds if word in vocabulary()[kind]), "plain")
+
+
+def plain_text(name: str) -> str:
+    """Return the text of a name in composed Unicode; what is no text in the file system's encoding becomes '_'."""
+    text = unicodedata.normalize("NFC", name)
+    return "".join("_" if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+@cache
+def tokens(name: str) -> tuple[Token, ...]:
+    """Split a name (no suffix) into its tokens."""
+    text = plain_text(name)
+    found: list[Token] = []
+    position = 0
+    whole: list[tuple[re.Match[str], Kind]] = [(match, "session") for match in _DATE.finditer(text)]
+    whole += [(m, "empty") for m in _SUFFIX.finditer(text)]
+    for match, kind in sorted(whole, key=lambda entry: entry[0].start()):
+        found += _read(text, position, match.start())
+        found.append(Token(match.group(), kind, match.start(), match.end()))
+        position = match.end()
+    return tuple(found + _read(text, position, len(text)))
+
+
+def _read(text: str, start: int, end: int) -> list[Token]:
+    pieces = list(_pieces(text, start, end))
+    found: list[Token] = []
+    i = 0
+    while i < len(pieces):
+        a, b = pieces[i]
+        if text[a].isdigit():
+            found.append(Token(text[a:b], "number" if a == 0 else "counter", a, b))
+            i += 1
+            continue
+        word = text[a:b].casefold()
+        number = pieces[i + 1] if i + 1 < len(pieces) and text[pieces[i + 1][0]].isdigit() else None
+        touches = number is not None and number[0] == b
+        # a lone letter names a person with a number behind a separator only where it begins the name: S-01, P_3
+        kind = _kind_with_number(text[a:b], touches or (a == 0 and b - a == 1)) if number is not None else None
+        if kind is None or number is None:
+            found.append(Token(text[a:b], _kind_of_word(word), a, b, word))
+            i += 1
+            continue
+        last, used = number[1], 2
+        if kind != "counter" and i + 2 < len(pieces) and _is_suffix(text, pieces, i):
+            last, used = pieces[i + 2][1], 3
+        found.append(Token(text[a:last], kind, a, last, word))
+        i += used
+    return found
+
+
+def _kind_with_number(letters: str, touches: bool) -> Kind | None:
+    """What a word and the number after it are together; None where the word stands for itself."""
+    word, table = letters.casefold(), vocabulary()
+    alone = _kind_of_word(word)
+    if len(word) > 1 and word in table["session_numbered"]:
+        return "session"
+    if word in table["subject"] and (touches or len(word) > 1) and alone not in ("static", "other", "condition"):
+        return "subject"
+    if word in table["counter_numbered"] and len(word) > 1:
+        return "counter"
+    if not touches or alone != "plain":
+        return None
+    short = len(word) <= _LONGEST_CODE or (len(word) == _LONGEST_CODE + 1 and letters.isupper())
+    return "code" if short else None
+
+
+def _is_suffix(text: str, pieces: list[tuple[int, int]], i: int) -> bool:
+    """True where a single letter after the number belongs to the code: HC030A05 is trial 05 of HC030A."""
+    (c, d), (e, f) = pieces[i + 1], pieces[i + 2]
+    if e != d or f - e != 1 or d - c < 2 or text[e].casefold() in _SIDE_LETTERS:
+        return False
+    after = pieces[i + 3] if i + 3 < len(pieces) else None
+    return after is None or after[0] > f or text[after[0]].isdigit()
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Runs of letters or digits, split where the case changes: walkFast -> walk Fast, AMGait -> AM Gait."""
+    begin = None
+    for i in range(start, end + 1):
+        character = text[i] if i < end else ""
+        usable = i < end and (character.isalpha() or character.isdecimal() or unicodedata.combining(character) > 0)
+        if begin is not None and (not usable or _breaks(text, i, end)):
+            yield begin, i
+            begin = None
+        if begin is None and usable:
+            begin = i
+
+
+def _breaks(text: str, i: int, end: int) -> bool:
+    before, here = text[i - 1], text[i]
+    if before.isdecimal() != here.isdecimal():
+        return True
+    if before.islower() and here.isupper():
+        return True
+    after = text[i + 1] if i + 1 < end else ""
+    return before.isupper() and here.isupper() and after.islower()
