@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
 from biodyn.model.landmarks import StaticPose
-from biodyn.model.library import for_each_side, load_entry
+from biodyn.model.library import sided_entries
 
 Sex = Literal["male", "female", "mean"]
 
@@ -48,8 +48,7 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     The table's mass fractions are scaled to sum to 1, so that the bodies together weigh `mass_kg`. A published tensor
     that violates the triangle inequality of principal moments is replaced by the nearest physical one.
     """
-    table = load_entry("anthropometry", table_name)
-    segments = [(side, entry) for raw in table["segment"] for side, entry in for_each_side(raw)]
+    segments = sided_entries("anthropometry", table_name, "segment")
     total = sum(_row(entry, sex)["mass"] for _, entry in segments)
     bodies: dict[str, Inertia] = {}
     for side, entry in segments:
@@ -66,8 +65,7 @@ def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArr
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [
         (entry["body"], pose.landmark(entry["from"]), pose.landmark(entry["to"]))
-        for raw in load_entry("anthropometry", table_name)["segment"]
-        for _, entry in for_each_side(raw)
+        for _, entry in sided_entries("anthropometry", table_name, "segment")
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -12,7 +13,7 @@ from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
 from biodyn.model.definition import AxisRule, BodyDefinition, SkeletonDefinition
 from biodyn.model.hip_centre import hip_centre
-from biodyn.model.library import for_each_side, load_table
+from biodyn.model.library import for_each_side, load_table, sided_entries
 
 _UP = np.array([0.0, 1.0, 0.0])
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
@@ -59,11 +60,7 @@ class StaticPose:
         self._flags = {"foot_flat": foot_flat}
         self._turns_rad = dict(turns_rad or {})
         self._hip_regression = hip_regression
-        self._recipes = {
-            entry["name"]: entry["recipes"]
-            for raw in load_table("landmarks")["landmark"]
-            for _, entry in for_each_side(raw)
-        }
+        self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_entries("", "landmarks", "landmark")}
         self._origin_of = {body.origin: body for body in skeleton.bodies}
         self._points: dict[str, FloatArray | None] = {name: np.asarray(p, dtype=float) for name, p in points.items()}
         self._frames: dict[str, FloatArray | None] = {}
@@ -309,18 +306,26 @@ def axes_from(
     """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
     first = exact.sign * (e1 - e0)
     second = plane.sign * (p1 - p0)
-    third = np.cross(first, second)
+    third = cross3(first, second)
+    length = math.sqrt(first @ first)
+    normal = math.sqrt(third @ third)
     # Nearly parallel directions (below about 3 degrees) do not fix a plane.
-    if np.linalg.norm(third) < 0.05 * np.linalg.norm(first) * np.linalg.norm(second) or not np.linalg.norm(first):
+    if normal < 0.05 * length * math.sqrt(second @ second) or not length:
         return None
     i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
     axes = np.empty((3, 3))
-    axes[:, i] = first / np.linalg.norm(first)
+    axes[:, i] = first / length
     k = 3 - i - j
     cyclic = (j - i) % 3 == 1  # e_i x e_j = +e_k
-    axes[:, k] = (third if cyclic else -third) / np.linalg.norm(third)
-    axes[:, j] = np.cross(axes[:, k], axes[:, i]) if cyclic else np.cross(axes[:, i], axes[:, k])
+    axes[:, k] = (third if cyclic else -third) / normal
+    axes[:, j] = cross3(axes[:, k], axes[:, i]) if cyclic else cross3(axes[:, i], axes[:, k])
     return axes
+
+
+def cross3(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Vector product of two (3,) vectors: np.cross is made for stacks and takes ten times as long for one."""
+    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
+    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def about_y(angle: float) -> FloatArray:

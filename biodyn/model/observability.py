@@ -41,10 +41,12 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     p_WM = p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM)
     columns = joint_jacobians(tree, q)  # [angular; linear at the world origin]
     moved = np.array([on_path(tree, int(link)) for link in links])
-    J = np.cross(columns[:, None, :3].transpose(0, 1, 3, 2), p_WM[:, :, None], axis=-1) + columns[
-        :, None, 3:
-    ].transpose(0, 1, 3, 2)
-    return np.asarray((J * moved[None, :, :, None]).transpose(0, 1, 3, 2))
+    omega, point = columns[:, None, :3], p_WM[..., None]  # (n, 1, 3, nv), (n, M, 3, 1)
+    J = np.empty((len(q), len(links), 3, tree.nv))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # v + omega x p, component by component
+        J[:, :, i] = omega[:, :, j] * point[:, :, k] - omega[:, :, k] * point[:, :, j] + columns[:, None, 3 + i]
+    J *= moved[None, :, None]
+    return J
 
 
 def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:

@@ -31,15 +31,16 @@ _MOST_CENTRE_SHIFT_M = 0.06
 _NEARLY_WORST = 0.6
 
 
+_Solved = tuple[FloatArray, FloatArray, tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class _Sample:
     """Some frames of the walk, evenly spread."""
 
     markers: Markers
 
-    def solve(
-        self, model: SubjectModel, prior_weights: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray, tuple[str, ...]]:
+    def solve(self, model: SubjectModel, prior_weights: FloatArray | None = None) -> _Solved:
         """Return q (n, nq), marker errors (n, M) and their segments, for the sampled frames."""
         columns = [self.markers.labels.index(marker.label) for marker in model.markers]
         links, p_LM, weights = model.marker_arrays()
@@ -83,7 +84,8 @@ def find_turns(
     Parameters: `hinges` maps segments to their hinge coordinate; `rescale` makes the model for given turns (rad).
     """
     turns = dict.fromkeys(hinges, 0.0)
-    q, _, _ = frames.solve(model)
+    solved = frames.solve(model)
+    q, _, _ = solved
     for name, coordinate in hinges.items():
         angle = q[:, model.coordinate(coordinate).q_index]
         if not np.isfinite(angle).any() or np.nanmax(angle) - np.nanmin(angle) < _LEAST_EXCURSION_RAD:
@@ -93,7 +95,12 @@ def find_turns(
     # Both segments of each hinge as they are here: where few markers are left, a turned model may lose the hinge itself.
     pairs = {name: frozenset({name, model.coordinate(hinges[name]).body}) for name in turns}
     for step in _TURN_STEPS_RAD:
-        costs = [_leg_costs(frames, rescale({n: t + k * step for n, t in turns.items()}), pairs) for k in (-1, 0, 1)]
+        costs = []
+        for k in (-1, 0, 1):
+            turned = {n: t + k * step for n, t in turns.items()}
+            known = not any(turned.values())  # the model as it came, solved above
+            candidate = model if known else rescale(turned)
+            costs.append(_leg_costs(candidate, solved if known else frames.solve(candidate), pairs))
         for name in turns:
             low, middle, high = (cost[name] for cost in costs)
             curvature = low - 2.0 * middle + high
@@ -118,8 +125,8 @@ def find_turns(
     return turns, notes
 
 
-def _leg_costs(frames: _Sample, model: SubjectModel, pairs: Mapping[str, frozenset[str]]) -> dict[str, float]:
-    _, errors, bodies = frames.solve(model)
+def _leg_costs(model: SubjectModel, solved: _Solved, pairs: Mapping[str, frozenset[str]]) -> dict[str, float]:
+    _, errors, bodies = solved
     weights = model.marker_arrays()[2]
     costs = {}
     for name, both in pairs.items():

@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -208,6 +209,7 @@ def _status(analysis: TrialAnalysis, checks: Sequence[Check]) -> str:
     return "fine"
 
 
+@cache
 def _versions() -> dict[str, str]:
     versions = {name: _installed(name) for name in _PACKAGES}
     return versions | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}

@@ -40,6 +40,25 @@ def load_entry(kind: str, name: str) -> dict[str, Any]:
     return load_table(f"{kind}/{name}")
 
 
+def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    """Return (side, entry) for the list `key` of a library entry (`load_entry`), sides filled in; not to be changed.
+
+    An empty `kind` means a table of the library itself (`load_table`).
+    """
+    if name.endswith(".toml"):
+        return _sided(load_entry(kind, name)[key])
+    return _sided_of_library(f"{kind}/{name}" if kind else name, key)
+
+
+@cache
+def _sided_of_library(table: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
+    return _sided(load_table(table)[key])
+
+
+def _sided(entries: list[dict[str, Any]]) -> tuple[tuple[str, dict[str, Any]], ...]:
+    return tuple(found for raw in entries for found in for_each_side(raw))
+
+
 @cache
 def entry_names(kind: str) -> tuple[str, ...]:
     """Names of the entries of one kind, e.g. all marker sets."""
