@@ -1,1 +1,9 @@
 """Stream the results of all trials, in the order of the plan, into one tidy data set."""
+
+from __future__ import annotations
+
+from biodyn.study.collecting.collect import CollectedStudy, collect
+from biodyn.study.collecting.options import OutputOptions
+from biodyn.study.collecting.read import iterate_subjects, read_cycles
+
+__all__ = ["CollectedStudy", "OutputOptions", "collect", "iterate_subjects", "read_cycles"]

@@ -1,0 +1,113 @@
+"""How long it takes to collect many trials, and how much memory: `python benchmarks/collecting.py [TRIALS ...]`.
+
+The walks of sample_data are analysed once; what they wrote is linked to as many trials as asked for (20 a subject).
+Prints seconds, rows a second and the peak memory of a fresh process for each number of trials.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from biodyn import run_trial
+from biodyn.study.collecting import OutputOptions, collect
+from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.read import iterate_subjects, read_cycles
+from biodyn.study.collecting.shard import write_cycles
+from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME, TrialRecord, write_record
+
+ROOT = Path(__file__).parents[1]
+TRIALS_A_SUBJECT = 20
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("trials", nargs="*", type=int, default=[1000, 10_000])
+    parser.add_argument("--csv", action="store_true", help="write study.csv too")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one is not None:
+        measure(asked.one, asked.trials[0], asked.csv)
+        return
+    with tempfile.TemporaryDirectory(prefix="collecting_", dir=ROOT / "reports") as folder:
+        samples = write_samples(Path(folder) / "samples")
+        for count in asked.trials:
+            out = Path(folder) / str(count)
+            link(samples, plan_of(count), out)
+            command = [sys.executable, __file__, str(count), "--one", str(out), *(["--csv"] if asked.csv else [])]
+            subprocess.run(command, check=True)
+
+
+def write_samples(folder: Path) -> list[Path]:
+    """Analyse the sample walks; return the folders of what they left."""
+    found = []
+    for walk in sorted((ROOT / "sample_data").glob("*/walk*.c3d")):
+        place = folder / f"{walk.parent.name}_{walk.stem}"
+        place.mkdir(parents=True)
+        result = run_trial(walk)
+        write_cycles(result, place)
+        write_record(TrialRecord("0", "look", figures=key_figures(result)), place)
+        found.append(place)
+    return found
+
+
+def plan_of(count: int) -> StudyPlan:
+    """A plan of so many trials."""
+    trials = tuple(
+        PlannedTrial(
+            f"S{n // TRIALS_A_SUBJECT:04d}",
+            f"walk{n % TRIALS_A_SUBJECT:02d}",
+            Path(f"S{n // TRIALS_A_SUBJECT:04d}/walk{n % TRIALS_A_SUBJECT:02d}.c3d"),
+            condition="slow" if n % 2 else "fast",
+        )
+        for n in range(count)
+    )
+    return StudyPlan("benchmark", Path("."), trials, ())
+
+
+def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
+    """Give every planned trial the results of a sample."""
+    for n, trial in enumerate(plan.trials):
+        folder = out / trial.folder
+        folder.mkdir(parents=True)
+        for name in (CYCLES_NAME, TRIAL_RECORD_NAME):
+            os.link(samples[n % len(samples)] / name, folder / name)
+
+
+def measure(out: Path, count: int, csv: bool) -> None:
+    """Collect in this process and print what it took."""
+    start, cpu = time.perf_counter(), time.process_time()
+    found = collect(plan_of(count), out, OutputOptions(csv=csv, csv_max_rows=10**12))
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    sizes = {path.name: path.stat().st_size / 1e6 for path in sorted(out.glob("s*.*"))}
+    print(
+        f"{count:6d} trials, {found.rows:,} rows: {seconds:.1f} s ({cpu:.1f} s of processor), "
+        f"{1000 * seconds / count:.2f} ms a trial, {found.rows / seconds / 1e6:.1f} million rows/s, "
+        f"peak memory {peak:.0f} MB; " + ", ".join(f"{name} {size:.0f} MB" for name, size in sizes.items())
+    )
+    start = time.perf_counter()
+    rows = len(read_cycles(out, subject="S0001"))
+    one = time.perf_counter() - start
+    start = time.perf_counter()
+    read_cycles(out, ["subject", "trial", "cycle", "side", "percent", "value"], variable="knee_angle")
+    variable = time.perf_counter() - start
+    start = time.perf_counter()
+    subjects = sum(1 for _ in iterate_subjects(out))
+    each = time.perf_counter() - start
+    print(
+        f"        one subject ({rows:,} rows) read in {one:.2f} s, one variable of all in {variable:.2f} s, "
+        f"{subjects} subjects one after the other in {each:.1f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

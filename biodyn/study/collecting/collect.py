@@ -1,0 +1,160 @@
+"""Collect the results of all trials of a study: study.parquet, study.csv and summary.csv, in the order of the plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ResultError
+from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups
+from biodyn.study.collecting.options import OutputOptions
+from biodyn.study.collecting.read import DATA_SET_NAME
+from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
+from biodyn.study.collecting.text import DataSetText
+from biodyn.study.plan import StudyPlan
+from biodyn.study.record import TrialRecord, read_record
+from biodyn.study.running.program import program_version
+
+TEXT_NAME = "study.csv"
+
+
+@dataclass(frozen=True)
+class CollectedStudy:
+    """What was collected.
+
+    Attributes:
+        folder: of the study's results.
+        trials: planned; with_cycles: of those, trials that have rows in the data set.
+        rows: of the data set.
+        files: name, rows and a sentence of every file, for study.json.
+        diagnostics: everything a reader should know.
+    """
+
+    folder: Path
+    trials: int
+    with_cycles: int
+    rows: int
+    files: tuple[dict[str, Any], ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def collect(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> CollectedStudy:
+    """Collect what the trials wrote to `out/trials` and return what there is.
+
+    The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
+    Memory holds one row group (`data_set.ROW_GROUP_ROWS`), whatever the number of trials.
+    """
+    options = options or OutputOptions()
+    source = _Source(plan, out)
+    with _beside(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
+        with ExitStack() as opened:
+            data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
+            text = opened.enter_context(closing(DataSetText(parts[TEXT_NAME]))) if options.csv else None
+            source.summary = opened.enter_context(closing(SummaryFile(parts[SUMMARY_NAME])))
+            rows = _write(source, data_set, text, options.csv_max_rows)
+        if not options.csv or rows > options.csv_max_rows:
+            parts[TEXT_NAME].unlink(missing_ok=True)
+    notes = list(source.notes)
+    if options.csv and rows > options.csv_max_rows:
+        notes.append(_too_long(rows, options.csv_max_rows))
+    return CollectedStudy(
+        out, len(plan.trials), source.with_cycles, rows, tuple(_files(out, len(plan.trials), rows)), tuple(notes)
+    )
+
+
+class _Source:
+    """The shards of the trials in the order of the plan; the summary is written on the way."""
+
+    def __init__(self, plan: StudyPlan, out: Path) -> None:
+        self._plan, self._out = plan, out
+        self.summary: SummaryFile
+        self.with_cycles = 0
+        self.notes: list[Diagnostic] = []
+
+    def shards(self) -> Iterator[Shard]:
+        """Yield every trial that has a result; failed ones are in the summary only."""
+        for trial in self._plan.trials:
+            folder = self._out / trial.folder
+            record = read_record(folder)
+            rows = None
+            if record is not None and not record.failed:
+                try:
+                    rows = read_shard(folder)
+                except ResultError as error:
+                    record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
+            self.summary.add(summary_row(trial, record))
+            if rows is not None:
+                self.with_cycles += rows.num_rows > 0
+                yield Shard(trial, rows)
+
+    def _unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
+        self.notes.append(
+            Diagnostic("trial-unreadable", "error", f"{who}: {error.message}", hint=error.hint),
+        )
+        return replace(
+            record, status="failed", error=type(error).__name__, reason=error.message, hint=error.hint, figures={}
+        )
+
+
+def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, most_text_rows: int) -> int:
+    """Write all row groups; Parquet and text are encoded beside the reading of the next trials. Returns the rows."""
+    rows = 0
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        running: list[Future[None]] = []
+        for table in row_groups(source.shards()):
+            _finish(running)
+            rows += table.num_rows
+            running = [threads.submit(data_set.add, table)]
+            if text is not None and rows <= most_text_rows:
+                running.append(threads.submit(text.add, table))
+        _finish(running)
+    return rows
+
+
+def _finish(running: list[Future[None]]) -> None:
+    for future in running:
+        future.result()
+
+
+@contextmanager
+def _beside(out: Path, names: tuple[str, ...]) -> Iterator[dict[str, Path]]:
+    """Yield temporary siblings by name; they take their names at the end, and a name that was not written is removed.
+
+    On an error they are removed and older files stay.
+    """
+    parts = {name: out / f".{name}.part" for name in names}
+    try:
+        yield parts
+        for name, part in parts.items():
+            if part.exists():
+                os.replace(part, out / name)
+            else:
+                (out / name).unlink(missing_ok=True)
+    except BaseException:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
+        raise
+
+
+def _too_long(rows: int, most: int) -> Diagnostic:
+    return Diagnostic(
+        "study-csv-left-out",
+        "info",
+        f"study.csv was not written: the data set has {rows:,} rows (limit {most:,}); study.parquet holds all of them.",
+        value=float(rows),
+        limit=float(most),
+        hint="Set [output] csv_max_rows higher to get it, or read study.parquet with pandas, R (arrow) or DuckDB.",
+    )
+
+
+def _files(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
+    yield {"name": DATA_SET_NAME, "rows": rows, "content": "every value of every gait cycle, tidy"}
+    if (out / TEXT_NAME).exists():
+        yield {"name": TEXT_NAME, "rows": rows, "content": "the same as text"}
+    yield {"name": SUMMARY_NAME, "rows": trials, "content": "a row a trial: status, reason and key figures"}

@@ -1,0 +1,24 @@
+"""What a study writes beside its data set: section [output] of study.toml, every default here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class OutputOptions(BaseModel):
+    """Which files are written for whom; study.parquet and summary.csv always are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    csv: bool = Field(default=True, description="write study.csv: the whole data set as text")
+    csv_max_rows: int = Field(
+        default=20_000_000, gt=0, description="a larger data set is written as study.parquet only (20 million: 2 GB)"
+    )
+    wide: bool = Field(default=True, description="write study_wide.csv: a row a cycle and variable, a column a percent")
+    wide_percent_step: Literal[1, 2, 5, 10] = Field(default=1, description="distance of its columns, percent")
+    wide_variables: tuple[str, ...] | None = Field(
+        default=None, description="variables in study_wide.csv; omitted = all"
+    )
+    xlsx: bool = Field(default=True, description="write study.xlsx: the summary and the group results as sheets")
