@@ -12,6 +12,7 @@ import pandas as pd
 from biodyn.conventions import SIDES
 from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.result_folder import replacing
+from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
 from biodyn.study.group.definitions import all_definitions, require_known
 from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
@@ -25,12 +26,33 @@ from biodyn.study.group.results import (
     GroupResults,
     write_record,
 )
-from biodyn.study.group.subject_cycles import STRIDES_NAME, Strides, SubjectCycles, read_strides, subject_cycles
-from biodyn.study.plan import PlannedTrial
+from biodyn.study.group.subject_cycles import (
+    CYCLE_KEYS,
+    STRIDES_NAME,
+    Strides,
+    SubjectCycles,
+    read_strides,
+    subject_cycles,
+)
+from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.tables.csv import write_csv
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
+_COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
+
+
+def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
+    """Analyse the collected data set of a study and write OUT/group; an older one is replaced when all is whole.
+
+    Reads study.parquet subject by subject and the parameters of the strides from the trials' folders. The same data and
+    options give the same bytes. What the data do not allow is left out, and a sentence in `notes` says why.
+
+    Raises:
+        SettingsError: the options name a variable, parameter, condition or group that the study does not have.
+        ResultError: there is no data set, or it is damaged.
+    """
+    return analyse_frames(iterate_subjects(out, _COLUMNS), StridesOnDisk(plan.trials, out), out, options)
 
 
 def analyse_frames(
