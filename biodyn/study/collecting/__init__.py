@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.study.collecting.collect import CollectedStudy, collect
+from biodyn.study.collecting.collection import CollectedStudy, collect
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import iterate_subjects, read_cycles
 

@@ -17,7 +17,11 @@ from biodyn.study.record import CYCLES_NAME
 
 def write_cycles(result: TrialResult, folder: Path) -> None:
     """Write `cycles.arrow` (Arrow IPC file, `SHARD_SCHEMA`) into an existing folder."""
-    table = cycles_table(result)
+    write_table(cycles_table(result), folder)
+
+
+def write_table(table: pa.Table, folder: Path) -> None:
+    """Write a table of `SHARD_SCHEMA` as `cycles.arrow` into an existing folder."""
     with pa.OSFile(str(folder / CYCLES_NAME), "wb") as sink, pa.ipc.new_file(sink, SHARD_SCHEMA) as writer:
         writer.write_table(table)
 

@@ -1,15 +1,72 @@
-"""The analysed walk of the shared laboratory."""
+"""The analysed walk of the shared laboratory, and a study made of it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
 import pytest
 from sessions import Laboratory
+from study_folder import StudyFolder
 
 from biodyn import run_trial
 from biodyn.result import TrialResult
+from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA
+from biodyn.study.collecting.shard import cycles_table, write_table
+from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.record import TrialRecord, write_record
 
 
 @pytest.fixture(scope="session")
 def walk_result(laboratory: Laboratory) -> TrialResult:
     """A simulated walk over three plates: its outer steps lie beside them."""
     return run_trial(laboratory.walk, static=laboratory.static)
+
+
+@pytest.fixture
+def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
+    """Three subjects with five walks that were analysed (each with other values), one that failed, one not run yet."""
+    trials = tuple(
+        PlannedTrial(subject, trial, Path(f"{subject}/{trial}.c3d"), condition=condition, group=group)
+        for subject, trial, condition, group in (
+            ("S01", "walk01", "slow", "a"),
+            ("S01", "walk02", "fast", "a"),
+            ("S02", "broken", "slow", "b"),
+            ("S02", "walk01", "slow", "b"),
+            ("S02", "waiting", "slow", "b"),
+            ("Zoë, 3", "walk01", 'barefoot, "slow"', "ß"),
+            ("Zoë, 3", "walk02", "fast", "ß"),
+        )
+    )
+    done = tuple(trial for trial in trials if trial.trial.startswith("walk"))
+    table, figures = cycles_table(walk_result), key_figures(walk_result)
+    rows = {}
+    for n, trial in enumerate(done):
+        folder = tmp_path / "out" / trial.folder
+        folder.mkdir(parents=True)
+        shard = _other(table, n)
+        write_table(shard, folder)
+        write_record(TrialRecord("key", "look", reason="look at it", figures=figures), folder)
+        frame = shard.to_pandas()
+        for place, label in enumerate(LABELS):
+            frame.insert(place, label, getattr(trial, label))
+        rows[trial.subject, trial.trial] = frame
+    folder = tmp_path / "out" / trials[2].folder
+    folder.mkdir(parents=True)
+    write_record(TrialRecord("key", "failed", "PlateError", 'No plate, "none" at all.', "Look."), folder)
+    return StudyFolder(StudyPlan("study", Path("data"), trials, ()), tmp_path / "out", done, rows, figures)
+
+
+def _other(table: pa.Table, n: int) -> pa.Table:
+    """The same cycles with other values and, in odd trials, the words of the texts listed in another order."""
+    value = table["value"].to_numpy() * (1.0 + n / 7.0)
+    table = table.set_column(4, SHARD_SCHEMA.field("value"), pa.array(value, mask=~np.isfinite(value)))
+    if n % 2:
+        for name in ("variable", "unit", "side"):
+            words = table[name].combine_chunks().dictionary.to_pylist()
+            codes = table[name].combine_chunks().indices.to_numpy()
+            turned = pa.DictionaryArray.from_arrays(pa.array(len(words) - 1 - codes, pa.int32()), words[::-1])
+            table = table.set_column(table.schema.get_field_index(name), SHARD_SCHEMA.field(name), turned)
+    return table.cast(SHARD_SCHEMA)

@@ -136,10 +136,14 @@ def _beside(out: Path, names: tuple[str, ...]) -> Iterator[dict[str, Path]]:
                 os.replace(part, out / name)
             else:
                 (out / name).unlink(missing_ok=True)
-    except BaseException:
+    except OSError as error:
+        raise ResultError(
+            f"The results in '{out}' cannot be written: {error.strerror or error}.",
+            "Make room or choose another --out, and run the study again: trials that are done are kept.",
+        ) from error
+    finally:
         for part in parts.values():
             part.unlink(missing_ok=True)
-        raise
 
 
 def _too_long(rows: int, most: int) -> Diagnostic:

@@ -1,0 +1,261 @@
+"""From the trials' folders to one data set: whole, in the plan's order, the same bytes every time, no matter what failed."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from study_folder import StudyFolder
+
+import biodyn.study.collecting.collection as collecting
+from biodyn.errors import ResultError
+from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, read_cycles
+from biodyn.study.collecting.data_set import row_groups
+from biodyn.study.collecting.figures import figure_columns
+from biodyn.study.collecting.read import subjects
+from biodyn.study.collecting.schema import DATA_SET_COLUMNS
+from biodyn.study.collecting.summary import summary_columns
+from biodyn.study.record import CYCLES_NAME
+
+FILES = ("study.parquet", "study.csv", "summary.csv")
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Texts as texts: "" is not missing, only an empty value is."""
+    texts = [name for name in DATA_SET_COLUMNS if name not in ("cycle", "percent", "value", "valid")]
+    frame = pd.read_csv(path, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values={"value": [""]})
+    return frame
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def test_every_row_of_every_trial_in_the_order_of_the_plan(study_folder: StudyFolder) -> None:
+    found = collect(study_folder.plan, study_folder.out)
+    table = pd.read_parquet(study_folder.out / "study.parquet")
+    assert tuple(table.columns) == DATA_SET_COLUMNS
+    expected = pd.concat(
+        [study_folder.rows[trial.subject, trial.trial] for trial in study_folder.done], ignore_index=True
+    )
+    assert found.rows == len(table) == len(expected)
+    for name in DATA_SET_COLUMNS:
+        if name == "value":
+            np.testing.assert_array_equal(table[name], expected[name])
+        else:
+            assert table[name].astype(str).tolist() == expected[name].astype(str).tolist(), name
+
+
+def test_missing_is_missing_for_pandas_and_duckdb(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    path = study_folder.out / "study.parquet"
+    table = pd.read_parquet(path)
+    assert 0 < (~table["valid"]).sum() < len(table)
+    assert (table["value"].isna() == ~table["valid"]).all()
+    assert ((table["reason"] == "") == table["valid"]).all()
+    counted = duckdb.sql(
+        f"select subject, variable, count(*) as rows, count(value) as known, avg(value) as mean from '{path}' "
+        "group by all order by all"
+    ).df()
+    again = table.groupby(["subject", "variable"], observed=True)["value"].agg(["size", "count", "mean"]).reset_index()
+    again = again.astype({"subject": str, "variable": str}).sort_values(["subject", "variable"])
+    assert counted["subject"].tolist() == again["subject"].tolist()
+    assert counted["variable"].tolist() == again["variable"].tolist()
+    assert counted["rows"].tolist() == again["size"].tolist()
+    assert counted["known"].tolist() == again["count"].tolist()
+    # the order of summation differs: round-off of a mean of a few thousand values
+    np.testing.assert_allclose(counted["mean"].astype(float), again["mean"], rtol=1e-9, atol=1e-12)
+
+
+def test_the_text_holds_the_same_numbers_to_the_last_digit(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    table = pd.read_parquet(study_folder.out / "study.parquet")
+    text = read_csv(study_folder.out / "study.csv")
+    assert tuple(text.columns) == DATA_SET_COLUMNS
+    np.testing.assert_array_equal(text["value"], table["value"])
+    for name in DATA_SET_COLUMNS:
+        if name != "value":
+            other = table[name].astype(text[name].dtype if name in ("cycle", "percent", "valid") else str)
+            assert text[name].tolist() == other.tolist(), name
+
+
+def test_names_with_commas_quotes_and_letters_of_all_kinds_survive(study_folder: StudyFolder) -> None:
+    """The third subject of the folder has them in its labels; the labels of the plan count, not those of the run."""
+    collect(study_folder.plan, study_folder.out)
+    text = read_csv(study_folder.out / "study.csv")
+    labels = {trial.condition for trial in study_folder.done}
+    assert any("," in label for label in labels)
+    assert any('"' in label for label in labels)
+    assert set(text["condition"]) == labels
+    renamed = replace(
+        study_folder.plan, trials=tuple(replace(t, condition="naïve, \n2 lines") for t in study_folder.plan.trials)
+    )
+    collect(renamed, study_folder.out)
+    for frame in (read_csv(study_folder.out / "study.csv"), pd.read_parquet(study_folder.out / "study.parquet")):
+        assert set(frame["condition"]) == {"naïve, \n2 lines"}
+
+
+def test_failed_trials_are_in_the_summary_only(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    summary = pd.read_csv(study_folder.out / "summary.csv", keep_default_na=False)
+    assert tuple(summary.columns) == summary_columns()
+    assert list(zip(summary["subject"], summary["trial"], strict=True)) == [
+        (trial.subject, trial.trial) for trial in study_folder.plan.trials
+    ]
+    failed = summary[summary["status"] == "failed"].iloc[0]
+    assert failed["error"] == "PlateError"
+    assert failed["reason"] == 'No plate, "none" at all.'
+    assert (failed[list(figure_columns())] == "").all()
+    assert (summary["status"] == "not run").sum() == 1
+    table = pd.read_parquet(study_folder.out / "study.parquet", columns=["subject", "trial"]).drop_duplicates()
+    assert [tuple(row) for row in table.to_numpy()] == [(t.subject, t.trial) for t in study_folder.done]
+
+
+def test_figures_come_from_the_records(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    summary = pd.read_csv(study_folder.out / "summary.csv")
+    done = summary[summary["status"] == "look"]
+    assert len(done) == len(study_folder.done)
+    for name, value in study_folder.figures.items():
+        if isinstance(value, float):
+            # written with six digits
+            np.testing.assert_allclose(done[name].to_numpy(dtype=float), value, rtol=1e-5)
+
+
+def test_the_columns_do_not_depend_on_what_ran(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    header = (study_folder.out / "summary.csv").read_text(encoding="utf-8").splitlines()[0]
+    schema = pq.read_schema(study_folder.out / "study.parquet")
+    failed = tuple(t for t in study_folder.plan.trials if t not in study_folder.done)
+    found = collect(replace(study_folder.plan, trials=failed), study_folder.out)
+    assert found.rows == found.with_cycles == 0
+    assert (study_folder.out / "summary.csv").read_text(encoding="utf-8").splitlines()[0] == header
+    assert pq.read_schema(study_folder.out / "study.parquet").equals(schema, check_metadata=True)
+    assert len(read_csv(study_folder.out / "study.csv")) == 0
+    assert len(read_cycles(study_folder.out)) == 0
+    assert list(iterate_subjects(study_folder.out)) == []
+
+
+def test_two_collections_are_the_same_bytes(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    first = bytes_of(study_folder.out)
+    collect(study_folder.plan, study_folder.out)
+    assert bytes_of(study_folder.out) == first
+
+
+def test_nothing_names_the_place_it_lies_in(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    assert not [name for name, data in bytes_of(study_folder.out).items() if str(study_folder.out).encode() in data]
+
+
+@pytest.mark.parametrize("moment", ["parquet", "text", "rename"])
+def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    collect(study_folder.plan, study_folder.out)
+    before = bytes_of(study_folder.out)
+    fewer = replace(study_folder.plan, trials=study_folder.plan.trials[:1])
+
+    def crash(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left")
+
+    if moment == "parquet":
+        monkeypatch.setattr(collecting.DataSetFile, "add", crash)
+    elif moment == "text":
+        monkeypatch.setattr(collecting.DataSetText, "add", crash)
+    else:
+        monkeypatch.setattr(collecting.os, "replace", crash)
+    with pytest.raises(ResultError, match="No space left"):
+        collect(fewer, study_folder.out)
+    monkeypatch.undo()
+    assert bytes_of(study_folder.out) == before
+    assert not list(study_folder.out.glob(".*.part"))
+    collect(fewer, study_folder.out)
+    assert bytes_of(study_folder.out) != before
+
+
+def test_what_a_killed_run_left_is_no_obstacle(study_folder: StudyFolder) -> None:
+    for name in FILES:
+        (study_folder.out / f".{name}.part").write_bytes(b"half")
+    collect(study_folder.plan, study_folder.out)
+    assert not list(study_folder.out.glob(".*.part"))
+    assert len(read_cycles(study_folder.out)) > 0
+
+
+def test_a_damaged_shard_costs_its_trial_only(study_folder: StudyFolder) -> None:
+    whole = collect(study_folder.plan, study_folder.out).rows
+    victim = study_folder.done[0]
+    path = study_folder.out / victim.folder / CYCLES_NAME
+    data = path.read_bytes()
+    path.unlink()  # written anew: the other trials' files may be links to the same
+    path.write_bytes(data[: len(data) // 2])
+    found = collect(study_folder.plan, study_folder.out)
+    assert found.rows == whole - len(study_folder.rows[victim.subject, victim.trial])
+    assert [note.code for note in found.diagnostics] == ["trial-unreadable"]
+    summary = pd.read_csv(study_folder.out / "summary.csv")
+    row = summary[(summary["subject"] == victim.subject) & (summary["trial"] == victim.trial)].iloc[0]
+    assert row["status"] == "failed"
+    assert "cannot be read" in row["reason"]
+
+
+def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    found = collect(study_folder.plan, study_folder.out, OutputOptions(csv_max_rows=1000))
+    assert not (study_folder.out / "study.csv").exists()  # an older one would contradict study.parquet
+    assert [note.code for note in found.diagnostics] == ["study-csv-left-out"]
+    assert "study.csv" not in [file["name"] for file in found.files]
+    assert found.rows == len(read_cycles(study_folder.out))
+    none = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))
+    assert not none.diagnostics
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_group_holds_one_subject(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    found = subjects(study_folder.out)
+    assert found == tuple(dict.fromkeys(trial.subject for trial in study_folder.done))
+    frames = list(iterate_subjects(study_folder.out))
+    assert [frame["subject"].unique().tolist() for frame in frames] == [[subject] for subject in found]
+    whole = pd.concat([frame.astype({"reason": str, "trial": str, "subject": str}) for frame in frames])
+    table = pd.read_parquet(study_folder.out / "study.parquet")
+    np.testing.assert_array_equal(whole["value"], table["value"])
+    assert whole["trial"].tolist() == table["trial"].astype(str).tolist()
+
+
+def test_long_subjects_are_split_between_trials(study_folder: StudyFolder) -> None:
+    shards = [collecting.Shard(t, collecting.read_shard(study_folder.out / t.folder)) for t in study_folder.done]
+    tables = list(row_groups(shards, rows=1))
+    assert [table.num_rows for table in tables] == [shard.rows.num_rows for shard in shards]
+    assert all(len(table["trial"].unique()) == 1 for table in tables)
+
+
+def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    whole = read_cycles(study_folder.out)
+    variables = ["knee_angle", "ankle_power"]
+    trial = study_folder.done[-1]
+    some = read_cycles(study_folder.out / "study.parquet", subject=trial.subject, variable=variables, valid=True)
+    rows = (whole["subject"] == trial.subject) & whole["variable"].isin(variables) & whole["valid"]
+    np.testing.assert_array_equal(some["value"], whole.loc[rows, "value"])
+    assert set(some["variable"].cat.categories) == set(variables)  # nothing that is not there
+    half = read_cycles(study_folder.out, ["percent", "value"], percent=50)
+    assert list(half.columns) == ["percent", "value"]
+    assert len(half) == (whole["percent"] == 50).sum()
+
+
+def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    with pytest.raises(ResultError, match=r"no variable 'knee'.*'knee_angle'"):
+        read_cycles(study_folder.out, variable="knee")
+    with pytest.raises(ResultError, match=r"no column 'joint'.*variable"):
+        read_cycles(study_folder.out, joint="knee")
+    with pytest.raises(ResultError, match="biodyn study"):
+        read_cycles(study_folder.out / "elsewhere")
+    with pytest.raises(ResultError, match="no value of column 'cycle'"):
+        read_cycles(study_folder.out, cycle="first")
