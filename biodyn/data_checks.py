@@ -17,12 +17,12 @@ from biodyn.processing.data_checks.signals import (
     gaps_left,
     hot_spots,
     joint_limits,
-    not_zeroed,
     pressure_beside_sole,
     spikes,
 )
 from biodyn.processing.data_checks.time_offset import time_offset
 from biodyn.processing.data_checks.units import force_unit, moment_unit
+from biodyn.processing.data_checks.zero import not_zeroed, unremoved
 
 
 def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
@@ -41,7 +41,9 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
 
     labels = label_faults(analysis.recording.markers, analysis.static.points, bodies, parents, midline or [root])
     units = force_unit(evidence)
-    causes = [*units, *labels]
+    zero = not_zeroed(analysis.plates, analysis.points.sole, rate_hz, evidence.weight_n, limits.baseline_n)
+    still_there = unremoved(zero)
+    causes = [*units, *labels, *still_there]
     moved: tuple[Diagnostic, ...] = ()
     if not labels:
         soft = {role.label for role in analysis.mapping.roles if role.soft}
@@ -56,9 +58,8 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
             causes += plate_moved(evidence, limits.plate_shift_m)
     else:
         causes += moved
-    zero = not_zeroed(analysis.plates, evidence, limits.baseline_n)
-    causes += zero
-    if not units:
+    causes += [note for note in zero if note not in still_there]
+    if not units and not still_there:
         # A person stands on the plate through a static trial: its zero cannot be found there.
         standing_kg = None if zero else analysis.static.plates_mass_kg
         causes += mass_mismatch(evidence, standing_kg, limits.mass_mismatch_fraction)

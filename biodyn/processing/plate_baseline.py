@@ -31,10 +31,12 @@ def without_baseline(
     named = _named_samples(plate, up, marker_rate_hz)
     if named.any():
         level = float(up[named].mean())
-        # Loaded: clearly above another unloaded stretch; or, where there is none, more than any amplifier's drift.
-        # A force far below zero cannot be a load, only an offset (seen: -212 N in c3d.org's sample 10).
+        # Loaded: clearly off another unloaded stretch (below it where the file stores the action on the plate); or, where
+        # there is none, more than any amplifier's drift, unless it is the floor from which everything else rises: a force
+        # far below zero is then no load but an offset (seen: -212 N in c3d.org's sample 10).
         excess = level - (float(up[unloaded].mean()) if unloaded.any() else 0.0)
-        if excess < _LARGEST_BASELINE_N / 2 or (not unloaded.any() and excess < _LARGEST_BASELINE_N):
+        limit = _LARGEST_BASELINE_N / 2 if unloaded.any() else _LARGEST_BASELINE_N
+        if abs(excess) < limit or (not unloaded.any() and level < 0.0 and _is_floor(up, level, plate.rate_hz)):
             unloaded, source = named, "named by FORCE_PLATFORM:ZERO"
         else:
             notes.append(
@@ -44,7 +46,7 @@ def without_baseline(
                     f"Plate {plate.number} carries {excess:.0f} N in the frames FORCE_PLATFORM:ZERO calls unloaded; "
                     f"{'another unloaded stretch' if unloaded.any() else 'no baseline'} is used instead.",
                     value=excess,
-                    limit=_LARGEST_BASELINE_N / 2,
+                    limit=limit,
                     unit="N",
                 )
             )
@@ -67,6 +69,24 @@ def without_baseline(
     return channels - baseline, tuple(notes)
 
 
+def _is_floor(up: FloatArray, level: float, rate_hz: float) -> bool:
+    """Is `level` where the force usually rests, rising far above it and hardly ever falling below?"""
+    means, spreads = _blocks(up, rate_hz)
+    resting = means[spreads < _STEADY_N]
+    if not len(resting) or abs(float(np.median(resting)) - level) > 2.0 * _STEADY_N:
+        return False
+    low, high = np.nanpercentile(up, [0.5, 99.5])  # leave single samples out
+    return bool(high - level > 2.0 * _LARGEST_BASELINE_N and level - low < _LARGEST_BASELINE_N / 2)
+
+
+def _blocks(up: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of the force over blocks of `_BLOCK_S`; NaN in blocks with a missing sample."""
+    size = max(2, round(_BLOCK_S * rate_hz))
+    count = len(up) // size
+    blocks = up[: count * size].reshape(count, size)
+    return blocks.mean(axis=1), blocks.std(axis=1)
+
+
 def _named_samples(plate: ForcePlate, up: FloatArray, marker_rate_hz: float) -> BoolArray:
     """Mask of the finite samples in the frames FORCE_PLATFORM:ZERO names; all False where it names none."""
     mask = np.zeros(len(up), dtype=bool)
@@ -83,12 +103,11 @@ def _unloaded_samples(up: FloatArray, rate_hz: float) -> BoolArray:
     Clear means: blocks with hardly any variation, at the level nearest to no force, long enough together.
     """
     mask = np.zeros(len(up), dtype=bool)
-    size = max(2, round(_BLOCK_S * rate_hz))
-    count = len(up) // size
+    means, spreads = _blocks(up, rate_hz)
+    count = len(means)
     if count == 0:
         return mask
-    blocks = up[: count * size].reshape(count, size)
-    means, spreads = blocks.mean(axis=1), blocks.std(axis=1)  # NaN in blocks with a missing sample: not steady
+    size = max(2, round(_BLOCK_S * rate_hz))
     steady = (spreads < _STEADY_N) & (np.abs(means) < _LARGEST_BASELINE_N)
     if not steady.any():
         return mask

@@ -14,9 +14,10 @@ from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
 from biodyn.processing.data_checks.moved_marker import moved_marker, offsets
 from biodyn.processing.data_checks.plate_faults import mismatch, plate_axes, plate_faults
 from biodyn.processing.data_checks.plate_moved import estimate_shift, plate_moved
-from biodyn.processing.data_checks.signals import filters_differ, gaps_left, not_zeroed, spikes
+from biodyn.processing.data_checks.signals import filters_differ, gaps_left, spikes
 from biodyn.processing.data_checks.time_offset import estimate_offset, time_offset
 from biodyn.processing.data_checks.units import force_unit, moment_unit, unloaded_cause
+from biodyn.processing.data_checks.zero import empty_level, not_zeroed
 from biodyn.processing.gaps import Gap
 from biodyn.trial import Markers
 from biodyn.workflow import analyse_trial
@@ -174,9 +175,50 @@ def test_an_unzeroed_plate_is_told(laboratory, tmp_path):
     changed = tuple(c + np.array([0, 0, -25.0, 0, 0, 0]) * (n == 1) for n, c in enumerate(walk.components))
     spoilt = laboratory.copy(tmp_path, walk=replace(walk, components=changed))
     analysis = analyse_trial(spoilt.walk, spoilt.static)
-    (note,) = not_zeroed(analysis.plates, body_against_plates(analysis), 10.0)
+    (note,) = [note for note in analysis.diagnostics if note.code == "plate-not-zeroed"]
     assert "Plate 2 " in note.message
+    assert "taken off" in note.message
+    assert note.severity == "warning"
     assert note.value == pytest.approx(25.0, abs=0.5)  # mean of thousands of samples with 0.5 N of noise
+
+
+@pytest.mark.parametrize("level_n", [-400.0, -80.0, 80.0, 400.0])
+def test_a_zero_too_far_off_to_be_taken_off_is_the_cause_that_is_named(laboratory, tmp_path, level_n):
+    walk = laboratory.trials["walk"]
+    # plate axes: z down
+    changed = tuple(c + np.array([0, 0, -level_n, 0, 0, 0]) * (n == 1) for n, c in enumerate(walk.components))
+    spoilt = laboratory.copy(tmp_path, walk=replace(walk, components=changed))
+    analysis = analyse_trial(spoilt.walk, spoilt.static)
+    found = [note for note in analysis.diagnostics if note.severity != "info"]
+    (note,) = [note for note in found if note.code == "plate-not-zeroed"]
+    assert note.severity == "error"
+    assert "Plate 2 " in note.message
+    assert note.value == pytest.approx(level_n, abs=1.0)
+    # its consequences are not called causes
+    assert {"mass-mismatch", "plate-moved", "plate-rotated", "time-offset", "force-unit"}.isdisjoint(codes(found))
+    # and what taking it off would change is what it changes: the simulated peak on that plate
+    truth = max(np.abs(walk.components[1][:, 2]))
+    told = float(note.message.split(" to ")[1].split(" N")[0])
+    assert told == pytest.approx(truth, rel=0.03)  # 6 Hz filter and noise against the raw peak
+    assert analysis.plates[1].wrench[:, 4].max() == pytest.approx(truth + level_n, rel=0.05)  # nothing was changed
+
+
+def test_only_frames_without_a_foot_above_the_plate_tell_its_zero(analysis):
+    """The level of a plate under a standing foot is a load, a foot swung over it says nothing, a steady hand is not."""
+    plate, soles = analysis.plates[1], analysis.points.sole
+    rate_hz = analysis.recording.markers.rate_hz
+    level = empty_level(plate, soles, rate_hz)
+    assert abs(level.force_n) < 1.0
+    over = {
+        side: sole * np.array([0.0, 1.0, 0.0]) + plate.corners.mean(axis=0) * (1, 0, 1) for side, sole in soles.items()
+    }
+    assert empty_level(plate, over, rate_hz) is None
+    unknown = {side: np.full_like(sole, np.nan) for side, sole in soles.items()}
+    assert empty_level(plate, unknown, rate_hz) is None
+    hand = plate.wrench.copy()
+    hand[:, 4] += 40.0 * np.sin(np.arange(len(hand)) * 0.1)
+    assert empty_level(replace(plate, wrench=hand), soles, rate_hz) is None
+    assert not_zeroed([plate], soles, rate_hz, 700.0, 10.0) == ()
 
 
 # -- units, mass, time ------------------------------------------------------------------------------------------------

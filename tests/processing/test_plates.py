@@ -153,6 +153,26 @@ def test_named_frames_with_a_foot_on_the_plate_are_not_believed():
     assert [d.code for d in result.diagnostics] == ["plate-zero-loaded"]
 
 
+def test_a_load_of_the_opposite_sign_in_the_named_frames_is_not_a_baseline():
+    """A file that stores the action on the plate: a foot in the named frames pushes the force far below zero."""
+    result = solved(plate(channels=-channels(2), zero_frames=(50, 60)))
+    np.testing.assert_allclose(result.wrench, expected_wrench(), atol=1e-9)
+    assert [d.code for d in result.diagnostics] == ["plate-zero-loaded", "plate-sign"]
+    assert result.diagnostics[0].value < -700.0
+
+
+def test_a_person_leaving_upwards_is_not_a_baseline():
+    """Somebody on the plate in the named frames and nowhere an empty moment within reach: neither sense is believed."""
+    offset = np.array([0.0, 0.0, 90.0, 0.0, 0.0, 0.0])
+    for sense in (1.0, -1.0):
+        stored = sense * channels(2) + offset  # empty, it reads 90 N: too much to be told from a load
+        result = solved(plate(channels=stored, zero_frames=(50, 60)))
+        assert "plate-zero-loaded" in [d.code for d in result.diagnostics]
+        assert "plate-baseline" not in [d.code for d in result.diagnostics]
+        # what was stored is what comes out, in the sense that pushes a person up
+        assert np.ptp(result.wrench[:, 4]) == pytest.approx(np.ptp(expected_wrench()[:, 4]))
+
+
 def test_a_person_standing_all_the_time_is_not_a_baseline():
     standing = np.tile(channels(2)[550], (1000, 1))
     for zero in (None, (0, 9)):

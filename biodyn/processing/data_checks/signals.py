@@ -1,4 +1,4 @@
-"""Checks of single signals: gaps, spikes, hot spots, joint limits, baselines, filters, pressure beside the sole."""
+"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, pressure beside the sole."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.data_checks.evidence import Evidence
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.gaps import Gap
 from biodyn.processing.kinematics import Fit
-from biodyn.trial import Contact, Markers, PlateWrench
+from biodyn.trial import Contact, Markers
 
 # A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
 _SPIKE_M = 0.03
@@ -21,10 +20,6 @@ _AT_LIMIT_RAD = np.deg2rad(0.2)
 _LIMIT_SHARE = 0.05
 # A hot spot has more than this many times the usual marker's error.
 _HOT = 2.0
-_BASELINE_CODE = "plate-baseline"
-# A load without a foot, lighter than anybody's.
-_LARGEST_STRAY_N = 60.0
-_LONG_LOAD_S = 1.5
 
 
 def gaps_left(gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float) -> tuple[Diagnostic, ...]:
@@ -134,36 +129,6 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 limit=_LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
                 hint="A marker on a wrong place or with a wrong label, or a joint axis that does not fit the person.",
-            )
-        )
-    return tuple(notes)
-
-
-def not_zeroed(plates: Sequence[PlateWrench], evidence: Evidence, limit_n: float) -> tuple[Diagnostic, ...]:
-    """Plates that show force while nobody is on them."""
-    notes = []
-    for number, plate in enumerate(plates):
-        levels = [note.value for note in plate.diagnostics if note.code == _BASELINE_CODE and note.value is not None]
-        removed = bool(levels)
-        for step in evidence.steps:
-            force = plate.wrench[step.first : step.stop, 4]
-            long = step.stop - step.first > _LONG_LOAD_S * evidence.rate_hz
-            if step.plate == number and step.side is None and long and force.max() < _LARGEST_STRAY_N:
-                levels.append(float(np.median(force)))
-                removed = False
-        level = max(levels, key=abs, default=0.0)
-        if abs(level) <= limit_n:
-            continue
-        notes.append(
-            Diagnostic(
-                "plate-not-zeroed",
-                "warning",
-                f"Plate {plate.number} reads {level:.0f} N while nobody is on it"
-                + ("; that was taken off." if removed else "; there is no quiet moment to take that off."),
-                value=level,
-                limit=limit_n,
-                unit="N",
-                hint="Zero the plates before the recording, and leave a moment with nobody on them.",
             )
         )
     return tuple(notes)

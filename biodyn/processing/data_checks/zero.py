@@ -1,0 +1,146 @@
+"""The zero of the plates: what they read while nobody can be standing on them.
+
+A baseline that could be found and taken off is said. One that could not (too large to be told from a person by the force
+alone, no empty stretch, no usable FORCE_PLATFORM:ZERO) shows in the frames in which no foot is anywhere above the plate.
+It is not taken off: what that would change is said instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.data_checks.evidence import FIRM_SHARE, pressure
+from biodyn.trial import PlateWrench
+
+_REMOVED_CODE = "plate-baseline"
+CODE = "plate-not-zeroed"
+# A foot this far beside the plate's edge does not touch it, whatever its markers and corners are off by.
+_CLEAR_M = 0.05
+_LEAST_S = 0.25
+# A zero is steady: 80 % of the frames lie within this of each other. Filtered noise and ringing do, hands and sticks do not.
+_STEADY_N = 10.0
+# Beyond this share of body weight the torques of a stance on the plate are no approximation any more.
+_SEVERE_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class EmptyLevel:
+    """What a plate reads while empty: F_Wo_W (6,), over so many frames, the first and last of them."""
+
+    wrench: FloatArray
+    frames: int
+    first: int
+    last: int
+
+    @property
+    def force_n(self) -> float:
+        """Vertical force, N."""
+        return float(self.wrench[4])
+
+
+def not_zeroed(
+    plates: Sequence[PlateWrench],
+    soles: Mapping[Side, FloatArray],
+    rate_hz: float,
+    weight_n: float,
+    limit_n: float,
+) -> tuple[Diagnostic, ...]:
+    """Name plates that show force while nobody is on them.
+
+    plates: filtered, at the marker rate. soles: per side (T, K, 3) m World, outline, NaN where unknown.
+    """
+    notes = []
+    for plate in plates:
+        removed = [note.value for note in plate.diagnostics if note.code == _REMOVED_CODE and note.value is not None]
+        level = empty_level(plate, soles, rate_hz)
+        if level is not None and abs(level.force_n) > limit_n:
+            notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
+        elif removed and abs(removed[0]) > limit_n:
+            notes.append(
+                _note(
+                    plate, "warning", removed[0], limit_n, f"reads {removed[0]:.0f} N while empty; that was taken off."
+                )
+            )
+    return tuple(notes)
+
+
+def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
+    """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
+    free = np.isfinite(plate.wrench).all(axis=1)
+    for sole in soles.values():
+        free &= _clear(plate.corners, sole)
+    rows = np.flatnonzero(free)
+    if len(rows) < _LEAST_S * rate_hz:
+        return None
+    low, high = np.percentile(plate.wrench[rows, 4], [10.0, 90.0])
+    if high - low > _STEADY_N:
+        return None
+    return EmptyLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
+
+
+def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings of `not_zeroed` whose level is still in the forces."""
+    return tuple(note for note in notes if note.frames is not None)
+
+
+def _clear(corners: FloatArray, sole: FloatArray) -> BoolArray:
+    """Frames (T,) in which the whole sole is known and beside the plate, wherever it is above the floor."""
+    centre = corners.mean(axis=0)
+    sides = 0.5 * np.stack(
+        [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
+    )
+    lengths = np.linalg.norm(sides, axis=1)
+    local = (sole - centre) @ (sides / lengths[:, None]).T
+    beside = np.zeros(len(sole), dtype=bool)
+    for axis in range(2):
+        edge = 0.5 * lengths[axis] + _CLEAR_M
+        beside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
+    return np.asarray(beside & np.isfinite(sole).all(axis=(1, 2)))
+
+
+def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
+    severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
+    text = (
+        f"reads {level.force_n:.0f} N while no foot is above it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
+        f"zero could be taken off. {_change(plate, level)} Nothing was changed."
+    )
+    return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
+
+
+def _change(plate: PlateWrench, level: EmptyLevel) -> str:
+    """What taking the level off would do to peak force and centre of pressure, in a sentence."""
+    zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
+    peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
+    if right < abs(level.force_n):
+        return "Nobody stepped on it."
+    text = f"Taking that off would change its peak force from {peak:.0f} to {right:.0f} N"
+    rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
+    if len(rows):
+        shift = np.linalg.norm(pressure(zeroed, rows) - pressure(plate, rows), axis=1)
+        text += f" and move its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
+    return text + "."
+
+
+def _note(
+    plate: PlateWrench,
+    severity: str,
+    level_n: float,
+    limit_n: float,
+    text: str,
+    frames: tuple[int, int] | None = None,
+) -> Diagnostic:
+    return Diagnostic(
+        CODE,
+        "error" if severity == "error" else "warning",
+        f"Plate {plate.number} {text}",
+        value=level_n,
+        limit=limit_n,
+        unit="N",
+        frames=frames,
+        hint="Zero the plates before the recording, and leave a moment with nobody on them.",
+    )
