@@ -1,0 +1,492 @@
+"""Does a study stand what happens to it? `python benchmarks/study.py [PART ...]`, on Linux.
+
+Parts (all by default):
+    throughput  trials a second with one and two workers, tables only, after a warm-up
+    memory      peak memory of the coordinator at 100 and at 1,000 trials, and of each worker
+    damaged     1,000 simulated trials with every kind of damage: exactly the damaged ones fail, each with its reason
+    kills       kill -9 of everything and of single workers at random moments, resumed: the same bytes as undisturbed
+    cluster     a scheduler and two workers started from Dask's command line: the same bytes
+    again       a second run does nothing, a changed file costs one trial
+
+The studies are simulated (seeded). Whatever happens, the processes are ended and the temporary folders removed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from biodyn.simulation.damage import KINDS, DamagedFile
+from biodyn.simulation.study import write_study
+from biodyn.study import Study
+from biodyn.study.record import read_record
+
+COMMAND = (sys.executable, "-m", "biodyn.cli", "study")
+WORKER = "biodyn.study.running.worker"
+TARGETS = {"rate_per_s": 4.0, "speed_up": 1.8, "coordinator": 0.10, "worker_mb": 600.0}
+# Not part of the results: who works in the folder, and how long each trial took on this occasion.
+_PASSING = re.compile(r"^\.running$|^trials/[^/]+/[^/]+/run\.json$")
+_LONGEST_S = 3600.0
+
+
+# -- processes ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Process:
+    """One line of the system's process table."""
+
+    pid: int
+    parent: int
+    session: int
+    command: str
+
+
+def processes() -> list[Process]:
+    """Return the processes of this machine, from /proc."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # the command's name stands in brackets and may hold anything
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields[0] != "Z":
+            found.append(Process(int(entry.name), int(fields[1]), int(fields[3]), command))
+    return found
+
+
+def peak_mb(pid: int) -> float:
+    """Return the largest resident memory a process had so far, MB; 0 when it is gone."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0.0
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) / 1024.0 if found else 0.0
+
+
+@dataclass
+class Run:
+    """`biodyn study` as a user starts it, in a session of its own.
+
+    Attributes:
+        peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
+    """
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    started: float = field(default_factory=time.monotonic)
+    peaks: dict[str, float] = field(default_factory=dict)
+
+    def members(self) -> list[Process]:
+        """The coordinator and all it started, wherever they hang in the tree."""
+        return [process for process in processes() if process.session == self.process.pid]
+
+    def workers(self) -> list[Process]:
+        """The trial processes, and what reads a file for them."""
+        return [process for process in self.members() if WORKER in process.command]
+
+    def kill(self) -> None:
+        """Kill -9 every process of the run at once."""
+        for member in self.members():
+            _kill(member.pid)
+        self.process.wait()
+
+    def kill_group(self) -> None:
+        """Kill -9 the process group of the coordinator, as a shell does; its workers must notice by themselves."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def wait(self, seconds: float = _LONGEST_S, every_s: float = 0.1) -> int | None:
+        """Wait for the end and watch the memory; return the exit code, None where the time passed before."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None:
+            if time.monotonic() > end:
+                return None
+            self._watch()
+            time.sleep(min(every_s, max(0.0, end - time.monotonic())))
+        return self.process.returncode
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self.started
+
+    def said(self) -> str:
+        """What it has printed."""
+        return self.log.read_text(errors="replace")
+
+    def _watch(self) -> None:
+        for member in self.members():
+            name = "coordinator" if member.pid == self.process.pid else f"worker {member.pid}"
+            if name == "coordinator" or (WORKER in member.command and member.parent == self.process.pid):
+                self.peaks[name] = max(self.peaks.get(name, 0.0), peak_mb(member.pid))
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+@contextmanager
+def started(folder: Path, out: Path, *options: str) -> Iterator[Run]:
+    """Start `biodyn study` and leave nothing of it behind."""
+    log = out.with_name(f"{out.name}.log")
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [*COMMAND, str(folder), "--out", str(out), *options],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    run = Run(process, log)
+    try:
+        yield run
+    finally:
+        run.kill()
+
+
+def finish(folder: Path, out: Path, *options: str) -> Run:
+    """Run a study to its end; SystemExit with its output where it ends in another way than done or some trials failed."""
+    with started(folder, out, *options) as run:
+        code = run.wait()
+    if code not in (0, 1, 3):
+        raise SystemExit(f"biodyn study ended with {code}:\n{run.said()}")
+    return run
+
+
+# -- results --------------------------------------------------------------------------------------------------------
+
+
+def fingerprint(out: Path) -> dict[str, str]:
+    """Return a digest of every file of a finished study but what is different on every occasion."""
+    digests = {}
+    for path in sorted(p for p in out.rglob("*") if p.is_file()):
+        name = path.relative_to(out).as_posix()
+        if not _PASSING.search(name):
+            digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return digests
+
+
+def differences(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """Return one line for every file that two studies do not share."""
+    found = [f"only one has {name}" for name in sorted(mine.keys() ^ theirs.keys())]
+    return found + [f"{name} differs" for name in sorted(mine.keys() & theirs.keys()) if mine[name] != theirs[name]]
+
+
+def left_over(out: Path) -> list[str]:
+    """Return what is neither a result nor the lock: temporary files of killed runs."""
+    names = [path.relative_to(out).as_posix() for path in sorted(out.rglob(".*"))]
+    return [name for name in names if name != ".running"]
+
+
+def trial_states(folder: Path, out: Path) -> dict[Path, tuple[str, str]]:
+    """Return (status, reason and hint) of every trial by its file; "missing" where no record stands."""
+    states = {}
+    for trial in Study.open(folder).plan.trials:
+        record = read_record(out / trial.folder)
+        text = "" if record is None else f"{record.reason} {record.hint}"
+        states[folder / trial.path] = ("missing" if record is None else record.status, text)
+    return states
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------
+
+
+def throughput(place: Path, trials: int) -> bool:
+    """Trials a second of one and two workers, from the first outcome to the last."""
+    folder = place / "fast"
+    write_study(folder, subjects=max(1, trials // 20), trials=20, seed=3)
+    warm = place / "warm"
+    write_study(warm, subjects=1, trials=2, seed=4)
+    rates = {}
+    for workers in (1, 2):
+        Study.open(warm).run(place / f"warm-{workers}", workers)
+        times: list[float] = []
+        start = time.monotonic()
+        study = Study.open(folder)
+        study.run(place / f"fast-{workers}", workers, on_outcome=lambda outcome, to=times: to.append(time.monotonic()))
+        whole = time.monotonic() - start
+        rates[workers] = (len(times) - workers) / (times[-1] - times[workers - 1])
+        print(
+            f"{workers} worker{'s' * (workers > 1)}: {rates[workers]:.2f} trials a second; {len(times)} trials in "
+            f"{whole:.1f} s with start, collecting, group results and report"
+        )
+    gain = rates[2] / rates[1]
+    print(f"two workers are {gain:.2f} times as fast as one")
+    return rates[2] >= TARGETS["rate_per_s"] and gain >= TARGETS["speed_up"]
+
+
+def memory(place: Path, counts: tuple[int, int]) -> bool:
+    """Peak memory of coordinator and workers at two sizes of a study."""
+    peaks = []
+    largest = 0.0
+    for count in counts:
+        folder = place / f"memory-{count}"
+        write_study(folder, subjects=max(1, count // 20), trials=min(count, 20), seed=5)
+        run = finish(folder, place / f"out-{count}", "--workers", "2")
+        workers = {name: size for name, size in run.peaks.items() if name != "coordinator"}
+        peaks.append(run.peaks["coordinator"])
+        largest = max(largest, *workers.values())
+        print(
+            f"{count} trials: coordinator {peaks[-1]:.0f} MB, workers "
+            f"{', '.join(f'{size:.0f}' for size in workers.values())} MB; {run.seconds:.0f} s"
+        )
+        shutil.rmtree(folder)
+    change = peaks[1] / peaks[0] - 1.0
+    print(f"coordinator {100 * change:+.1f} % from {counts[0]} to {counts[1]} trials; largest worker {largest:.0f} MB")
+    return abs(change) <= TARGETS["coordinator"] and largest <= TARGETS["worker_mb"]
+
+
+def damaged(place: Path, subjects: int, trials: int, share: float) -> bool:
+    """Exactly the damaged trials fail, each with its reason."""
+    folder, out = place / "damaged", place / "damaged-out"
+    walks, hurt = write_study(folder, subjects, trials, seed=1, damage=share)
+    run = finish(folder, out, "--workers", "2")
+    print(f"{len(walks)} trials, {len(hurt)} damaged: {run.seconds:.0f} s")
+    return account(folder, out, walks, hurt)
+
+
+def account(folder: Path, out: Path, walks: list[Path], hurt: list[DamagedFile]) -> bool:
+    """Print how each kind of damage ended; True where nothing else failed and every reason is right."""
+    states = trial_states(folder, out)
+    expected = {kind.name: kind.expected for kind in KINDS}
+    good = True
+    for kind in KINDS:
+        mine = [entry for entry in hurt if entry.kind == kind.name]
+        ends = [states.get(entry.path, ("not in the plan", "")) for entry in mine]
+        failed = sum(status == "failed" for status, _ in ends)
+        told = sum(status == "failed" and any(w in text for w in expected[kind.name]) for status, text in ends)
+        good &= told == len(mine)
+        print(f"  {kind.name:18s} {len(mine):3d} damaged, {failed:3d} failed, {told:3d} with the reason expected")
+        for text, count in Counter(_without_names(text) for _, text in ends).most_common(3):
+            print(f"      {count:3d} x {text[:150]}")
+        for entry, (status, text) in zip(mine, ends, strict=True):
+            if status != "failed" or not any(words in text for words in expected[kind.name]):
+                print(f"      !! {entry.path.relative_to(folder)}: {status}: {text[:200]}")
+    sound = set(walks) - {entry.path for entry in hurt}
+    strangers = [path for path in sound if states.get(path, ("missing", ""))[0] in ("failed", "missing")]
+    for path in strangers[:10]:
+        print(f"  !! sound, but {path.relative_to(folder)}: {states.get(path, ('not in the plan', ''))}")
+    statuses = Counter(states[path][0] for path in sound if path in states)
+    print(f"  sound trials: {dict(statuses)}; {len(states)} of {len(walks)} trials in the plan")
+    return good and not strangers and len(states) == len(walks)
+
+
+def _without_names(text: str) -> str:
+    return re.sub(r"[\d.]+", "#", re.sub(r"'[^']*'", "FILE", text))
+
+
+def kills(place: Path, subjects: int, trials: int, whole: int, single: int, seed: int, damage: float = 0.0) -> bool:
+    """Kill everything `whole` times and single processes `single` times, resume, and compare with an undisturbed run."""
+    rng = random.Random(seed)
+    folder = place / "kills"
+    write_study(folder, subjects, trials, seed=7, damage=damage)
+    calm = finish(folder, place / "calm", "--workers", "2")
+    reference = fingerprint(place / "calm")
+    print(f"undisturbed: {subjects * trials} trials, {len(reference)} files, {calm.seconds:.0f} s")
+    good = _killed(
+        "all processes", folder, place / "all", reference, whole, lambda: rng.uniform(0.0, calm.seconds), _kill_all
+    )
+    pause = max(1.0, min(6.0, 0.2 * calm.seconds))
+    return good & _killed(
+        "one process", folder, place / "one", reference, single, lambda: rng.uniform(0.2, pause), _kill_one(rng)
+    )
+
+
+Strike = Callable[[Run, int], bool]
+
+
+def _kill_all(run: Run, number: int) -> bool:
+    """In turn: every process at once; the coordinator's group only, and the next run starts beside what it leaves."""
+    if number % 2:
+        run.kill_group()
+    else:
+        run.kill()
+    return True
+
+
+def _kill_one(rng: random.Random) -> Strike:
+    def strike(run: Run, number: int) -> bool:
+        workers = run.workers()
+        if workers:
+            _kill(rng.choice(workers).pid)
+        return bool(workers)
+
+    return strike
+
+
+def _killed(
+    what: str,
+    folder: Path,
+    out: Path,
+    reference: Mapping[str, str],
+    wanted: int,
+    pause: Callable[[], float],
+    strike: Strike,
+) -> bool:
+    """Strike at random moments of as many runs as it takes; after each finished study compare and begin anew."""
+    done = studies = 0
+    bad: list[str] = []
+    while done < wanted or out.exists():
+        with started(folder, out, "--workers", "2") as run:
+            while done < wanted and run.wait(pause()) is None:
+                done += strike(run, done)
+            code = run.wait()
+        if code == -signal.SIGKILL:
+            continue
+        if code not in (0, 1, 3):
+            bad.append(f"exit code {code}: {run.said()[-600:]}")
+        studies += 1
+        bad += differences(reference, fingerprint(out)) + left_over(out)
+        shutil.rmtree(out)
+        if len(bad) > 20:
+            break
+    print(f"kill -9 of {what}: {done} kills in {studies} studies, {len(bad)} differences")
+    for line in bad[:10]:
+        print(f"  !! {line}")
+    return not bad
+
+
+def cluster(place: Path, subjects: int, trials: int) -> bool:
+    """Two workers of a Dask cluster give the same files as local processes."""
+    folder = place / "cluster"
+    write_study(folder, subjects, trials, seed=8, damage=0.02 if subjects * trials >= 2 * len(KINDS) else 0.0)
+    finish(folder, place / "here", "--workers", "2")
+    with dask_cluster(place, 2) as address:
+        run = finish(folder, place / "there", "--scheduler", address)
+    bad = differences(fingerprint(place / "here"), fingerprint(place / "there"))
+    print(f"{subjects * trials} trials on a two-worker cluster: {run.seconds:.0f} s, {len(bad)} differences")
+    for line in bad[:10]:
+        print(f"  !! {line}")
+    return not bad
+
+
+@contextmanager
+def dask_cluster(place: Path, workers: int) -> Iterator[str]:
+    """Start a scheduler and workers on loopback from Dask's command line; yields the address, ends them all."""
+    where = place / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    commands = [[*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", where]]
+    commands += [
+        [*dask, "worker", "--scheduler-file", where, "--nthreads", "1", "--no-dashboard", "--local-directory", place]
+    ] * workers
+    running = []
+    try:
+        with (place / "dask.log").open("wb") as log:
+            for command in commands:
+                running.append(
+                    subprocess.Popen(
+                        [str(part) for part in command],
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                    )
+                )
+        end = time.monotonic() + 60.0
+        while not where.exists() or not where.stat().st_size:
+            if time.monotonic() > end or running[0].poll() is not None:
+                raise SystemExit(f"No Dask scheduler:\n{(place / 'dask.log').read_text(errors='replace')}")
+            time.sleep(0.1)
+        yield json.loads(where.read_text())["address"]
+    finally:
+        sessions = {process.pid for process in running}
+        for member in processes():
+            if member.session in sessions:
+                _kill(member.pid)
+        for process in running:
+            process.wait()
+
+
+def again(place: Path, subjects: int, trials: int) -> bool:
+    """A second run changes nothing and is quick; a changed file costs its own trial."""
+    folder, out = place / "again", place / "again-out"
+    walks, _ = write_study(folder, subjects, trials, seed=9)
+    first = finish(folder, out, "--workers", "2")
+    before, made = fingerprint(out), _made(out)
+    second = finish(folder, out, "--workers", "2")
+    same = not differences(before, fingerprint(out)) and _made(out) == made
+    changed = walks[len(walks) // 2]
+    data = bytearray(changed.read_bytes())
+    data[-3] ^= 1  # a bit of the last analog sample
+    changed.write_bytes(bytes(data))
+    third = finish(folder, out, "--workers", "2")
+    after = _made(out)
+    redone = [name for name in made if made[name] != after.get(name)]
+    print(
+        f"{len(walks)} trials: first run {first.seconds:.1f} s, second {second.seconds:.1f} s "
+        f"({'nothing changed' if same else '!! something changed'}), after the change of one file {third.seconds:.1f} s "
+        f"({len(redone)} trial analysed again)"
+    )
+    return same and len(redone) == 1 and made.keys() == after.keys()
+
+
+def _made(out: Path) -> dict[str, int]:
+    """When each trial's record was written, ns."""
+    return {
+        path.parent.relative_to(out).as_posix(): path.stat().st_mtime_ns for path in out.glob("trials/*/*/trial.json")
+    }
+
+
+# -- the command ----------------------------------------------------------------------------------------------------
+
+
+def main() -> int:
+    """Run the parts asked for; return 0 where all targets are met."""
+    parts: dict[str, Callable[[Path, argparse.Namespace], bool]] = {
+        "throughput": lambda place, a: throughput(place, a.rate_trials),
+        "memory": lambda place, a: memory(place, (100, a.large)),
+        "damaged": lambda place, a: damaged(place, a.large // 20, 20, 0.02),
+        "kills": lambda place, a: kills(place, *a.kill_study, a.whole, a.single, a.seed, a.kill_damage),
+        "cluster": lambda place, a: cluster(place, *a.kill_study),
+        "again": lambda place, a: again(place, *a.kill_study),
+    }
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
+    parser.add_argument("--rate-trials", type=int, default=100, help="trials to measure the throughput with")
+    parser.add_argument("--large", type=int, default=1000, help="trials of the large study")
+    parser.add_argument("--kill-study", type=int, nargs=2, default=(3, 20), metavar=("SUBJECTS", "TRIALS"))
+    parser.add_argument("--kill-damage", type=float, default=0.02, help="share of each kind of damage in it")
+    parser.add_argument("--whole", type=int, default=20, help="kills of all processes")
+    parser.add_argument("--single", type=int, default=50, help="kills of single workers")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--place", type=Path, help="folder for the temporary files")
+    arguments = parser.parse_args()
+    unknown = set(arguments.parts) - set(parts)
+    if unknown:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    good = True
+    for name in arguments.parts or parts:
+        print(f"\n{name}")
+        with tempfile.TemporaryDirectory(prefix="biodyn-study-", dir=arguments.place) as temporary:
+            met = parts[name](Path(temporary), arguments)
+        print("  target met" if met else "  !! TARGET MISSED")
+        good &= met
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
