@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -202,12 +203,31 @@ def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Sett
     try:
         return Settings.model_validate(source)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        known = ""
-        if first["type"] == "extra_forbidden":
-            section: Any = Settings
-            for part in first["loc"][:-1]:
-                section = section.model_fields[str(part)].annotation
-            known = f"Known entries there: {', '.join(section.model_fields)}."
-        raise SettingsError(f"Entry '{where}' of {origin} is not valid: {first['msg']}.", known) from error
+        raise invalid_entry(error, Settings, origin) from error
+
+
+def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
+    """Return the error that names the first offending entry, and the nearest known ones for an unknown name.
+
+    `origin` names the file, `below` the table of it that was validated, "" for the whole.
+    """
+    first = error.errors()[0]
+    where = ".".join(filter(None, (below, *(str(part) for part in first["loc"]))))
+    hint = ""
+    if first["type"] == "extra_forbidden":
+        section: Any = model
+        for part in first["loc"][:-1]:
+            section = _inside(section, part)
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            near = get_close_matches(str(first["loc"][-1]), section.model_fields, 1)
+            hint = f"Did you mean '{near[0]}'? " if near else ""
+            hint += f"Known entries there: {', '.join(section.model_fields)}."
+    return SettingsError(f"Entry '{where}' of {origin} is not valid: {first['msg']}.", hint)
+
+
+def _inside(annotation: Any, part: str | int) -> Any:
+    """The type of what lies under a key of a model, a table of entries or a list."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation.model_fields[str(part)].annotation if part in annotation.model_fields else None
+    inner = get_args(annotation)
+    return inner[0 if isinstance(part, int) else -1] if inner else None

@@ -20,11 +20,13 @@ class StudyFile:
             "other" is left out with a reason (no plates and no walk's name, a functional trial ...); "excluded" is
             left out by the user.
         reason: one sentence: why this role.
+        mass_kg: body mass stored in it, None where there is none.
     """
 
     path: Path
     role: Role
     reason: str
+    mass_kg: float | None = None
 
 
 @dataclass(frozen=True)

@@ -3,110 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from biodyn.study.discovery.files import take_inventory
-from biodyn.study.discovery.labels import Labels, label_files
+from biodyn.errors import SettingsError
+from biodyn.study.discovery.definition import StudyDefinition
+from biodyn.study.discovery.files import FoundFile, take_inventory
+from biodyn.study.discovery.finding import Finding
+from biodyn.study.discovery.labels import label_files
 from biodyn.study.discovery.naming import natural_key, unique_names
+from biodyn.study.discovery.overrides import apply_definition, left_out, merged, words_about
+from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.people import Person, Placed, gather_people, place_people
 from biodyn.study.discovery.roles import decide_role, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, clear_static
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
 
+# A study writes tables; figures and a report a trial cost more than everything else and are made on request.
+STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {"output": {"figures": False, "report": False}}
 _TRIAL_ROLES: tuple[Role, ...] = ("walk", "unreadable")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What one file is taken for."""
+def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
+    """Find out what is in a folder, and plan its trials; what the definition says goes before.
 
-    path: Path
-    role: Role
-    reason: str
-    subject: str
-    labels: Labels
-    placed: Placed
-
-
-def discover(folder: Path, definition: None = None) -> StudyPlan:
-    """Find out what is in a folder and plan its trials. Raises InputFileError where it is no folder."""
+    Only headers are read. Raises InputFileError where `folder` is no folder, SettingsError for an entry of the
+    definition that matches nothing. A folder without a C3D file gives a plan without trials.
+    """
+    definition = definition or StudyDefinition()
     root = Path(folder).resolve()
-    findings, closed = look_around(root)
-    trials = plan_trials(findings)
-    files = [StudyFile(f.path, f.role, f.reason) for f in findings]
-    files += [StudyFile(path, "other", f"This folder cannot be opened: {reason}.") for path, reason in closed]
-    return StudyPlan(root.name, root, trials, tuple(sorted(files, key=lambda file: natural_key(str(file.path)))))
-
-
-def look_around(root: Path) -> tuple[list[Finding], Sequence[tuple[Path, str]]]:
-    """Return what every C3D file below `root` is taken for, and the folders that could not be opened."""
     inventory = take_inventory(root)
-    placed = place_people(inventory.files, root.name)
+    paths = [file.path for file in inventory.files]
+    out = left_out(paths, definition)
+    words = words_about(paths, definition)
+    for path, word in words.items():
+        why = word.last(lambda entry: entry.exclude)
+        if why is not None:
+            out[path] = why
+    files = [file for file in inventory.files if file.path not in out]
+    given = {path: word.subject for path, word in words.items() if word.subject is not None}
+    findings = apply_definition(_findings(files, root.name, given), words, definition)
+    findings = _with_named_statics(findings, root)
+    listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
+    listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
+    listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
+    return StudyPlan(
+        name=definition.name or root.name or "study",
+        root=root,
+        trials=_trials(findings),
+        files=tuple(sorted(listed, key=lambda file: natural_key(str(file.path)))),
+    )
+
+
+def _findings(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[Finding]:
+    """What every file is taken for by names and headers."""
+    placed = place_people(files, root_name or "study", given)
     people = gather_people(placed)
     labels = label_files(people)
     walks = frozenset(name_pattern(p) for p in placed if _has_plates(p) and decide_role(p, frozenset())[0] == "walk")
     findings = []
-    for person, name in _named(people).items():
-        for p in people[person].members:
+    for name, person in zip(_names(people), people, strict=True):
+        for p in person.members:
             role, reason = decide_role(p, walks)
-            findings.append(Finding(p.file.path, role, reason, name, labels[p], p))
-    return sorted(findings, key=lambda finding: finding.path), inventory.closed
+            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p]))
+    return sorted(findings, key=lambda finding: finding.path)
 
 
 def _has_plates(p: Placed) -> bool:
     return p.file.facts is not None and p.file.facts.plate_count > 0
 
 
-def _named(people: Sequence[Person]) -> Mapping[int, str]:
-    """Index of each person -> unique name; with the site's where two people share one."""
-    return unique_names(
-        {i: (person.label, "_".join((*person.homes[0], person.label))) for i, person in enumerate(people)}
-    )
+def _names(people: Sequence[Person]) -> list[str]:
+    """Unique names; with the site's before where two people share one."""
+    wanted = {i: (person.label, "_".join((*person.homes[0], person.label))) for i, person in enumerate(people)}
+    names = unique_names(wanted)
+    return [names[i] for i in range(len(people))]
 
 
-def plan_trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
-    """Return the trials in their order, each with its static where that is clear."""
-    statics: dict[str, list[LabelledFile]] = {}
-    for finding in findings:
-        if finding.role == "static":
-            statics.setdefault(finding.subject, []).extend(_labelled(finding))
-    names = _trial_names([f for f in findings if f.role in _TRIAL_ROLES])
-    trials = []
-    for finding in findings:
-        if finding.role not in _TRIAL_ROLES:
-            continue
-        walk = _labelled(finding)
-        trials.append(
-            PlannedTrial(
-                subject=finding.subject,
-                trial=names[finding.path],
-                path=finding.path,
-                session=finding.labels.session,
-                condition=finding.labels.condition,
-                group=finding.labels.group,
-                static=clear_static(walk[0], statics.get(finding.subject, ())) if walk else None,
-            )
+def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding]:
+    """The findings with statics named in study.toml checked, as paths of the study, and taken for statics."""
+    by_text = {path_text(f.path).casefold(): f.path for f in findings}
+    found: dict[str, str] = {}
+    for text in {f.static for f in findings if f.static is not None}:
+        known = by_text.get(path_text(Path(text)).casefold())
+        if known is None and not (root / text).is_file():
+            near = nearest(path_text(Path(text)), (path_text(f.path) for f in findings))
+            raise SettingsError(f"Static trial '{text}' of study.toml is not in the study's folder.", near)
+        found[text] = text if known is None else str(known)
+    named = set(found.values())
+    return [
+        replace(
+            f,
+            role="static" if str(f.path) in named else f.role,
+            reason="Named as static trial in study.toml." if str(f.path) in named else f.reason,
+            static=None if f.static is None else found[f.static],
         )
+        for f in findings
+    ]
+
+
+def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
+    """The trials in their order, each with its static where that is clear."""
+    statics: dict[str, list[LabelledFile]] = {}
+    for f in findings:
+        if f.role == "static" and f.facts is not None:
+            statics.setdefault(f.subject, []).append(
+                LabelledFile(f.path, f.facts, f.labels.session, f.labels.condition)
+            )
+    walks = [f for f in findings if f.role in _TRIAL_ROLES]
+    names = _trial_names(walks)
+    trials = [
+        PlannedTrial(
+            subject=f.subject,
+            trial=names[f.path],
+            path=f.path,
+            session=f.labels.session,
+            condition=f.labels.condition,
+            group=f.labels.group,
+            static=Path(f.static) if f.static is not None else _static(f, statics.get(f.subject, ())),
+            mass_kg=f.mass_kg,
+            height_m=f.height_m,
+            settings=merged(STUDY_SETTINGS, f.settings),
+        )
+        for f in walks
+    ]
     return tuple(sorted(trials, key=lambda t: tuple(map(natural_key, (t.subject, t.session, t.trial)))))
 
 
-def _labelled(finding: Finding) -> list[LabelledFile]:
-    facts = finding.placed.file.facts
-    if facts is None:
-        return []
-    # The path below the root, for names above it are nobody's.
-    return [LabelledFile(finding.path, facts, finding.labels.session, finding.labels.condition)]
+def _static(walk: Finding, statics: Sequence[LabelledFile]) -> Path | None:
+    if walk.facts is None:
+        return None
+    return clear_static(LabelledFile(walk.path, walk.facts, walk.labels.session, walk.labels.condition), statics)
 
 
-def _trial_names(findings: Sequence[Finding]) -> dict[Path, str]:
-    """Path -> name of the trial, unique in its subject: the file's, with its labels or folders before it where needed."""
+def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:
+    """Path -> name of the trial, unique in its subject: the file's, with labels or folders before it where needed."""
+    by_subject: dict[str, dict[Path, Sequence[str]]] = {}
+    for f in walks:
+        labels = [label for label in (f.labels.session, f.labels.condition) if label]
+        stem = f.path.stem
+        wanted = (stem, "_".join((*labels, stem)), "_".join((*f.path.parts[:-1], stem)))
+        by_subject.setdefault(f.subject, {})[f.path] = wanted
     names: dict[Path, str] = {}
-    for subject in sorted({f.subject for f in findings}):
-        wanted = {}
-        for f in (f for f in findings if f.subject == subject):
-            stem = f.path.stem
-            labels = [label for label in (f.labels.session, f.labels.condition) if label]
-            wanted[f.path] = (stem, "_".join((*labels, stem)), "_".join((*f.path.parts[:-1], stem)))
-        names |= unique_names(wanted)
+    for wanted_names in by_subject.values():
+        names |= unique_names(wanted_names)
     return names

@@ -1,6 +1,6 @@
 """Whose recording a file is: from names of folders and files and from what the files store.
 
-Asked in this order; the first answer counts:
+Asked in this order, after what the user says; the first answer counts:
 1. a name laid out as BIDS has it: sub-01_ses-02_task-walk;
 2. the stored subject name, where a folder's or the file's name begins with it;
 3. a folder named like a person (P01, subject 3, HC030A, 017), unless files in it store different people;
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -84,12 +84,15 @@ def looks_static(file: FoundFile) -> bool:
     return declared or any(token.kind == "static" for name in names for token in tokens(name))
 
 
-def place_people(files: Sequence[FoundFile], root_name: str) -> list[Placed]:
-    """Return every file with the person it is of, in the order given."""
+def place_people(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[Placed]:
+    """Return every file with the person it is of, in the order given.
+
+    `root_name` of the study's folder; `given`: whose files are by the user's word.
+    """
     stored = _stored_names(files)
     known = {_plain(name): name for name in stored.values()}
     placed = [Placed(file, keys=_bids(file.path)) for file in files]
-    placed = [_by_bids(p) for p in placed]
+    placed = [_by_word(p, given[p.file.path]) if p.file.path in given else _by_bids(p) for p in placed]
     placed = [p if p.label else _by_names(p, [stored.get(p.file.path, "")]) for p in placed]
     placed = _by_folders(placed, stored)
     placed = _by_stems(placed, stored)
@@ -103,7 +106,17 @@ def place_people(files: Sequence[FoundFile], root_name: str) -> list[Placed]:
     return [replace(p, home=_home(p), stem_spans=_spans(p, stored.get(p.file.path, ""))) for p in placed]
 
 
-# -- 1: BIDS ------------------------------------------------------------------------------------------------------
+# -- the user's word, 1: BIDS ------------------------------------------------------------------------------------------
+
+_GIVEN = "study.toml"
+
+
+def _by_word(p: Placed, name: str) -> Placed:
+    """The name as given; a folder called so is the person's."""
+    level = next((i for i, text in enumerate(p.folders) if _plain(text) == _plain(name)), None)
+    end = 0 if level is None else len(plain_text(p.folders[level]))
+    return replace(p, label=name, source=_GIVEN, level=level, span=(0, end))
+
 
 _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 
@@ -485,6 +498,8 @@ def _own_folder(p: Placed, members: Sequence[Placed]) -> str:
 
 def _are_different(mine: Sequence[Placed], theirs: Sequence[Placed]) -> bool:
     a, b = mine[0], theirs[0]
+    if _GIVEN in (a.source, b.source):
+        return False
     if a.home == b.home:
         return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
     kinds = {t.kind for name in set(a.home) ^ set(b.home) for t in tokens(name)}
