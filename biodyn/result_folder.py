@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -83,8 +84,18 @@ def replacing(folder: Path) -> Iterator[Path]:
         raise
 
 
-def remove_unfinished(parent: Path) -> None:
-    """Remove what killed runs left beside the result folders in `parent`; only where nothing is being written."""
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed runs left beside a result folder when they wrote it; others may be writing its siblings."""
+    ours = re.compile(rf"\.{re.escape(folder.name)}\.[^.]+({re.escape(_UNFINISHED)}|{re.escape(_REPLACED)})")
+    if not folder.parent.is_dir():
+        return
+    for left in folder.parent.iterdir():
+        if ours.fullmatch(left.name):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def remove_all_unfinished(parent: Path) -> None:
+    """Remove what killed runs left beside all result folders in `parent`; only where nobody is writing one."""
     for suffix in (_UNFINISHED, _REPLACED):
         for left in parent.glob(f".*{suffix}"):
             shutil.rmtree(left, ignore_errors=True)

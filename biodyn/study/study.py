@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.errors import StudyError
+from biodyn.result_folder import remove_all_unfinished
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
@@ -257,14 +258,19 @@ def require_free(folder: Path, root: Path) -> None:
 
 
 def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
-    """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts."""
+    """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts.
+
+    And what killed runs left half done; the lock says that nobody is writing.
+    """
     planned = {folder / trial.folder for trial in trials}
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
         if record.parent not in planned:
             shutil.rmtree(record.parent)
     for subject in sorted(folder.glob("trials/*")):
-        if subject.is_dir() and not any(subject.iterdir()):
-            subject.rmdir()
+        if subject.is_dir():
+            remove_all_unfinished(subject)
+            if not any(subject.iterdir()):
+                subject.rmdir()
 
 
 def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) -> dict[str, Any]:

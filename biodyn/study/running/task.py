@@ -92,7 +92,7 @@ def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> 
 
 def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
     """Put the record of a failure where the trial's result would be."""
-    remove_unfinished(folder.parent)
+    remove_unfinished(folder)
     with replacing(folder) as place:
         if trace:
             (place / TRACEBACK_NAME).write_text(trace, encoding="utf-8")
