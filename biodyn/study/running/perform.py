@@ -30,7 +30,8 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
     if task.program != program_version():
         raise StudyError(
             f"This worker runs biodyn {program_version()}, the study was started with {task.program}.",
-            "Install the same version of biodyn on every machine of the cluster.",
+            "Where the program was changed meanwhile, run the study again; on a cluster, install the same version of "
+            "biodyn on every machine.",
         )
     key = ""
     result = None
@@ -73,7 +74,7 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
 
 
 def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
-    remove_unfinished(folder.parent)
+    remove_unfinished(folder)
     output = result.analysis.settings.output
     with replacing(folder) as place:
         write_view(result.view, place)
