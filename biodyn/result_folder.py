@@ -85,9 +85,17 @@ def replacing(folder: Path) -> Iterator[Path]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed writers of `folder` left beside it; only where nobody is writing it."""
-    left = re.compile(rf"\.{re.escape(folder.name)}\.[^.]+({re.escape(_UNFINISHED)}|{re.escape(_REPLACED)})")
-    if folder.parent.is_dir():
-        for entry in folder.parent.iterdir():
-            if left.fullmatch(entry.name):
-                shutil.rmtree(entry, ignore_errors=True)
+    """Remove what killed runs left beside a result folder when they wrote it; others may be writing its siblings."""
+    ours = re.compile(rf"\.{re.escape(folder.name)}\.[^.]+({re.escape(_UNFINISHED)}|{re.escape(_REPLACED)})")
+    if not folder.parent.is_dir():
+        return
+    for left in folder.parent.iterdir():
+        if ours.fullmatch(left.name):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def remove_all_unfinished(parent: Path) -> None:
+    """Remove what killed runs left beside all result folders in `parent`; only where nobody is writing one."""
+    for suffix in (_UNFINISHED, _REPLACED):
+        for left in parent.glob(f".*{suffix}"):
+            shutil.rmtree(left, ignore_errors=True)

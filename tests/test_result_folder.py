@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import ResultError
-from biodyn.result_folder import RECORD_NAME, require_free, writing, remove_unfinished
+from biodyn.result_folder import RECORD_NAME, require_free, writing
 
 
 def result(folder: Path, text: str = "old") -> Path:
@@ -96,11 +96,3 @@ def test_what_is_not(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file" / "gone")
     with pytest.raises(ResultError, match="no folder to write into"):
         require_free(tmp_path / "link", force=True)
-
-
-def test_what_killed_writers_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
-    for name in (".walk.ab12_x.part", ".walk.ab12_x.old", ".walk.2.ab12_x.part", "walk", "walk.2"):
-        (tmp_path / name).mkdir()
-    remove_unfinished(tmp_path / "walk")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".walk.2.ab12_x.part", "walk", "walk.2"]
-    remove_unfinished(tmp_path / "nowhere" / "walk")
