@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from biodyn.errors import SettingsError
+from biodyn.io.file_facts import FileFacts
 from biodyn.study.discovery.definition import StudyDefinition
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
@@ -65,7 +66,7 @@ def _findings(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, s
     for name, person in zip(_names(people), people, strict=True):
         for p in person.members:
             role, reason = decide_role(p, walks)
-            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p]))
+            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.home))
     return sorted(findings, key=lambda finding: finding.path)
 
 
@@ -131,9 +132,11 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
 
 
 def _static(walk: Finding, statics: Sequence[LabelledFile]) -> Path | None:
-    if walk.facts is None:
-        return None
-    return clear_static(LabelledFile(walk.path, walk.facts, walk.labels.session, walk.labels.condition), statics)
+    return None if walk.facts is None else clear_static(_labelled(walk, walk.facts), statics)
+
+
+def _labelled(f: Finding, facts: FileFacts) -> LabelledFile:
+    return LabelledFile(f.path, facts, f.labels.session, f.labels.condition, f.home)
 
 
 def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:

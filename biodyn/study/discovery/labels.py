@@ -7,7 +7,7 @@ name is a condition where a trial's number follows it or where several trials sh
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from biodyn.study.discovery.people import Person, Placed, looks_static
@@ -28,11 +28,11 @@ def label_files(people: Sequence[Person]) -> dict[Placed, Labels]:
     """Return the labels of every file of the people, spelled alike throughout."""
     idle = _idle_words(people)
     found: dict[Placed, Labels] = {}
+    sessions = _session_folders(people)
     for person in people:
-        sessions = _session_folders(person)
-        shared = _shared_codes(person)
+        codes = _code_meanings(person)
         for p in person.members:
-            found[p] = _labels(p, person, sessions, shared, idle[p])
+            found[p] = _labels(p, person, sessions, codes, idle[p])
     found = _with_activity(people, found)
     spelling = _spelling(label.condition for label in found.values())
     session_spelling = _spelling(label.session for label in found.values())
@@ -48,7 +48,7 @@ def label_files(people: Sequence[Person]) -> dict[Placed, Labels]:
 
 
 def _labels(
-    p: Placed, person: Person, sessions: frozenset[tuple[str, ...]], shared: frozenset[str], idle: frozenset[str]
+    p: Placed, person: Person, sessions: frozenset[tuple[str, ...]], codes: Mapping[str, str], idle: frozenset[str]
 ) -> Labels:
     if p.keys:
         return _bids_labels(p)
@@ -76,17 +76,16 @@ def _labels(
     stem = p.stem_tokens()
     session += [t.text for t in stem if t.kind == "session"]
     said = []
-    for i, token in enumerate(stem):
-        counted = any(later.kind in ("counter", "code") for later in stem[i + 1 :])
+    for token in stem:
+        text = token.text.casefold()
         if token.kind == "activity":
             activity = activity or token.text
-        elif token.kind == "condition" or (token.kind in ("plain", "group") and token.text.casefold() not in idle):
+        elif token.kind == "condition" or (token.kind in ("plain", "group") and text not in idle):
             said.append(token)
-        elif token.kind in ("code", "subject") and token.text.casefold() not in idle:
-            if token.word in vocabulary()["session_numbered"] and counted:
-                session.append(token.text)
-            elif counted or (token.text.casefold() in shared and token.word not in vocabulary()["counter_numbered"]):
-                said.append(token)
+        elif codes.get(text) == "session":
+            session.append(token.text)
+        elif codes.get(text) == "condition" and text not in idle:
+            said.append(token)
     condition += _joined(p.stem, said)
     return Labels("_".join(_once(session)), "_".join(_once(condition)), "_".join(_once(group)), activity)
 
@@ -94,7 +93,8 @@ def _labels(
 def _bids_labels(p: Placed) -> Labels:
     keys = vocabulary()["bids"]
     session = f"{keys['session']}-{p.keys[keys['session']]}" if keys["session"] in p.keys else ""
-    condition = "_".join(p.keys[key] for key in keys["condition"] if key in p.keys)
+    values = [p.keys[key] for key in keys["condition"] if key in p.keys]
+    condition = "_".join(value for value in values if not any(t.kind == "static" for t in tokens(value)))
     return Labels(session, condition)
 
 
@@ -122,55 +122,90 @@ def _is_session_code(found: Sequence[Token]) -> bool:
     return found[0].kind == "number" or found[0].word in vocabulary()["session_numbered"]
 
 
-def _session_folders(person: Person) -> frozenset[tuple[str, ...]]:
-    """Folders below the person's, named like nothing else, that each hold a static trial of their own."""
-    holders: dict[tuple[str, ...], set[bool]] = defaultdict(set)
+def _session_folders(people: Sequence[Person]) -> frozenset[tuple[str, ...]]:
+    """Folders below people's, named like nothing else, that each hold a static trial of their own.
+
+    Sessions where somebody at the site has several; a lone one may be a condition.
+    """
+    of_site: dict[tuple[str, ...], list[tuple[str, ...]]] = defaultdict(list)
+    several: set[tuple[str, ...]] = set()
+    for person in people:
+        holders: dict[tuple[str, ...], set[bool]] = defaultdict(set)
+        for p in person.members:
+            first = 0 if p.level is None else p.level + 1
+            for level in range(first, len(p.folders)):
+                kinds = {t.kind for t in tokens(p.folders[level])}
+                if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.home:
+                    holders[p.folders[: level + 1]].add(looks_static(p.file))
+        own = [folders for folders, statics in holders.items() if statics == {True, False}]
+        of_site[_site(person)] += own
+        if any(len(a) == len(b) and a[:-1] == b[:-1] and a != b for a in own for b in own):
+            several.add(_site(person))
+    return frozenset(folders for site in several for folders in of_site[site])
+
+
+def _site(person: Person) -> tuple[str, ...]:
+    """Folders around people without those that name groups or conditions."""
+    if len(person.homes) > 1:
+        return ()
+    return tuple(name for name in person.homes[0] if not any(t.kind == "group" for t in tokens(name)))
+
+
+def _code_meanings(person: Person) -> dict[str, str]:
+    """What codes like T1 or C2 in the names of the person's walks are: "session", "condition"; others count trials.
+
+    A trial's number follows it somewhere, or several walks share it.
+    """
+    counts: Counter[str] = Counter()
+    words: dict[str, str] = {}
+    counted: set[str] = set()
     for p in person.members:
-        first = 0 if p.level is None else p.level + 1
-        for level in range(first, len(p.folders)):
-            kinds = {t.kind for t in tokens(p.folders[level])}
-            if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.home:
-                holders[p.folders[: level + 1]].add(looks_static(p.file))
-    both = {folders for folders, statics in holders.items() if statics == {True, False}}
-    return frozenset(
-        folders for folders in both if sum(len(o) == len(folders) and o[:-1] == folders[:-1] for o in both) > 1
-    )
-
-
-def _shared_codes(person: Person) -> frozenset[str]:
-    """Codes that several walks of the person carry in their names."""
-    counts = Counter(
-        token.text.casefold()
-        for p in person.members
-        if not looks_static(p.file)
-        for token in p.stem_tokens()
-        if token.kind in ("code", "subject")
-    )
-    return frozenset(text for text, count in counts.items() if count > 1)
+        stem = p.stem_tokens()
+        for i, token in enumerate(stem):
+            if token.kind in ("code", "subject") and not looks_static(p.file):
+                text = token.text.casefold()
+                words[text] = token.word
+                counts[text] += 1
+                if any(later.kind in ("counter", "code") for later in stem[i + 1 :]):
+                    counted.add(text)
+    table = vocabulary()
+    found: dict[str, str] = {}
+    for text, word in words.items():
+        if text in counted and word in table["session_numbered"]:
+            found[text] = "session"
+        elif text in counted or (counts[text] > 1 and word not in table["counter_numbered"]):
+            found[text] = "condition"
+    return found
 
 
 def _idle_words(people: Sequence[Person]) -> dict[Placed, frozenset[str]]:
     """Words of file names that tell no condition.
 
-    They are in every file of a site, or in all of one person's and no other's, or in a single file.
+    They are in every walk of a site, or in all files of one person and in no other's, or in a single file. A code is
+    only idle where the person's static has it too.
     """
     words = {p: {t.text.casefold() for t in p.stem_tokens()} for person in people for p in person.members}
     of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
+    walks_of_site: dict[tuple[str, ...], list[set[str]]] = defaultdict(list)
     users: dict[str, set[int]] = defaultdict(set)
     for number, person in enumerate(people):
         for p in person.members:
             of_site[p.home].append(words[p])
+            if not looks_static(p.file):
+                walks_of_site[p.home].append(words[p])
             for word in words[p]:
                 users[word].add(number)
-    of_all = {home: set.intersection(*found) for home, found in of_site.items()}
+    of_all = {home: set.intersection(*found) for home, found in walks_of_site.items()}
     uses = {home: Counter(word for file in found for word in file) for home, found in of_site.items()}
     idle: dict[Placed, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))
         own = {word for word in of_person if len(users[word]) == 1}
+        has_static = any(looks_static(p.file) for p in person.members)
         for p in person.members:
-            only_here = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.home])}
-            idle[p] = frozenset(own | of_all[p.home] | only_here)
+            plain = {t.text.casefold() for t in p.stem_tokens() if t.kind not in ("code", "subject")}
+            lone = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.home])}
+            idle[p] = frozenset((own if has_static else own & plain) | (of_all.get(p.home, set()) & plain) | lone)
     return idle
 
 
@@ -180,13 +215,12 @@ def _is_lone(token: Token, uses: Counter[str]) -> bool:
 
 
 def _with_activity(people: Sequence[Person], found: dict[Placed, Labels]) -> dict[Placed, Labels]:
-    """Ordinary walks are called so where trials of the same person have other conditions."""
+    """Ordinary walks are called so where other trials of the same site have conditions."""
+    walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
+    sites = {_site(person) for i, person in enumerate(people) if any(found[p].condition for p in walks[i])}
     out = dict(found)
-    for person in people:
-        walks = [p for p in person.members if not looks_static(p.file)]
-        if not any(found[p].condition for p in walks):
-            continue
-        for p in walks:
+    for i, person in enumerate(people):
+        for p in walks[i] if _site(person) in sites else ():
             label = found[p]
             if not label.condition and label.activity:
                 out[p] = Labels(label.session, label.activity, label.group, label.activity)

@@ -336,7 +336,7 @@ def _names_people(group: Sequence[Placed], kind: Kind, stored: dict[Path, str]) 
         token = _stem_person(p)
         if token is not None and token.kind == kind:
             by_value[token.text.casefold()].append(p)
-        else:
+        elif token is None:
             without.append(p)
     if not by_value:
         return False
@@ -504,6 +504,11 @@ def _are_different(mine: Sequence[Placed], theirs: Sequence[Placed]) -> bool:
         return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
     kinds = {t.kind for name in set(a.home) ^ set(b.home) for t in tokens(name)}
     if "group" in kinds:
+        return True
+    names = [{_plain(p.file.facts.subject) for p in g if p.file.facts is not None} - {""} for g in (mine, theirs)]
+    # Folders that nobody knows, each with its own static: rather two laboratories than two conditions of one person.
+    unknown = bool(kinds - set(_PASSING)) and not names[0] & names[1]
+    if unknown and all(any(looks_static(p.file) for p in group) for group in (mine, theirs)):
         return True
     return _speak_against_one(mine, theirs)
 
