@@ -20,7 +20,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("conventions", "errors", "diagnostics"),
     ("kernels",),
     ("rigid_body",),
-    ("trial", "model"),
+    ("trial", "model", "statistics"),
     ("io", "processing"),
     ("settings",),  # above processing: functions take the numbers they use, never the settings
     ("analysis",),
@@ -47,6 +47,8 @@ _CONFINED = {
     "jinja2": {"report"},
     "numba": {"kernels"},
     "pydantic": {"settings", "study"},
+    "statsmodels": {"statistics"},
+    "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; tables/csv uses its fast writer.
     "pyarrow": {"study", "biodyn.tables.csv"},
 }

@@ -1,0 +1,230 @@
+"""Comparisons of single numbers (peaks, ranges, scores): two samples, several groups, families of tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import StatisticsError
+from biodyn.statistics.effect_sizes import EffectSize, hedges_g, paired_dz
+from biodyn.statistics.levels import CONFIDENCE
+from biodyn.statistics.spm.curves import coded
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two samples compared, first minus second.
+
+    Attributes:
+        test: e.g. ``Welch t test``.
+        counts, means, sds: of the two samples.
+        difference, low, high: mean difference and its confidence limits.
+        confidence: of the limits, e.g. 0.95.
+        t, df, p: two-tailed.
+        effect: standardised difference.
+        rank_test, rank_statistic, rank_p: the test that assumes no distribution.
+        diagnostics: values that were left out.
+    """
+
+    test: str
+    counts: tuple[int, int]
+    means: tuple[float, float]
+    sds: tuple[float, float]
+    difference: float
+    low: float
+    high: float
+    confidence: float
+    t: float
+    df: float
+    p: float
+    effect: EffectSize
+    rank_test: str
+    rank_statistic: float
+    rank_p: float
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True)
+class GroupComparison:
+    """Several independent groups compared.
+
+    Attributes:
+        groups, counts, means, sds: of each group.
+        f, df, p: one-way analysis of variance, df of effect and error.
+        omega_squared: share of the variance between groups, without bias (Hays 1963); eta_squared: in this sample.
+        rank_test, rank_statistic, rank_p: Kruskal & Wallis.
+        diagnostics: values that were left out.
+    """
+
+    groups: tuple[object, ...]
+    counts: tuple[int, ...]
+    means: tuple[float, ...]
+    sds: tuple[float, ...]
+    f: float
+    df: tuple[float, float]
+    p: float
+    eta_squared: float
+    omega_squared: float
+    rank_test: str
+    rank_statistic: float
+    rank_p: float
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONFIDENCE) -> Comparison:
+    """Compare two conditions of the same subjects, (n,) and (n,); pairs with a missing value (NaN) are left out.
+
+    Raises:
+        StatisticsError: unequal lengths, fewer than two pairs, or differences that do not vary.
+    """
+    a, b = _numbers(first, "first"), _numbers(second, "second")
+    if a.shape != b.shape:
+        raise StatisticsError(f"Pairs need equally many values, found {len(a)} and {len(b)}.")
+    valid = np.isfinite(a) & np.isfinite(b)
+    diagnostics = _left_out(int((~valid).sum()), "pairs")
+    a, b = a[valid], b[valid]
+    _at_least(2, len(a), "pairs")
+    x = a - b
+    effect = paired_dz(x, confidence)
+    found = stats.ttest_rel(a, b)
+    low, high = found.confidence_interval(confidence)
+    ranks = stats.wilcoxon(x)
+    return Comparison(
+        test="paired t test",
+        counts=(len(a), len(b)),
+        means=(float(a.mean()), float(b.mean())),
+        sds=(float(a.std(ddof=1)), float(b.std(ddof=1))),
+        difference=float(x.mean()),
+        low=float(low),
+        high=float(high),
+        confidence=confidence,
+        t=float(found.statistic),
+        df=float(found.df),
+        p=float(found.pvalue),
+        effect=effect,
+        rank_test="Wilcoxon signed-rank test",
+        rank_statistic=float(ranks.statistic),
+        rank_p=float(ranks.pvalue),
+        diagnostics=diagnostics,
+    )
+
+
+def compare_independent(
+    first: ArrayLike, second: ArrayLike, equal_variance: bool = False, confidence: float = CONFIDENCE
+) -> Comparison:
+    """Compare two independent samples (n1,) and (n2,); missing values (NaN) are left out. Welch's t unless told otherwise.
+
+    Raises:
+        StatisticsError: fewer than two values in a sample, or values that do not vary.
+    """
+    a, b = _numbers(first, "first"), _numbers(second, "second")
+    diagnostics = _left_out(int(np.isnan(a).sum() + np.isnan(b).sum()), "values")
+    a, b = a[np.isfinite(a)], b[np.isfinite(b)]
+    _at_least(2, min(len(a), len(b)), "values in each group")
+    effect = hedges_g(a, b, confidence)
+    found = stats.ttest_ind(a, b, equal_var=equal_variance)
+    low, high = found.confidence_interval(confidence)
+    ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
+    return Comparison(
+        test="two-sample t test (pooled variance)" if equal_variance else "Welch t test",
+        counts=(len(a), len(b)),
+        means=(float(a.mean()), float(b.mean())),
+        sds=(float(a.std(ddof=1)), float(b.std(ddof=1))),
+        difference=float(a.mean() - b.mean()),
+        low=float(low),
+        high=float(high),
+        confidence=confidence,
+        t=float(found.statistic),
+        df=float(found.df),
+        p=float(found.pvalue),
+        effect=effect,
+        rank_test="Mann-Whitney U test",
+        rank_statistic=float(ranks.statistic),
+        rank_p=float(ranks.pvalue),
+        diagnostics=diagnostics,
+    )
+
+
+def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
+    """Compare independent groups by one-way analysis of variance and by ranks; values (n,), group labels (n,).
+
+    Raises:
+        StatisticsError: fewer than two groups, a group of fewer than two values, or no variance.
+    """
+    y = _numbers(values, "values")
+    code, labels = coded(groups, len(y), "groups")
+    valid = np.isfinite(y)
+    parts = [y[valid & (code == number)] for number in range(len(labels))]
+    _at_least(2, len(parts), "groups")
+    _at_least(2, min(len(part) for part in parts), "values in each group")
+    grand = float(y[valid].mean())
+    between = float(sum(len(part) * (part.mean() - grand) ** 2 for part in parts))
+    within = float(sum(np.sum((part - part.mean()) ** 2) for part in parts))
+    if not within > 0.0:
+        raise StatisticsError("The values do not vary within the groups.", "Are they copies of each other?")
+    df = (float(len(parts) - 1), float(valid.sum() - len(parts)))
+    error = within / df[1]
+    f = between / df[0] / error
+    ranks = stats.kruskal(*parts)
+    return GroupComparison(
+        groups=tuple(labels),
+        counts=tuple(len(part) for part in parts),
+        means=tuple(float(part.mean()) for part in parts),
+        sds=tuple(float(part.std(ddof=1)) for part in parts),
+        f=f,
+        df=df,
+        p=float(stats.f.sf(f, *df)),
+        eta_squared=between / (between + within),
+        omega_squared=max(0.0, (between - df[0] * error) / (between + within + error)),
+        rank_test="Kruskal-Wallis test",
+        rank_statistic=float(ranks.statistic),
+        rank_p=float(ranks.pvalue),
+        diagnostics=_left_out(int((~valid).sum()), "values"),
+    )
+
+
+def holm(p_values: ArrayLike) -> FloatArray:
+    """Return p adjusted for a family of tests (Holm 1979, Scand J Stat 6:65-70); NaN stays NaN and does not count.
+
+    Sorted upwards, ``p'(i) = max over j <= i of min(1, (m - j + 1) p(j))``: all p' <= alpha keep the error rate of the family.
+    """
+    p = np.asarray(p_values, dtype=float)
+    if ((p < 0.0) | (p > 1.0)).any():
+        raise StatisticsError("p values must lie between 0 and 1.")
+    flat = p.reshape(-1)
+    order = np.argsort(flat)[: int(np.isfinite(flat).sum())]  # NaN sorts last
+    adjusted = np.full(flat.shape, np.nan)
+    steps = flat[order] * np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted.reshape(p.shape)
+
+
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or np.isinf(array).any():
+        raise StatisticsError(f"{name}: expected a list of finite numbers (NaN: missing), found shape {array.shape}.")
+    return array
+
+
+def _at_least(needed: int, found: int, what: str) -> None:
+    if found < needed:
+        raise StatisticsError(f"At least {needed} {what} are needed, found {found}.")
+
+
+def _left_out(count: int, what: str) -> tuple[Diagnostic, ...]:
+    if count == 0:
+        return ()
+    return (
+        Diagnostic(
+            code="statistics-missing",
+            severity="info",
+            message=f"{count} {what} with a missing value were left out.",
+            value=float(count),
+            unit=what,
+        ),
+    )
