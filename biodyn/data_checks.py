@@ -6,12 +6,13 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.data_checks.evidence import Evidence, gather
-from biodyn.processing.data_checks.labels import label_faults
+from biodyn.processing.data_checks.labels import exchanged_markers
 from biodyn.processing.data_checks.mass import mass_mismatch
 from biodyn.processing.data_checks.moved_marker import moved_marker
 from biodyn.processing.data_checks.plate_faults import plate_faults, plates_swapped
 from biodyn.processing.data_checks.plate_moved import plate_moved
 from biodyn.processing.data_checks.residual import residual_beyond, residual_limits, unseen_share
+from biodyn.processing.data_checks.sides import sides_exchanged
 from biodyn.processing.data_checks.signals import (
     filters_differ,
     gaps_left,
@@ -32,14 +33,19 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
     """
     settings, limits = analysis.settings, analysis.settings.limits
     rate_hz = analysis.recording.markers.rate_hz
-    evidence = body_against_plates(analysis)
     bodies = {marker.label: marker.body for marker in analysis.model.markers}
     bodies |= {role.label: role.body for role in analysis.mapping.roles if role.label not in bodies}
     parents = {body.definition.name: body.definition.parent for body in analysis.model.bodies}
     root = analysis.model.skeleton.root.name
     midline = [body.definition.name for body in analysis.model.bodies if not body.definition.side]
 
-    labels = label_faults(analysis.recording.markers, analysis.static.points, bodies, parents, midline or [root])
+    landmarks = {role.landmark: role.label for role in analysis.mapping.roles if role.landmark}
+    walk, standing = analysis.recording.markers, analysis.static.points
+    sides = sides_exchanged(walk, standing, landmarks, bodies, midline or [root])
+    if sides:  # the skeleton is its own mirror image: all else that could be found follows from that
+        return sides
+    labels = exchanged_markers(walk, standing, bodies, parents)
+    evidence = body_against_plates(analysis)
     units = force_unit(evidence)
     zero = not_zeroed(analysis.plates, analysis.points.sole, rate_hz, evidence.weight_n, limits.baseline_n)
     still_there = unremoved(zero)
@@ -47,8 +53,7 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
     moved: tuple[Diagnostic, ...] = ()
     if not labels:
         soft = {role.label for role in analysis.mapping.roles if role.soft}
-        markers, static = analysis.recording.markers, analysis.static.points
-        moved = moved_marker(analysis.fit, markers, static, soft, limits.marker_shift_m)
+        moved = moved_marker(analysis.fit, walk, standing, soft, limits.marker_shift_m)
     if not causes:
         # Where a channel or an axis is wrong, the centre of pressure says nothing about units or places any more.
         causes += plates_swapped(evidence) or moment_unit(evidence) or plate_faults(evidence)
@@ -65,7 +70,7 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
         causes += mass_mismatch(evidence, standing_kg, limits.mass_mismatch_fraction)
     causes += filters_differ(settings.signals.cutoff_hz, settings.force_cutoff_hz)
     causes += gaps_left(analysis.gaps, gap_labels(analysis), rate_hz, settings.signals.spline_gap_s)
-    causes += spikes(analysis.recording.markers)
+    causes += spikes(walk)
     causes += pressure_beside_sole(analysis.contacts, rate_hz, limits.pressure_outside_m)
     causes += hot_spots(analysis.fit, limits.marker_rms_m)
     causes += joint_limits(analysis.fit)

@@ -17,6 +17,7 @@ from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy
 from biodyn.processing.derivatives import CoordinateKind, motion_from_configuration
 from biodyn.processing.filtering import finite_stretches
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics
+from biodyn.rigid_body.marker_fit import MIN_MARKERS
 from biodyn.trial import Markers, Motion
 
 # A marker that rides on a segment moves less than this against it; more, and it belongs to none.
@@ -209,22 +210,24 @@ def q_kinds(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
     """Weights (T, M) in 0-1 that fall to 0 towards the edges of a gap over `ramp_frames`; 1 far from gaps.
 
-    The ends of the trial are no gap. The fade is a raised cosine: its slope is 0 at both ends.
+    The ends of the trial are no gap, nor are frames without enough markers for a pose: there nobody remains whom the
+    others could kick by leaving. The fade is a raised cosine: its slope is 0 at both ends.
     """
     frames = len(seen)
     if ramp_frames < 1:
         return seen.astype(float)
+    gone = np.where(seen.sum(axis=1) < MIN_MARKERS, np.inf, 0.0)
     distance = np.full(seen.shape, np.inf)
     count = np.full(seen.shape[1], np.inf)
     for t in range(frames):  # frames since the last gap
-        count = np.where(seen[t], count + 1.0, 0.0)
+        count = np.where(seen[t], count + 1.0, gone[t])
         distance[t] = count
     count = np.full(seen.shape[1], np.inf)
     for t in range(frames - 1, -1, -1):
-        count = np.where(seen[t], count + 1.0, 0.0)
+        count = np.where(seen[t], count + 1.0, gone[t])
         distance[t] = np.minimum(distance[t], count)
     phase = np.clip(distance / (ramp_frames + 1.0), 0.0, 1.0)
-    return 0.5 - 0.5 * np.cos(np.pi * phase)
+    return np.where(seen, 0.5 - 0.5 * np.cos(np.pi * phase), 0.0)
 
 
 def attach_by_movement(

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sessions import hidden
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.data_checks import body_against_plates, data_checks
 from biodyn.errors import PlateError
 from biodyn.processing.data_checks import labels as label_checks
+from biodyn.processing.data_checks import sides as side_checks
 from biodyn.processing.data_checks.evidence import pressure
 from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
 from biodyn.processing.data_checks.moved_marker import moved_marker, offsets
@@ -345,13 +347,58 @@ def test_exchanged_labels_are_found_where_they_are_exchanged():
     assert (found.first, found.last) == (30, 58)  # every second frame is looked at
 
 
+def opposite(trial):
+    """The trial with every right marker labelled left and the other way round."""
+    labels, markers = trial.labels, trial.markers.copy()
+    for i, label in enumerate(labels):
+        other = {"R": "L", "L": "R"}.get(label[0], label[0]) + label[1:]
+        if other in labels:
+            markers[:, i] = trial.markers[:, labels.index(other)]
+    return replace(trial, markers=markers)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (("walk",), "it is the walk"),
+        (("static",), "it is the static trial"),
+        (("walk", "static"), "in walk and static trial alike"),
+    ],
+)
+def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_path, files, said):
+    spoilt = laboratory.copy(tmp_path, **{file: opposite(laboratory.trials[file]) for file in files})
+    analysis = analyse_trial(spoilt.walk, spoilt.static)
+    (note,) = [n for n in analysis.diagnostics if n.code == "sides-exchanged"]
+    assert note.severity == "error"
+    assert said in note.message
+    # nothing that only follows from it is called a finding of its own
+    assert "labels-exchanged" not in codes(analysis.diagnostics)
+    assert "marker-error" not in codes(analysis.diagnostics)
+
+
+def test_handedness_is_that_of_the_body_whichever_way_it_faces(analysis):
+    points = {r.landmark: analysis.static.points[r.label] for r in analysis.mapping.roles if r.landmark}
+    straight = side_checks.handedness(points)
+    assert set(straight) == {"pelvis", "feet", "trunk", "head"}
+    for turn in (0.0, 1.0, 2.5, 4.0):
+        c, s = np.cos(turn), np.sin(turn)
+        R = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+        found = side_checks.handedness({name: R @ p + (3.0, 0.0, -2.0) for name, p in points.items()})
+        for part, sine in found.items():
+            assert sine == pytest.approx(straight[part], abs=1e-9)
+            assert sine > 0.9
+    mirror = side_checks.handedness({name: p * (1, 1, -1) for name, p in points.items()})
+    assert all(sine == pytest.approx(-straight[part]) for part, sine in mirror.items())
+    assert side_checks.handedness({name: np.full(3, np.nan) for name in points}) == {}
+
+
 def test_a_mirrored_body_is_not_a_turned_one():
     points, bodies, _ = body_of_points()
     markers = moving(points, np.random.default_rng(2))
-    assert not label_checks.mirrored(markers, points, bodies, ["trunk"])
+    assert not side_checks.mirrored(markers, points, bodies, ["trunk"])
     mirror = replace(markers, positions=markers.positions * np.array([1.0, 1.0, -1.0]))
-    assert label_checks.mirrored(mirror, points, bodies, ["trunk"])
-    (note,) = label_checks.label_faults(mirror, points, bodies, {}, ["trunk"])
+    assert side_checks.mirrored(mirror, points, bodies, ["trunk"])
+    (note,) = side_checks.sides_exchanged(mirror, points, {}, bodies, ["trunk"])
     assert note.code == "sides-exchanged"
 
 
@@ -371,8 +418,37 @@ def test_spikes_are_found_but_not_beside_gaps():
 def test_gaps_are_told_by_what_became_of_them():
     gaps = [Gap(0, 10, 14, "spline"), Gap(1, 10, 39, "rigid"), Gap(2, 20, 99, "left"), Gap(2, 5, 6, "spline")]
     notes = gaps_left(gaps, ["A", "B", "C"], 100.0, worth_s=0.1)
-    assert [(note.severity, note.frames) for note in notes] == [("info", (10, 39)), ("warning", (20, 99))]
-    assert notes[1].value == pytest.approx(0.8)
+    assert [(note.severity, note.frames) for note in notes] == [("warning", (20, 99)), ("info", (10, 39))]
+    assert notes[0].value == pytest.approx(0.8)
+
+
+def test_single_frames_at_the_ends_are_not_worth_a_word():
+    ends = [Gap(0, 0, 0, "left"), Gap(1, 99, 99, "left"), Gap(2, 0, 9, "left")]
+    assert gaps_left(ends, ["A", "B", "C"], 100.0, worth_s=0.1) == ()
+    assert len(gaps_left([Gap(0, 0, 10, "left")], ["A"], 100.0, worth_s=0.1)) == 1
+
+
+def test_markers_that_vanish_together_are_one_finding():
+    names = [f"M{n}" for n in range(12)]
+    every = [Gap(n, 100 + n % 2, 154, "left") for n in range(12)]
+    own = Gap(3, 20, 60, "left")
+    together, single = gaps_left([*every, own], names, 100.0, worth_s=0.1)
+    assert together.message.startswith("All markers")
+    assert together.frames == (100, 154)
+    assert "M3 " in single.message
+    assert single.frames == (20, 60)
+    (some,) = gaps_left(every[:7], names, 100.0, worth_s=0.1)
+    assert some.message.startswith("7 of 12 markers (M0, M1, M2, M3, ...)")
+    # four of a leg are told one by one: each is a marker to look for
+    assert len(gaps_left(every[:4], names, 100.0, worth_s=0.1)) == 4
+
+
+def test_a_walk_in_which_all_vanish_is_told_in_one_sentence(laboratory, tmp_path):
+    walk = laboratory.trials["walk"]
+    spoilt = laboratory.copy(tmp_path, walk=hidden(walk, 100, 155))
+    notes = [n for n in analyse_trial(spoilt.walk, spoilt.static).diagnostics if n.code == "marker-gap"]
+    assert [note.frames for note in notes] == [(100, 154)]
+    assert "All markers" in notes[0].message
 
 
 def test_different_filters_are_told():

@@ -42,15 +42,25 @@ def on_skin(model: SubjectModel, q: np.ndarray) -> Markers:
 
 
 def test_weights_fade_towards_gaps_and_not_towards_the_trials_ends() -> None:
-    seen = np.ones((40, 2), dtype=bool)
+    seen = np.ones((40, 4), dtype=bool)
     seen[18:22, 0] = False
     weights = visibility_weights(seen, ramp_frames=5)
-    assert (weights[:, 1] == 1.0).all()
+    assert (weights[:, 1:] == 1.0).all()
     assert (weights[18:22, 0] == 0.0).all()
     assert weights[0, 0] == weights[-1, 0] == weights[12, 0] == 1.0
     assert (np.diff(weights[12:18, 0]) < 0.0).all()
     np.testing.assert_allclose(weights[:18, 0], weights[:21:-1, 0])  # the same on both sides
     np.testing.assert_array_equal(visibility_weights(seen, 0), seen)
+
+
+def test_weights_do_not_fade_where_nobody_remains() -> None:
+    """Three points fix a pose: with fewer the recording ends there, and begins anew after."""
+    seen = np.ones((40, 4), dtype=bool)
+    seen[18:22] = False
+    seen[19, 2:] = True
+    np.testing.assert_array_equal(visibility_weights(seen, ramp_frames=5)[seen.all(axis=1)], 1.0)
+    seen[18:22, 1:] = True
+    assert (visibility_weights(seen, ramp_frames=5)[14:18, 0] < 1.0).all()
 
 
 def test_an_unseen_coordinate_is_carried_on_a_curve_through_both_sides(

@@ -1,8 +1,7 @@
-"""Labels on the wrong markers: exchanged pairs, or right and left exchanged altogether.
+"""Labels on the wrong markers: exchanged pairs.
 
 Distances between markers of one segment do not change between static trial and walk, those to the neighbouring segments little.
-Two markers are exchanged where the distances of both fit far better the other way round. A body whose right and left were
-exchanged altogether is its own mirror image: no rotation brings it onto the static trial, a reflection does.
+Two markers are exchanged where the distances of both fit far better the other way round.
 """
 
 from __future__ import annotations
@@ -41,50 +40,11 @@ class Exchange:
     gain_m: float
 
 
-def label_faults(
-    markers: Markers,
-    static: Mapping[str, FloatArray],
-    bodies: Mapping[str, str],
-    parents: Mapping[str, str],
-    still: Sequence[str],
+def exchanged_markers(
+    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> tuple[Diagnostic, ...]:
-    """Name exchanged markers.
-
-    `static`: (3,) m by label; `bodies`: label to segment; `parents`: segment to its parent; `still`: segments that hardly
-    change shape among themselves (pelvis and trunk), for the mirror test.
-    """
-    if mirrored(markers, static, bodies, still):
-        return (
-            Diagnostic(
-                "sides-exchanged",
-                "error",
-                "Right and left labels are exchanged: the walk is the mirror image of the static trial. Nothing was changed.",
-                hint="Rename the markers in one of the two files; check which one has the right side on the right.",
-            ),
-        )
+    """Name exchanged markers. `static`: (3,) m by label; `bodies`: label to segment; `parents`: segment to its parent."""
     return tuple(_note(found, markers.rate_hz) for found in exchanges(markers, static, bodies, parents))
-
-
-def mirrored(
-    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], still: Sequence[str]
-) -> bool:
-    """Is the walk the mirror image of the static trial? Sign of the determinant of the cross-covariance (Kabsch 1976)."""
-    labels = [label for label in markers.labels if label in static and bodies.get(label) in still]
-    if len(labels) < 4:
-        return False
-    columns = [markers.labels.index(label) for label in labels]
-    seen = markers.positions[:, columns]
-    seen = seen[np.isfinite(seen).all(axis=(1, 2))]
-    if not len(seen):
-        return False
-    seen = seen[:: max(len(seen) // 50, 1)]
-    shape = np.stack([static[label] for label in labels])
-    shape = shape - shape.mean(axis=0)
-    covariance = np.einsum("tki,kj->tij", seen - seen.mean(axis=1, keepdims=True), shape)
-    sizes = np.linalg.svd(shape, compute_uv=False)
-    if sizes[2] < 0.1 * sizes[0]:
-        return False  # nearly flat: a mirror image can be turned onto it
-    return bool(np.median(np.linalg.det(covariance)) < 0.0)
 
 
 def exchanges(

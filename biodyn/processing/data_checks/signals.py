@@ -15,6 +15,9 @@ from biodyn.trial import Contact, Markers
 # A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
 _SPIKE_M = 0.03
 _SPIKE_WINDOW = 5
+# Gaps of more markers than this that share at least so much of their time are one event.
+_SINGLE = 4
+_TOGETHER = 0.8
 # A coordinate this near its limit rests on it.
 _AT_LIMIT_RAD = np.deg2rad(0.2)
 _LIMIT_SHARE = 0.05
@@ -23,36 +26,79 @@ _HOT = 2.0
 
 
 def gaps_left(gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float) -> tuple[Diagnostic, ...]:
-    """A finding for every marker with gaps that were not filled, and one for those that had to be guessed from others.
+    """Gaps that were not filled, and those that had to be guessed from others: a finding a marker.
 
-    `worth_s`: filled gaps shorter than this are not worth a word.
+    Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word; those at the ends
+    of the recording cannot be filled and have no torques anyway.
     """
+    worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
+    left = [gap for gap in worth if gap.method == "left"]
     notes = []
-    by_marker: dict[int, list[Gap]] = {}
-    for gap in gaps:
-        by_marker.setdefault(gap.marker, []).append(gap)
-    for marker, own in by_marker.items():
-        left = [gap for gap in own if gap.method == "left"]
-        worth = left or [gap for gap in own if (gap.last - gap.first + 1) / rate_hz > worth_s]
-        if not worth:
-            continue
-        longest = max(worth, key=lambda gap: gap.last - gap.first)
-        length = (longest.last - longest.first + 1) / rate_hz
-        what = "not filled: the marker has no weight there" if left else "filled from the other markers of its segment"
-        notes.append(
-            Diagnostic(
-                "marker-gap",
-                "warning" if left else "info",
-                f"Marker {labels[marker]} is missing in {len(worth)} gap{'s' if len(worth) > 1 else ''}, the longest of "
-                f"{length:.2f} s, {what}.",
-                value=length,
-                limit=worth_s,
-                unit="s",
-                frames=(longest.first, longest.last),
-                hint="Fill it in the capture software where other cameras saw it." if left else "",
-            )
-        )
+    for together in _vanished_together(left):
+        notes.append(_many_missing(together, labels, rate_hz, worth_s))
+        left = [gap for gap in left if gap not in together]
+    guessed = [gap for gap in worth if gap.method != "left"]
+    for kind in (left, guessed):
+        by_marker: dict[int, list[Gap]] = {}
+        for gap in kind:
+            by_marker.setdefault(gap.marker, []).append(gap)
+        notes += [_missing(own, labels[marker], rate_hz, worth_s) for marker, own in by_marker.items()]
     return tuple(notes)
+
+
+def _vanished_together(left: Sequence[Gap]) -> list[list[Gap]]:
+    """Groups of gaps of many markers over nearly the same frames."""
+    groups: list[list[Gap]] = []
+    for gap in left:
+        group = next((group for group in groups if _shared(gap, group[0]) > _TOGETHER), None)
+        if group is None:
+            groups.append([gap])
+        else:
+            group.append(gap)
+    return [group for group in groups if len(group) > _SINGLE]
+
+
+def _shared(a: Gap, b: Gap) -> float:
+    """Frames that both gaps have, as a share of those that either has."""
+    return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
+
+
+def _many_missing(together: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float) -> Diagnostic:
+    first, last = min(gap.first for gap in together), max(gap.last for gap in together)
+    names = [labels[gap.marker] for gap in together]
+    if len(names) == len(labels):
+        who, so = "All markers", "there is no motion to compute torques from"
+    else:
+        shown = ", ".join(names[:_SINGLE])
+        who, so = f"{len(names)} of {len(labels)} markers ({shown}, ...)", "they have no weight there"
+    length = (last - first + 1) / rate_hz
+    return Diagnostic(
+        "marker-gap",
+        "warning",
+        f"{who} are missing together from {first / rate_hz:.2f} to {last / rate_hz:.2f} s, not filled: {so}.",
+        value=length,
+        limit=worth_s,
+        unit="s",
+        frames=(first, last),
+        hint="Nobody was in view of the cameras, or the capture software dropped frames: cut the trial, or export it again.",
+    )
+
+
+def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float) -> Diagnostic:
+    left = own[0].method == "left"
+    longest = max(own, key=lambda gap: gap.last - gap.first)
+    length = (longest.last - longest.first + 1) / rate_hz
+    what = "not filled: the marker has no weight there" if left else "filled from the other markers of its segment"
+    return Diagnostic(
+        "marker-gap",
+        "warning" if left else "info",
+        f"Marker {label} is missing in {len(own)} gap{'s' if len(own) > 1 else ''}, the longest of {length:.2f} s, {what}.",
+        value=length,
+        limit=worth_s,
+        unit="s",
+        frames=(longest.first, longest.last),
+        hint="Fill it in the capture software where other cameras saw it." if left else "",
+    )
 
 
 def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
