@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,12 +13,15 @@ from biodyn.conventions import SIDES
 from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.result_folder import replacing
 from biodyn.study.collecting.read import iterate_subjects
+from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
+from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
 from biodyn.study.group.definitions import all_definitions, require_known
 from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
 from biodyn.study.group.observations import Observations
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
+from biodyn.study.group.repeatability import Repeatabilities, repeatability_notes
 from biodyn.study.group.results import (
     FOLDER_NAME,
     PARAMETERS_NAME,
@@ -26,6 +29,7 @@ from biodyn.study.group.results import (
     GroupResults,
     write_record,
 )
+from biodyn.study.group.scores import score_variables
 from biodyn.study.group.subject_cycles import (
     CYCLE_KEYS,
     STRIDES_NAME,
@@ -74,54 +78,86 @@ def analyse_frames(
 
 
 class _Stream:
-    """What is known after some of the subjects."""
+    """What is known after some of the subjects: a few numbers of each."""
 
     def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack) -> None:
         self.options = options
         self.definitions = all_definitions(options.parameters)
+        scored = (one.variable for one in score_variables())
+        kept = tuple(dict.fromkeys((*options.curve_variables, *scored)))
+        sides = (options.side,) if options.side in SIDES else SIDES
+        self.observations = Observations(self.definitions, kept, sides)
         self.group_curves = GroupCurves()
-        self.observations = Observations(self.definitions, options.curve_variables)
-        self.known = np.zeros(len(self.definitions), dtype=np.int64)
-        self.missing = np.zeros(len(self.definitions), dtype=np.int64)
+        self.repeatability = Repeatabilities(self.definitions, options.curve_variables)
         self.variables: dict[str, str] = {}
         self.strides: dict[str, None] = {}
+        self.known = np.zeros(len(self.definitions), dtype=np.int64)
+        self.missing = np.zeros(len(self.definitions), dtype=np.int64)
+        self.cycles: list[pd.DataFrame] = []
         self._parameters = open_files.enter_context(csv_file(folder / PARAMETERS_NAME, PARAMETER_COLUMNS))
         self._curves = open_files.enter_context(parquet_file(folder / SUBJECT_CURVES_NAME, SUBJECT_CURVE_SCHEMA))
 
     def add(self, data: SubjectCycles) -> None:
         """Take in one subject."""
+        options = self.options
         self.variables.update(data.units)
         self.strides.update(dict.fromkeys(data.stride_columns))
+        cycles = cycle_table(data, options.representative_variables, options.outlier_fence)
+        self.cycles.append(cycles)
         values = parameter_matrix(data, self.definitions)
         self.known += np.isfinite(values).sum(axis=0)
         self.missing += np.isnan(values).sum(axis=0)
         self._parameters.add(parameter_table(data, self.definitions, values))
-        curves = mean_curves(data)
+        curves = mean_curves(data, outliers(cycles) if options.outliers == "leave_out" else None)
         self._curves.add(subject_curve_table(data, curves))
         self.group_curves.add(data, curves)
         self.observations.add(data, curves, values)
+        if options.repeatability:
+            self.repeatability.add(data, curves, values)
 
     def results(self, folder: Path) -> GroupResults:
         """Compare what was taken in."""
         self._require_known_names()
-        notes: dict[str, tuple[str, ...]] = {}
+        summary = self._parameter_summary()
+        found = compared(self.observations, self.variables, list(summary["unit"]), self.options)
         tables = {
             "group_curves": self.group_curves.table(),
             "normative_bands": norm_table(norm_sets(self.options.norms), self.variables, SIDES),
             "parameters_wide": self.observations.wide(),
+            "cycles": pd.concat(self.cycles, ignore_index=True) if self.cycles else pd.DataFrame(columns=CYCLE_COLUMNS),
+            **found.tables,
         }
-        return GroupResults(folder, self.options, tables, self._parameter_summary(), notes)
+        notes = {
+            "group_curves": (
+                "A subject's curve is the mean over its cycles that hold a value there, a group's the mean over its "
+                "subjects (of their sessions), with the standard deviation between subjects.",
+            ),
+            "parameters": tuple(_missing_notes(summary)),
+            "cycles": tuple(self._cycle_notes(tables["cycles"])),
+            **found.notes,
+        }
+        diagnostics = found.diagnostics
+        if self.options.repeatability:
+            cells, units = self.observations.cells, [self.variables.get(v, "") for v in self.options.curve_variables]
+            tables["repeatability"] = self.repeatability.table(cells, list(summary["unit"]), units)
+            notes["repeatability"] = repeatability_notes(cells, tables["repeatability"])
+        return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
     def _require_known_names(self) -> None:
-        for definition in self.options.parameters:
+        options, cells = self.options, self.observations.cells
+        for definition in options.parameters:
             stride = definition.operation == "stride"
             what = "parameter of the stride" if stride else "variable"
             require_known([definition.variable], self.strides if stride else self.variables, what)
-        require_known(self.options.curves or (), self.variables, "variable")
         names = [definition.name for definition in self.definitions]
-        require_known(self.options.compared or (), names, "parameter")
-        if self.options.predictor is not None:
-            require_known([self.options.predictor], names, "parameter")
+        require_known(options.curves or (), self.variables, "variable")
+        require_known(options.representative or (), self.variables, "variable")
+        require_known(options.compared or (), names, "parameter")
+        require_known([options.predictor] if options.predictor else (), names, "parameter")
+        require_known(options.conditions or (), dict.fromkeys(cell.condition for cell in cells), "condition")
+        groups = dict.fromkeys(cell.group for cell in cells)
+        require_known(options.groups or (), groups, "group")
+        require_known([options.reference_group] if options.reference_group else (), groups, "group")
 
     def _parameter_summary(self) -> pd.DataFrame:
         return pd.DataFrame(
@@ -133,6 +169,30 @@ class _Stream:
                 "cycles": self.known,
                 "not_known": self.missing,
             }
+        )
+
+    def _cycle_notes(self, cycles: pd.DataFrame) -> Iterator[str]:
+        count, judged = int(cycles["outlier"].sum()), int(cycles["distance"].notna().sum())
+        kept = "kept in all means" if self.options.outliers == "keep" else "left out of all means"
+        yield (
+            f"{count} of {judged} judged cycles are unlike the others of their subject, condition and side, and {kept} "
+            "(functional median distance, Sangeux & Polak 2015; beyond the upper quartile plus "
+            f"{self.options.outlier_fence:g} quartile ranges, from five cycles on)."
+        )
+        if judged < len(cycles):
+            yield f"{len(cycles) - judged} cycles were not judged: they lack part of the curves that the others have."
+
+
+def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
+    nowhere = summary[summary["cycles"] == 0]["name"]
+    if len(nowhere):
+        yield f"Known of no cycle: {', '.join(nowhere)}."
+    partly = summary[(summary["cycles"] > 0) & (summary["not_known"] > 0)]
+    if len(partly):
+        worst = partly.iloc[int(partly["not_known"].to_numpy().argmax())]
+        yield (
+            f"{len(partly)} parameters are not known of every cycle (a value missing in their window, or no foot off); "
+            f"most often {worst['name']}, of {worst['not_known']} of {worst['cycles'] + worst['not_known']} cycles."
         )
 
 

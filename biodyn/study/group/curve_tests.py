@@ -19,6 +19,7 @@ from biodyn.statistics.spm.result import Cluster, SpmResult
 from biodyn.study.group.designs import Design
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.results import joined_finding
 from biodyn.study.group.subject_cycles import PERCENT
 
 #: A subject that lacks more of the nodes than this, of those that at least half of the subjects hold, is left out.
@@ -61,19 +62,19 @@ def curve_tests(
     cells: Sequence[Cell],
     designs: Sequence[Design],
     side: str,
-    variables: Sequence[tuple[str, str]],
+    variables: Sequence[tuple[int, str, str]],
     predictor: FloatArray,
     options: AnalysisOptions,
 ) -> CurveTests:
     """Test every variable in every design.
 
-    Parameters: `cells` the designs' rows; `variables` (name, unit) of their curves; `predictor` (cells,) of regressions.
+    Parameters: `cells` the designs' rows; `variables` (place in the cells' curves, name, unit); `predictor` (cells,) of regressions.
     """
     tests: list[CurveTest] = []
     notes: list[str] = []
-    doubts: dict[str, list[str]] = {}
+    doubts: dict[str, list[tuple[str, str]]] = {}
     for design in designs:
-        for number, (variable, unit) in enumerate(variables):
+        for number, variable, unit in variables:
             curves = [np.stack([cells[row].curves[number] for row in rows]) for rows in design.rows]
             if not any(np.isfinite(part).any() for part in curves):
                 continue
@@ -89,9 +90,11 @@ def curve_tests(
                     f"{name}: {total - subjects} of {total} subjects left out, their curves have too many gaps."
                 )
             for finding in result.diagnostics:
-                doubts.setdefault(finding.code, []).append(f"{name}: {finding.message}")
+                doubts.setdefault(finding.code, []).append((name, finding.message))
             tests.append(CurveTest(design, side, variable, unit, subjects, result))
-    return CurveTests(tuple(tests), tuple(notes), tuple(_joined(code, found) for code, found in doubts.items()))
+    return CurveTests(
+        tuple(tests), tuple(notes), tuple(joined_finding(code, found, "tests") for code, found in doubts.items())
+    )
 
 
 def _field(
@@ -141,12 +144,6 @@ def _inference(field: StatisticField, options: AnalysisOptions) -> SpmResult:
 
 def _subjects(design: Design) -> int:
     return len(design.rows[0]) if design.same_people else sum(len(rows) for rows in design.rows)
-
-
-def _joined(code: str, messages: Sequence[str]) -> Diagnostic:
-    """One finding for all tests that have it; the first three by name."""
-    shown = " ".join(messages[:3]) + (f" And {len(messages) - 3} more." if len(messages) > 3 else "")
-    return Diagnostic(code, "info", shown, value=float(len(messages)), unit="tests")
 
 
 def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:

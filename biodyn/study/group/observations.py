@@ -39,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class TrialMean:
-    """Means over the cycles of both sides of one trial: each side counts alike."""
+    """Means over the cycles of one trial: each side that counts, counts alike."""
 
     subject: str
     session: str
@@ -52,9 +52,12 @@ class TrialMean:
 class Observations:
     """Means of every subject; grows subject by subject by a few numbers each."""
 
-    def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
+    def __init__(
+        self, definitions: Sequence[ParameterDefinition], variables: Sequence[str], sides: Sequence[str] = SIDES
+    ) -> None:
         self.definitions = tuple(definitions)
         self.variables = tuple(variables)
+        self._sides = tuple(sides)  # that count in the means of the trials
         self.cells: list[Cell] = []
         self.trials: list[TrialMean] = []
         self.units: dict[str, str] = {}
@@ -83,7 +86,9 @@ class Observations:
         cycles = data.cycles.iloc[used]
         for key, rows in cycles.groupby("trial", sort=False).indices.items():
             own = cycles.iloc[rows]
-            per_side = [parameters[used[rows[own["side"].to_numpy() == side]]] for side in SIDES]
+            per_side = [parameters[used[rows[own["side"].to_numpy() == side]]] for side in self._sides]
+            if not any(len(part) for part in per_side):
+                continue
             means = np.stack([mean_and_sd(part)[0] for part in per_side if len(part)])
             first = own.iloc[0]
             self.trials.append(

@@ -38,7 +38,7 @@ class AnalysisOptions(BaseModel):
         description="observation of a subject: mean of both sides, one side, or each side tested by itself",
     )
     alpha: float = Field(default=0.05, gt=0, le=0.5, description="error rate of every family of tests")
-    correction: Literal["holm", "bonferroni", "fdr_bh", "none"] = Field(
+    correction: Literal["holm", "none"] = Field(
         default="holm", description="adjustment of p over the tests of one family"
     )
     inference: Literal["random_field", "permutation"] = Field(
@@ -58,10 +58,10 @@ class AnalysisOptions(BaseModel):
     outliers: Literal["keep", "leave_out"] = Field(
         default="keep", description="cycles unlike the others: flagged and kept in the means, or left out of them"
     )
-    outlier_limit: float = Field(
-        default=3.0,
+    outlier_fence: float = Field(
+        default=1.5,
         gt=0,
-        description="a cycle farther from the median cycle than this many robust deviations is an outlier",
+        description="a cycle is an outlier beyond the upper quartile of the distances plus so many quartile ranges",
     )
     mixed_model: bool = Field(
         default=True, description="fit value ~ condition * group with the subject as random effect"
@@ -91,5 +91,5 @@ class AnalysisOptions(BaseModel):
     @property
     def representative_variables(self) -> tuple[str, ...]:
         """Variables by which cycles are judged."""
-        usual = tuple(group_table("analysis")["representative"])
+        usual = tuple(group_table("analysis")["representative"]["variables"])
         return self.representative if self.representative is not None else usual

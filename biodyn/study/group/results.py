@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ FOLDER_NAME = "group"
 RECORD_NAME = "group.json"
 PARAMETERS_NAME = "parameters.csv"
 SUBJECT_CURVES_NAME = "subject_curves.parquet"
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,12 @@ def write_record(results: GroupResults, folder: Path) -> None:
     """Write group.json."""
     text = json.dumps(results.record, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
     (folder / RECORD_NAME).write_text(text + "\n", encoding="utf-8")
+
+
+def joined_finding(code: str, found: Sequence[tuple[str, str]], unit: str) -> Diagnostic:
+    """One finding for all tests or models (name, message) that have it: the first in full, some of the others by name."""
+    name, message = found[0]
+    others = [other for other, _ in found[1:]]
+    more = f", and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    likewise = f" Likewise: {', '.join(others[:_NAMED])}{more}." if others else ""
+    return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(found)), unit=unit)

@@ -1,0 +1,149 @@
+"""Linear mixed models of discrete parameters: value ~ condition * group, a random intercept for each subject."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import StatisticsError
+from biodyn.statistics.mixed import MixedModel, mixed_model
+from biodyn.study.group.number_tests import adjusted
+from biodyn.study.group.observations import TrialMean
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.results import joined_finding
+
+MIXED_COLUMNS = [
+    "parameter", "unit", "kind", "term", "estimate", "standard_error", "low", "high", "statistic", "df1", "df2", "p",
+    "p_adjusted", "observations", "subjects", "subject_sd", "residual_sd", "icc", "converged",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MixedModels:
+    """mixed_models.csv: a row a coefficient (kind "term") and a row a whole effect (kind "effect")."""
+
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def mixed_models(
+    trials: Sequence[TrialMean], parameters: Sequence[tuple[int, str, str]], options: AnalysisOptions
+) -> MixedModels:
+    """Fit every parameter, one value a trial, where there are several conditions or groups and several trials a subject.
+
+    Parameters: `parameters` (place in the trials' parameters, name, unit).
+    """
+    empty = pd.DataFrame(columns=MIXED_COLUMNS)
+    kept = _chosen(trials, options)
+    factors = {
+        name: labels
+        for name, labels in (("condition", [t.condition for t in kept]), ("group", [t.group for t in kept]))
+        if len(set(labels)) > 1
+    }
+    reason = _why_not(kept, factors, options)
+    if reason:
+        return MixedModels(empty, (reason,), ())
+    crossed = len(factors) == 2 and _all_cells(factors)
+    interactions = [tuple(factors)] if crossed else []
+    rows: list[dict[str, Any]] = []
+    notes: list[str] = []
+    doubts: dict[str, list[tuple[str, str]]] = {}
+    model = None
+    for place, name, unit in parameters:
+        values = np.array([trial.parameters[place] for trial in kept])
+        if not np.isfinite(values).any():
+            continue
+        try:
+            model = mixed_model(
+                values,
+                [trial.subject for trial in kept],
+                factors,
+                interactions=[(pair[0], pair[1]) for pair in interactions],
+                references={factor: levels[0] for factor, levels in _ordered(factors, options).items()},
+                confidence=1.0 - options.alpha,
+            )
+        except StatisticsError as error:
+            notes.append(f"{name}: no mixed model. {error.message}")
+            continue
+        rows += _rows(name, unit, model)
+        for finding in model.diagnostics:
+            doubts.setdefault(finding.code, []).append((name, finding.message))
+    if model is not None:
+        formula = " * ".join(factors) if crossed else " + ".join(factors)
+        references = ", ".join(f"{name} {level or '(no name)'}" for name, level in model.references.items())
+        notes.insert(0, f"Values of each trial ~ {formula}, reference {references}. {model.methods()}")
+    if len(factors) == 2 and not crossed:
+        notes.append("No interaction of condition and group: some group was not measured in some condition.")
+    table = pd.DataFrame(rows, columns=MIXED_COLUMNS)
+    effects = table["kind"] == "effect"
+    table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"], options)
+    return MixedModels(
+        table, tuple(notes), tuple(joined_finding(code, found, "models") for code, found in doubts.items())
+    )
+
+
+def _chosen(trials: Sequence[TrialMean], options: AnalysisOptions) -> list[TrialMean]:
+    return [
+        trial
+        for trial in trials
+        if (options.conditions is None or trial.condition in options.conditions)
+        and (options.groups is None or trial.group in options.groups)
+    ]
+
+
+def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> str:
+    """A sentence where no mixed model is fitted, "" where it is."""
+    if not options.mixed_model or (options.tests != "auto" and "mixed" not in options.tests):
+        return "No mixed models were asked for."
+    if not factors:
+        return "No mixed models: all trials have one condition and one group."
+    counts: dict[str, int] = {}
+    for trial in trials:
+        counts[trial.subject] = counts.get(trial.subject, 0) + 1
+    levels = len(set(factors.get("condition", ("",))))
+    repeated = sum(count > levels for count in counts.values())
+    if repeated < options.least_subjects:
+        return (
+            f"No mixed models: {repeated} subjects have several trials in a condition, {options.least_subjects} are needed; "
+            "with one value a subject and condition the comparisons say the same."
+        )
+    return ""
+
+
+def _all_cells(factors: Mapping[str, Sequence[str]]) -> bool:
+    first, second = factors.values()
+    return len(set(zip(first, second, strict=True))) == len(set(first)) * len(set(second))
+
+
+def _ordered(factors: Mapping[str, Sequence[str]], options: AnalysisOptions) -> dict[str, list[str]]:
+    """Levels of each factor, those of the options first in their order."""
+    chosen = {"condition": options.conditions or (), "group": options.groups or ()}
+    return {
+        name: [level for level in dict.fromkeys((*chosen[name], *labels)) if level in labels]
+        for name, labels in factors.items()
+    }
+
+
+def _rows(parameter: str, unit: str, model: MixedModel) -> Iterator[dict[str, Any]]:
+    common = {
+        "parameter": parameter, "unit": unit, "observations": model.observations, "subjects": model.subjects,
+        "subject_sd": float(np.sqrt(model.subject_variance)), "residual_sd": float(np.sqrt(model.residual_variance)),
+        "icc": model.icc, "converged": model.converged,
+    }  # fmt: skip
+    for test in model.tests:
+        yield {
+            **common, "kind": "effect", "term": test.effect, "statistic": test.f, "df1": test.df[0], "df2": test.df[1],
+            "p": test.p,
+        }  # fmt: skip
+    for term in model.terms:
+        yield {
+            **common, "kind": "term", "term": term.term, "estimate": term.estimate,
+            "standard_error": term.standard_error, "low": term.low, "high": term.high, "statistic": term.t, "df1": 1.0,
+            "df2": term.df, "p": term.p,
+        }  # fmt: skip

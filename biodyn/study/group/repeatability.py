@@ -1,0 +1,229 @@
+"""How well a subject's walking repeats: from cycle to cycle within a session, and from session to session."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.errors import StatisticsError
+from biodyn.statistics.repeatability import repeatability
+from biodyn.statistics.waveforms import multiple_correlation
+from biodyn.study.group.curves import MeanCurves, mean_and_sd
+from biodyn.study.group.definitions import ParameterDefinition
+from biodyn.study.group.observations import Cell
+from biodyn.study.group.subject_cycles import SubjectCycles
+
+REPEATABILITY_COLUMNS = [
+    "level", "kind", "name", "unit", "condition", "side", "subjects", "measurements", "mean", "sd", "sem", "mdc95", "cmc",
+    "icc_2_1", "icc_2_1_low", "icc_2_1_high", "icc_3_1", "icc_3_1_low", "icc_3_1_high",
+]  # fmt: skip
+WITHIN, BETWEEN = "cycles of a session", "sessions"
+_MDC_PER_SEM = 1.96 * math.sqrt(2.0)
+_LEAST_SUBJECTS = 3  # fewer say nothing of a correlation between people
+Place = tuple[str, str]  # condition, side
+
+
+@dataclass
+class _Pooled:
+    """Variance within subjects, pooled: sums of squares and degrees of freedom of (P,) parameters or (C,) curves."""
+
+    squares: FloatArray
+    freedom: FloatArray
+    means: list[FloatArray] = field(default_factory=list)
+    cmc: list[FloatArray] = field(default_factory=list)
+    subjects: FloatArray = field(default_factory=lambda: np.zeros(0))
+    cycles: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+class Repeatabilities:
+    """Grows subject by subject; `table` is repeatability.csv."""
+
+    def __init__(self, definitions: Sequence[ParameterDefinition], variables: Sequence[str]) -> None:
+        self._definitions, self._variables = tuple(definitions), tuple(variables)
+        self._parameters: dict[Place, _Pooled] = {}
+        self._curves: dict[Place, _Pooled] = {}
+        self._sessions: dict[Place, list[FloatArray]] = {}
+
+    def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
+        """Take in one subject: its mean curves and its parameters (N, P)."""
+        place = [data.variables.index(name) if name in data.variables else -1 for name in self._variables]
+        by_place: dict[Place, list[FloatArray]] = {}
+        for one in curves:
+            _, condition, _, side = one.key
+            rows = one.rows[one.used]
+            self._pool(self._parameters, (condition, side), parameters[rows][:, :, None])
+            own = np.full((len(rows), len(place), data.values.shape[2]), np.nan)
+            seen = np.array(place) >= 0
+            own[:, seen] = data.values[rows][:, np.array(place)[seen]]
+            self._pool(self._curves, (condition, side), own)
+            self._curves[(condition, side)].cmc.append(_within_cmc(own))
+            by_place.setdefault((condition, side), []).append(own)
+        for key, sessions in by_place.items():
+            if len(sessions) > 1:
+                self._sessions.setdefault(key, []).append(_between_cmc(sessions))
+
+    @staticmethod
+    def _pool(pools: dict[Place, _Pooled], key: Place, values: FloatArray) -> None:
+        """Add cycles (n, K, nodes) of one subject and session; a curve's variance is the mean over the nodes."""
+        pool = pools.setdefault(key, _empty(values.shape[1]))
+        complete: BoolArray = np.asarray(np.isfinite(values).all(axis=2))
+        known = np.where(complete[:, :, None], values, np.nan)
+        mean, sd, _ = mean_and_sd(known)
+        count = complete.sum(axis=0)
+        repeated = count > 1
+        variance = np.where(repeated, (sd**2).mean(axis=1), 0.0)
+        freedom = np.where(repeated, count - 1, 0)
+        pool.squares = pool.squares + variance * freedom
+        pool.freedom = pool.freedom + freedom
+        pool.subjects = pool.subjects + repeated
+        pool.cycles = pool.cycles + np.where(repeated, count, 0)
+        pool.means.append(np.where(count > 0, mean.mean(axis=1), np.nan))
+
+    def table(self, cells: Sequence[Cell], parameter_units: Sequence[str], curve_units: Sequence[str]) -> pd.DataFrame:
+        """Return all rows; what the data do not allow has none."""
+        rows: list[dict[str, object]] = []
+        names = [one.name for one in self._definitions]
+        for pools, kind, labels, units in (
+            (self._parameters, "parameter", names, parameter_units),
+            (self._curves, "curve", self._variables, curve_units),
+        ):
+            for (condition, side), pool in pools.items():
+                rows += _within_rows(pool, kind, labels, units, condition, side)
+        rows += self._between_rows(cells, parameter_units)
+        rows += self._between_curve_rows(curve_units)
+        return pd.DataFrame(rows, columns=REPEATABILITY_COLUMNS)
+
+    def _between_rows(self, cells: Sequence[Cell], units: Sequence[str]) -> list[dict[str, object]]:
+        rows = []
+        for (condition, side), table in _session_tables(cells).items():
+            for number, definition in enumerate(self._definitions):
+                values = table[:, :, number]
+                values = values[np.isfinite(values).all(axis=1)]
+                if len(values) < _LEAST_SUBJECTS:
+                    continue
+                row: dict[str, object] = {
+                    "level": BETWEEN, "kind": "parameter", "name": definition.name, "unit": units[number],
+                    "condition": condition, "side": side, "subjects": len(values), "measurements": values.size,
+                    "mean": float(values.mean()), "sd": float(values.std(ddof=1)),
+                }  # fmt: skip
+                try:
+                    found = repeatability(values)
+                except StatisticsError:  # nothing varies: there is no correlation to report, and the row shows that
+                    rows.append(row)
+                    continue
+                row |= {"sem": found.sem_agreement, "mdc95": found.mdc95_agreement}
+                for name, icc in (("icc_2_1", found.icc_2_1), ("icc_3_1", found.icc_3_1)):
+                    row |= {name: icc.value, f"{name}_low": icc.low, f"{name}_high": icc.high}
+                rows.append(row)
+        return rows
+
+    def _between_curve_rows(self, units: Sequence[str]) -> list[dict[str, object]]:
+        rows: list[dict[str, object]] = []
+        for (condition, side), found in self._sessions.items():
+            mean, _, count = mean_and_sd(np.stack(found))
+            for number, variable in enumerate(self._variables):
+                if count[number]:
+                    rows.append(
+                        {
+                            "level": BETWEEN, "kind": "curve", "name": variable, "unit": units[number],
+                            "condition": condition, "side": side, "subjects": int(count[number]), "cmc": mean[number],
+                        }
+                    )  # fmt: skip
+        return rows
+
+
+def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str, ...]:
+    """Say what the numbers are, and why some are not there."""
+    notes = [
+        "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
+        "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the least change between two cycles beyond chance; cmc "
+        "is the mean over subjects of the coefficient of multiple correlation (Kadaba et al. 1989)."
+    ]
+    sessions = {subject: len(found) for subject, found in _sessions_of(cells).items()}
+    repeated = sum(count > 1 for count in sessions.values())
+    if (table["level"] == BETWEEN).any():
+        notes.append(
+            "Between sessions: ICC(2,1) (absolute agreement), ICC(3,1) (consistency), sem and mdc95 of agreement from the "
+            "sessions' means (Shrout & Fleiss 1979; McGraw & Wong 1996)."
+        )
+    elif repeated == 0:
+        notes.append("Repeatability between sessions is not known: no subject was measured in more than one.")
+    else:
+        notes.append(
+            f"Repeatability between sessions is not given: {repeated} subjects were measured in more than one session, "
+            f"{_LEAST_SUBJECTS} with the same sessions and complete values are needed."
+        )
+    return tuple(notes)
+
+
+def _sessions_of(cells: Sequence[Cell]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for cell in cells:
+        found.setdefault(cell.subject, set()).add(cell.session)
+    return found
+
+
+def _session_tables(cells: Sequence[Cell]) -> dict[Place, FloatArray]:
+    """(subjects, sessions, P) means by condition and side: the sessions that most subjects share, those who have them all."""
+    places: dict[Place, dict[str, dict[str, FloatArray]]] = {}
+    for cell in cells:
+        own = places.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, {})
+        own[cell.session] = cell.parameters
+    tables = {}
+    for place, subjects in places.items():
+        counts: dict[tuple[str, ...], int] = {}
+        for found in subjects.values():
+            counts[tuple(found)] = counts.get(tuple(found), 0) + 1
+        several = {sessions: count for sessions, count in counts.items() if len(sessions) > 1}
+        if not several:
+            continue
+        wanted = max(several, key=lambda sessions: several[sessions])
+        complete = [found for found in subjects.values() if all(session in found for session in wanted)]
+        tables[place] = np.stack([np.stack([found[session] for session in wanted]) for found in complete])
+    return tables
+
+
+def _empty(count: int) -> _Pooled:
+    zero = np.zeros(count)
+    return _Pooled(zero, zero.copy(), subjects=zero.copy(), cycles=zero.copy())
+
+
+def _within_rows(
+    pool: _Pooled, kind: str, names: Sequence[str], units: Sequence[str], condition: str, side: str
+) -> list[dict[str, object]]:
+    mean = mean_and_sd(np.stack(pool.means))[0]
+    cmc = mean_and_sd(np.stack(pool.cmc))[0] if pool.cmc else np.full(len(names), np.nan)
+    rows: list[dict[str, object]] = []
+    for number, name in enumerate(names):
+        if pool.freedom[number] == 0:
+            continue
+        sd = math.sqrt(pool.squares[number] / pool.freedom[number])
+        rows.append(
+            {
+                "level": WITHIN, "kind": kind, "name": name, "unit": units[number], "condition": condition, "side": side,
+                "subjects": int(pool.subjects[number]), "measurements": int(pool.cycles[number]), "mean": mean[number],
+                "sd": sd, "sem": sd, "mdc95": _MDC_PER_SEM * sd, "cmc": cmc[number],
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _within_cmc(cycles: FloatArray) -> FloatArray:
+    """CMC (C,) of cycles (n, C, 101); NaN below two complete ones."""
+    return np.array([_cmc([cycles[:, number]])[0] for number in range(cycles.shape[1])])
+
+
+def _between_cmc(sessions: Sequence[FloatArray]) -> FloatArray:
+    return np.array([_cmc([session[:, number] for session in sessions])[1] for number in range(sessions[0].shape[1])])
+
+
+def _cmc(sessions: Sequence[FloatArray]) -> tuple[float, float]:
+    whole = [curves[np.isfinite(curves).all(axis=1)] for curves in sessions]
+    if min(len(curves) for curves in whole) < 1 or max(len(curves) for curves in whole) < 2:
+        return math.nan, math.nan
+    return multiple_correlation(whole)

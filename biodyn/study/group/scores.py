@@ -1,0 +1,147 @@
+"""Movement Analysis Profile, Gait Variable Scores and Gait Profile Score of every subject (Baker et al. 2009)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.plots.display import Norms
+from biodyn.plots.display import variable as shown
+from biodyn.statistics.scores import gait_profile_score, gait_variable_score
+from biodyn.study.group.curves import mean_and_sd
+from biodyn.study.group.definitions import group_table
+from biodyn.study.group.observations import Cell
+
+BOTH_SIDES = "both"
+_OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
+SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
+
+
+@dataclass(frozen=True)
+class ScoreVariable:
+    """One of the nine: its name in the profile, its variable in the data set, whether it belongs to both sides."""
+
+    name: str
+    variable: str
+    pelvis: bool = False
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What walks are compared with.
+
+    Attributes:
+        title: for people. by_condition: whether curves are given for each condition.
+        curves: (condition or "", variable, side) -> mean curve (101,).
+    """
+
+    title: str
+    by_condition: bool
+    curves: Mapping[tuple[str, str, str], FloatArray]
+
+    def curve(self, condition: str, variable: str, side: str) -> FloatArray | None:
+        """The reference curve, None where there is none."""
+        return self.curves.get((condition if self.by_condition else "", variable, side))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """gait_scores.csv and sentences about it."""
+
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def score_variables() -> tuple[ScoreVariable, ...]:
+    """The nine variables in the order of the profile (analysis.toml)."""
+    return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
+
+
+def norm_reference(norms: Norms) -> Reference:
+    """A published mean curve a variable, for both sides, the same for all conditions."""
+    curves: dict[tuple[str, str, str], FloatArray] = {
+        ("", name, side): shown(name).shown_sign(side) * shown(name).shown_sign(SIDES[0]) * curve.mean
+        for name, curve in norms.curves.items()
+        for side in SIDES
+    }
+    return Reference(f"{norms.group} ({norms.citation})", False, curves)
+
+
+def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
+    """The mean over the subjects of a group in each condition and side; each of their sessions counts as they measured it."""
+    found: dict[tuple[str, str], dict[str, list[FloatArray]]] = {}
+    for cell in cells:
+        if cell.group == group:
+            found.setdefault((cell.condition, cell.side), {}).setdefault(cell.subject, []).append(cell.curves)
+    curves = {}
+    for (condition, side), subjects in found.items():
+        means = np.stack([mean_and_sd(np.stack(sessions))[0] for sessions in subjects.values()])
+        mean, _, count = mean_and_sd(means)
+        mean[count < len(means) / 2] = np.nan  # of a minority of the group: no reference
+        for number, variable in enumerate(variables):
+            curves[(condition, variable, side)] = mean[number]
+    people = len({cell.subject for cell in cells if cell.group == group})
+    return Reference(f"group {group} of this study ({people} subjects)", True, curves)
+
+
+def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:
+    """Score the mean curves of every subject, session, condition and side; a row a side and one for both.
+
+    Parameters: `cells` with the curves of `variables`.
+
+    A gait profile score needs all nine variables of a side, the overall one all fifteen: it is missing where one is.
+    """
+    nine = score_variables()
+    by_side: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
+    for cell in cells:
+        key = (cell.subject, cell.session, cell.condition, cell.group)
+        by_side.setdefault(key, {})[cell.side] = cell
+    rows: list[list[object]] = []
+    missing: dict[str, int] = {}
+    for key, sides in by_side.items():
+        scores = {
+            side: {one.name: _score(sides[side], one, variables, reference) for one in nine}
+            for side in SIDES
+            if side in sides
+        }
+        for side, own in scores.items():
+            rows.append([*key, side, *own.values(), float(gait_profile_score(list(own.values())))])
+            for name, value in own.items():
+                missing[name] = missing.get(name, 0) + int(np.isnan(value))
+        if len(scores) == len(SIDES):
+            both = [v for side, own in scores.items() for one, v in zip(nine, own.values(), strict=True)
+                    if side == _OVERALL_PELVIS or not one.pelvis]  # fmt: skip
+            rows.append([*key, BOTH_SIDES, *[np.nan] * len(nine), float(gait_profile_score(both))])
+    table = pd.DataFrame(rows, columns=[*SCORE_KEYS, *(f"gvs_{one.name}" for one in nine), "gps"])
+    return Scores(table, _notes(reference, missing, sum(row[4] != BOTH_SIDES for row in rows), table))
+
+
+def _score(cell: Cell, one: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:
+    curve = reference.curve(cell.condition, one.variable, cell.side)
+    if curve is None:
+        return float("nan")
+    return float(gait_variable_score(cell.curves[variables.index(one.variable)], curve))
+
+
+def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: pd.DataFrame) -> tuple[str, ...]:
+    if not sides:
+        return ()
+    source = group_table("analysis")["gait_scores"]["source"]
+    notes = [
+        f"Gait variable scores are the root mean square over the cycle of a subject's mean curve minus the reference, in "
+        f"degrees; gait profile scores the root mean square of nine of them, of fifteen for both sides ({source}). "
+        f"Reference: {reference.title}."
+    ]
+    lost = {name: count for name, count in missing.items() if count}
+    if lost:
+        listed = ", ".join(f"{name} ({'all' if count == sides else count} of {sides})" for name, count in lost.items())
+        known = int(table["gps"].notna().sum())
+        notes.append(
+            f"Without a score for want of a curve or of a reference: {listed}. A gait profile score is given only where all "
+            f"of its variables are ({known} of {len(table)} rows)."
+        )
+    return tuple(notes)

@@ -1,0 +1,81 @@
+"""Left against right, of every subject, session and condition: parameters and mean curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.plots.display import variable as shown
+from biodyn.statistics.symmetry import curve_difference, symmetry_angle, symmetry_index
+from biodyn.study.group.definitions import ParameterDefinition
+from biodyn.study.group.observations import Cell
+
+SYMMETRY_COLUMNS = [
+    "subject", "session", "condition", "group", "kind", "name", "unit", "right", "left", "difference",
+    "symmetry_index", "symmetry_angle",
+]  # fmt: skip
+
+
+def symmetry_table(
+    cells: Sequence[Cell], definitions: Sequence[ParameterDefinition], units: Sequence[str],
+    curves: Sequence[tuple[int, str, str]],
+) -> pd.DataFrame:  # fmt: skip
+    """Return symmetry.csv: a row a parameter and a curve of each subject, session and condition measured on both sides.
+
+    Of a parameter: mean of each side, right minus left, symmetry index and angle in percent (0: symmetric). Of a curve: the
+    root mean square of right minus left over the cycle, in its unit.
+
+    Parameters: `units` of the definitions; `curves` (place in the cells' curves, variable, unit).
+    """
+    pairs = _pairs(cells)
+    if not pairs:
+        return pd.DataFrame(columns=SYMMETRY_COLUMNS)
+    keys = [(right.subject, right.session, right.condition, right.group) for right, _ in pairs]
+    right, left = (np.stack([pair[side].parameters for pair in pairs]) for side in (0, 1))
+    place = [number for number, *_ in curves]
+    turn = np.array([_turn(variable) for _, variable, _ in curves]).reshape(-1, 1)
+    apart = np.full((len(pairs), len(curves)), np.nan)
+    if curves:
+        apart = curve_difference(
+            np.stack([pair[0].curves[place] for pair in pairs]),
+            np.stack([pair[1].curves[place] * turn for pair in pairs]),
+        )
+    names = [*(one.name for one in definitions), *(variable for _, variable, _ in curves)]
+    kinds = ["parameter"] * len(definitions) + ["curve"] * len(curves)
+    empty = np.full(apart.shape, np.nan)
+    values: dict[str, FloatArray] = {
+        "right": np.hstack([right, empty]),
+        "left": np.hstack([left, empty]),
+        "difference": np.hstack([right - left, apart]),
+        "symmetry_index": np.hstack([symmetry_index(right, left), empty]),
+        "symmetry_angle": np.hstack([symmetry_angle(right, left), empty]),
+    }
+    labels = dict(zip(SYMMETRY_COLUMNS[:4], np.array(keys, dtype=object).T, strict=True))
+    table = pd.DataFrame(
+        {
+            **{name: np.repeat(column, len(names)) for name, column in labels.items()},
+            "kind": kinds * len(pairs),
+            "name": names * len(pairs),
+            "unit": [*units, *(unit for *_, unit in curves)] * len(pairs),
+            **{name: matrix.reshape(-1) for name, matrix in values.items()},
+        }
+    )
+    return table[table["difference"].notna()].reset_index(drop=True)
+
+
+def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
+    """Right and left cell of each subject, session, condition and group that has both."""
+    found: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
+    first, second = SIDES
+    return [(sides[first], sides[second]) for sides in found.values() if first in sides and second in sides]
+
+
+def _turn(variable: str) -> float:
+    """Factor that gives a left side's variable the right side's sign."""
+    display = shown(variable)
+    return display.shown_sign(SIDES[1]) * display.shown_sign(SIDES[0])

@@ -1,0 +1,86 @@
+"""Which comparisons a study gets without being asked, and what is said about the others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.study.group.designs import designs_of
+from biodyn.study.group.observations import Cell
+from biodyn.study.group.options import AnalysisOptions
+
+
+def cells(*entries: tuple[str, str, str]) -> list[Cell]:
+    """Cells of (subject, condition, group)."""
+    return [Cell(s, "", c, g, "mean", np.zeros(1), np.zeros((1, 101)), 1) for s, c, g in entries]
+
+
+def crossed(subjects: int, conditions: str, group: str = "") -> list[tuple[str, str, str]]:
+    return [(f"{group}{n}", condition, group) for n in range(subjects) for condition in conditions]
+
+
+def test_two_conditions_in_the_same_people_are_paired_row_by_row() -> None:
+    entries = [*crossed(4, "ab"), ("alone", "b", "")]
+    found = designs_of(cells(*entries), AnalysisOptions())
+    (design,) = found.designs
+    assert (design.kind, design.levels, design.label) == ("paired", ("a", "b"), "b - a")
+    first, second = ([entries[row] for row in rows] for rows in design.rows)
+    assert [e[0] for e in first] == [e[0] for e in second]
+    assert {e[1] for e in first} == {"a"}
+    assert {e[1] for e in second} == {"b"}
+    assert "alone" not in {e[0] for e in second}
+
+
+def test_fewer_shared_subjects_than_needed_is_said_and_not_compared() -> None:
+    entries = [*crossed(2, "ab"), ("2", "a", ""), ("3", "b", "")]
+    found = designs_of(cells(*entries), AnalysisOptions())
+    assert found.designs == ()
+    assert "2 subjects were measured in both, 3 are needed" in found.notes[0]
+
+
+def test_three_conditions_get_an_analysis_of_variance_before_their_pairs() -> None:
+    found = designs_of(cells(*crossed(5, "abc"), ("5", "a", ""), ("5", "b", "")), AnalysisOptions())
+    assert [d.kind for d in found.designs] == ["repeated anova", "paired", "paired", "paired"]
+    assert len(found.designs[0].rows[0]) == 5  # complete subjects
+    assert len(found.designs[1].rows[0]) == 6  # a and b have one more
+
+
+def test_groups_are_compared_within_each_condition_and_conditions_within_each_group() -> None:
+    found = designs_of(cells(*crossed(3, "ab", "old"), *crossed(4, "ab", "young")), AnalysisOptions())
+    assert [(d.kind, d.within) for d in found.designs] == [
+        ("paired", "old"),
+        ("paired", "young"),
+        ("independent", "a"),
+        ("independent", "b"),
+    ]
+    assert [len(rows) for rows in found.designs[2].rows] == [3, 4]
+
+
+def test_people_of_two_groups_are_not_independent() -> None:
+    found = designs_of(
+        cells(*crossed(3, "a", "old"), ("old0", "a", "young"), *crossed(3, "a", "young")), AnalysisOptions()
+    )
+    assert found.designs == ()
+    assert "old0 belongs to more than one" in found.notes[0]
+
+
+def test_one_condition_and_one_group_leave_nothing_to_compare() -> None:
+    found = designs_of(cells(*crossed(9, "a")), AnalysisOptions())
+    assert found.designs == ()
+    assert found.notes == ("Nothing is compared: all trials have one condition and one group.",)
+    assert designs_of([], AnalysisOptions()).designs == ()
+
+
+def test_options_choose_levels_their_order_and_the_tests() -> None:
+    data = cells(*crossed(5, "abc"))
+    chosen = designs_of(data, AnalysisOptions(conditions=("c", "a")))
+    assert [d.label for d in chosen.designs] == ["a - c"]
+    assert [d.kind for d in designs_of(data, AnalysisOptions(tests=("anova",))).designs] == ["repeated anova"]
+    assert designs_of(data, AnalysisOptions(tests=())).designs == ()
+
+
+def test_a_predictor_is_regressed_on_in_each_condition_by_itself() -> None:
+    found = designs_of(cells(*crossed(5, "ab")), AnalysisOptions(tests=("regression",), predictor="speed"))
+    assert [(d.kind, d.within, len(d.rows[0])) for d in found.designs] == [
+        ("regression", "a", 5),
+        ("regression", "b", 5),
+    ]
