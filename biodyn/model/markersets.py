@@ -11,6 +11,7 @@ from biodyn.errors import MarkerSetError
 from biodyn.model.library import entry_names, for_each_side, load_entry
 
 _GENERIC = "anatomical"
+_HALF_THERE = 0.5
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 
 
@@ -163,8 +164,19 @@ def _missing(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
     return absent + [" or ".join(group) for group in candidate.requires_landmarks if not found.intersection(group)]
 
 
+def _closeness(candidate: MarkerSet, labels: Sequence[str], missing: int) -> tuple[bool, float, int]:
+    """How near the labels come to a set: share of what it requires that is there, then labels it explains.
+
+    The dictionary of anatomical names knows the labels of the other sets too: it is the nearest only where none of them is
+    half there, for its message speaks of landmarks, not of the labels that a laboratory knows.
+    """
+    required = len(candidate.requires) + len(candidate.requires_landmarks)
+    share = 1.0 - missing / max(required, 1)
+    return candidate.name != _GENERIC and share > _HALF_THERE, share, _matched(candidate, labels)
+
+
 def _not_recognised(labels: Sequence[str], sets: list[MarkerSet], missing: dict[str, list[str]]) -> MarkerSetError:
-    closest = min(sets, key=lambda candidate: len(missing[candidate.name]) - 0.01 * _matched(candidate, labels))
+    closest = max(sets, key=lambda candidate: _closeness(candidate, labels, len(missing[candidate.name])))
     shown = ", ".join(labels[:12]) + (" ..." if len(labels) > 12 else "")
     return MarkerSetError(
         f"The markers match no known marker set: the closest, {closest.title}, lacks {', '.join(missing[closest.name])} "

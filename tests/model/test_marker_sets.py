@@ -148,3 +148,31 @@ def test_an_own_marker_set(tmp_path: Path) -> None:
 def test_a_marker_set_that_is_not_there() -> None:
     with pytest.raises(ModelError, match=r"mine.*plug_in_gait_lower"):
         recognise(PELVIS + LEGS, "mine")
+
+
+@pytest.mark.parametrize(
+    ("labels", "without", "title"),
+    [
+        (PELVIS + LEGS, ("LHEE",), "Plug-in Gait lower body"),
+        (PELVIS + LEGS + UPPER, ("LHEE",), "Plug-in Gait full body"),
+        (PELVIS + LEGS + UPPER, ("RTHI", "LHEE", "RTOE"), "Plug-in Gait full body"),
+        (PELVIS + LEGS, ("RANK",), "Plug-in Gait lower body"),
+        (IOR, ("L_FCC",), "natomical"),
+        (WBDS, ("R.Knee",), "natomical"),
+    ],
+)
+def test_the_closest_set_is_the_one_that_was_worn(labels: list[str], without: tuple[str, ...], title: str) -> None:
+    with pytest.raises(MarkerSetError) as caught:
+        recognise([label for label in labels if label not in without])
+    message = caught.value.message
+    assert title in message.split(" lacks ")[0]
+    lacks = message.split(" lacks ")[1].split(" (the file")[0].split(", ")
+    assert len(lacks) == len(without)
+    if "Plug-in" in title:
+        assert set(lacks) == set(without)  # named by the label, as the laboratory knows it
+
+
+def test_labels_of_nobody_are_not_called_a_laboratory_s() -> None:
+    with pytest.raises(MarkerSetError) as caught:
+        recognise(["P01", "P02", "P03"])
+    assert "Plug-in" not in caught.value.message
