@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from scipy.special import gammaln
+from scipy.special import gammaln, ndtr
 from scipy.stats import nct
 
 from biodyn.errors import StatisticsError
@@ -76,6 +76,17 @@ def _noncentrality(t: float, df: int, confidence: float) -> tuple[float, float]:
 
     def limit(probability: float) -> float:
         lower, upper = t - reach, t + reach
-        return float(brentq(lambda ncp: float(nct.cdf(t, df, ncp)) - probability, lower, upper, xtol=1e-9))
+        return float(brentq(lambda ncp: _noncentral_t(t, df, ncp) - probability, lower, upper, xtol=1e-9))
 
     return limit(1.0 - tail), limit(tail)
+
+
+def _noncentral_t(t: float, df: int, noncentrality: float) -> float:
+    """Distribution function of noncentral t; where the series of SciPy gives up (NaN: huge effects), the normal approximation.
+
+    Abramowitz & Stegun (1964), 26.7.10.
+    """
+    exact = float(nct.cdf(t, df, noncentrality))
+    if math.isfinite(exact):
+        return exact
+    return float(ndtr((t * (1.0 - 0.25 / df) - noncentrality) / math.sqrt(1.0 + 0.5 * t * t / df)))
