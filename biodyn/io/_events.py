@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from biodyn.conventions import Side
@@ -54,6 +55,7 @@ def read_events(
     return tuple(sorted(events, key=lambda event: event.time_s)), diagnostics
 
 
+@lru_cache(1024)
 def is_gait_event(label: str) -> bool:
     """True where an event's label, with its side or without, is that of a foot strike or foot off."""
     return _meaning(label, "")[0] is not None

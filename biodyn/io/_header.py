@@ -7,7 +7,7 @@ Format: the C3D user manual, c3d.org (header block, parameter section).
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -93,8 +93,18 @@ def check_path(path: Path) -> None:
         raise InputFileError(f"'{path}' is empty (0 bytes).", "Copy the original file again.")
 
 
-def read_header(path: Path) -> C3dHeader:
-    """Read header and parameter section; InputFileError says what is wrong with a file that is no sound C3D."""
+Wanted = Callable[[str, str], bool]
+
+
+def _everything(group: str, name: str) -> bool:
+    return True
+
+
+def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
+    """Read header and parameter section; InputFileError says what is wrong with a file that is no sound C3D.
+
+    `wanted` of group and name: which parameters are decoded, for those who read very many files.
+    """
     check_path(path)
     size = path.stat().st_size
     with path.open("rb") as stream:
@@ -122,15 +132,15 @@ def read_header(path: Path) -> C3dHeader:
         blocks = prefix[2] or _MAX_PARAMETER_BLOCKS
         stream.seek(start + 4)
         section = stream.read(min(blocks, _MAX_PARAMETER_BLOCKS) * BLOCK_BYTES - 4)
-    return _interpret(path, size, block, section, processor)
+    return _interpret(path, size, block, section, processor, wanted)
 
 
-def _interpret(path: Path, size: int, block: bytes, section: bytes, processor: str) -> C3dHeader:
+def _interpret(path: Path, size: int, block: bytes, section: bytes, processor: str, wanted: Wanted) -> C3dHeader:
     points, analog_per_frame, first, last = struct.unpack_from("<4H", block, 2)
     scale, data_block = struct.unpack_from("<4sH", block, 12)
     rate = _float(block[20:24], processor)
     word_bytes = 4 if _float(scale, processor) < 0 else 2
-    texts, numbers = _parameters(section, processor)
+    texts, numbers = _parameters(section, processor, wanted)
     return C3dHeader(
         path=path,
         size_bytes=size,
@@ -171,10 +181,12 @@ def _frame_count(first: int, last: int, numbers: Mapping[str, tuple[float, ...]]
     return min(plausible) if plausible else 0
 
 
-def _parameters(section: bytes, processor: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[float, ...]]]:
+def _parameters(
+    section: bytes, processor: str, wanted: Wanted
+) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[float, ...]]]:
     """Walk the linked list of groups and parameters; stops quietly where the bytes make no sense."""
     names: dict[int, str] = {}
-    found: list[tuple[int, str, int, tuple[int, ...], bytes]] = []
+    found: list[tuple[int, str, int]] = []
     position = 0
     while position + 2 <= len(section):
         length, identifier = struct.unpack_from("<bb", section, position)
@@ -187,28 +199,39 @@ def _parameters(section: bytes, processor: str) -> tuple[dict[str, tuple[str, ..
         if identifier < 0:
             names[-identifier] = name
         else:
-            entry = _entry(section, offset_at + 2)
-            if entry is not None:
-                found.append((identifier, name, *entry))
+            found.append((identifier, name, offset_at + 2))
         if offset < 2:
             break
         position = offset_at + offset
     texts: dict[str, tuple[str, ...]] = {}
     numbers: dict[str, tuple[float, ...]] = {}
-    for identifier, name, kind, dims, data in found:
-        key = f"{names.get(identifier, '')}:{name}"
+    for identifier, name, begin in found:  # names of groups may come after their parameters
+        group = names.get(identifier, "")
+        entry = _entry(section, begin) if wanted(group, name) else None
+        if entry is None:
+            continue
+        kind, dims, data = entry
+        key = f"{group}:{name}"
         if kind == _CHAR:
-            width = dims[0] if dims else 1
-            texts[key] = tuple(
-                data[i : i + width].decode("utf-8", "replace").strip(" \0") for i in range(0, len(data), max(width, 1))
-            )
+            texts[key] = _texts(data, dims[0] if dims else 1)
         elif kind == _INT:
             numbers[key] = struct.unpack(f"<{len(data) // 2}h", data)
         elif kind == _BYTE:
             numbers[key] = tuple(data)
+        elif kind == _FLOAT and processor == "Intel":
+            numbers[key] = struct.unpack(f"<{len(data) // 4}f", data)
         elif kind == _FLOAT:
             numbers[key] = tuple(_float(data[i : i + 4], processor) for i in range(0, len(data), 4))
     return texts, numbers
+
+
+def _texts(data: bytes, width: int) -> tuple[str, ...]:
+    """Stripped strings of `width` bytes each; a byte is a character where all are ASCII."""
+    steps = range(0, len(data), max(width, 1))
+    if data.isascii():
+        text = data.decode("ascii")
+        return tuple(text[i : i + width].strip(" \0") for i in steps)
+    return tuple(data[i : i + width].decode("utf-8", "replace").strip(" \0") for i in steps)
 
 
 def _entry(section: bytes, position: int) -> tuple[int, tuple[int, ...], bytes] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -27,6 +27,7 @@ def letters(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalpha())
 
 
+@lru_cache(4096)
 def letters_and_digits(text: str) -> str:
     """Return letters and digits in lower case: 'L_Knee-Width' -> 'lkneewidth'."""
     return "".join(character for character in text.lower() if character.isalnum())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from sys import intern
 
 from biodyn.io._events import is_gait_event
 from biodyn.io._header import read_header
@@ -44,7 +44,7 @@ class FileFacts:
 
 def file_facts(path: Path) -> FileFacts:
     """Read the facts (a millisecond or two); InputFileError says what is wrong with a file that is no sound C3D."""
-    header = read_header(path)
+    header = read_header(path, _is_wanted)
     stored = subject_parameters(header.groups)
     plates = header.numbers.get("FORCE_PLATFORM:USED", (0,))
     return FileFacts(
@@ -53,17 +53,28 @@ def file_facts(path: Path) -> FileFacts:
         mass_kg=stored.mass_kg,
         height_m=stored.height_m,
         leg_lengths_m={k: v for k, v in stored.measures.items() if k.startswith(_PERSON_MEASURE)},
-        labels=frozenset(
-            intern(label.rpartition(":")[2]) for label in header.point_labels if label and not label.startswith("*")
-        ),
+        labels=_label_set(header.point_labels),
         frame_count=header.frame_count,
         rate_hz=header.rate_hz,
         plate_count=int(plates[0]) if plates else 0,
-        declared_static=any(
-            any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]
-        ),
+        declared_static=any(any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]),
         gait_events=sum(is_gait_event(label) for label in header.texts.get("EVENT:LABELS", ())),
     )
+
+
+def _is_wanted(group: str, name: str) -> bool:
+    """Parameters that tell something of a trial; most of a section describes points and channels."""
+    if group == "POINT":
+        return name == "FRAMES" or name.startswith("LABELS")
+    if group == "EVENT":
+        return name == "LABELS"
+    return group in ("TRIAL", "FORCE_PLATFORM", *names()["subject"]["groups"])
+
+
+@lru_cache(256)
+def _label_set(labels: tuple[str, ...]) -> frozenset[str]:
+    """One set for all files with the same labels."""
+    return frozenset(label.rpartition(":")[2] for label in labels if label and not label.startswith("*"))
 
 
 def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
