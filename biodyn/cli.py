@@ -31,6 +31,8 @@ app = typer.Typer(
 )
 
 _FINE, _CHECKS_FAILED, _BAD_INPUT, _SOME_FAILED = 0, 1, 2, 3
+_PROGRAM_ERROR = 70  # EX_SOFTWARE of sysexits.h: outside the meanings above
+_TRACEBACK_SWITCH = "BIODYN_TRACEBACK"
 _TELL_EVERY_S = 10.0  # of a study, where there is no terminal for a live line
 _SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
@@ -255,8 +257,36 @@ def models() -> None:
 
 
 def main() -> None:
-    """Entry point of the `biodyn` command."""
-    app()
+    """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    try:
+        app()
+    except Exception as error:  # whatever was not foreseen: the only place that may catch it
+        _tell_program_error(error)
+        sys.exit(_PROGRAM_ERROR)
+
+
+def _tell_program_error(error: Exception) -> None:
+    """Say that the program failed and what to send; the traceback goes to a file, and to the screen if asked for."""
+    import os
+    import platform
+    import tempfile
+    import traceback
+    from importlib.metadata import version
+
+    trace = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as stream:
+        stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
+        stream.write(f"{' '.join(sys.argv)}\n\n{trace}")
+    if os.environ.get(_TRACEBACK_SWITCH):
+        print(trace, file=sys.stderr)
+    first = str(error).splitlines()[0] if str(error) else ""
+    print(
+        f"biodyn: the program failed ({type(error).__name__}{': ' + first if first else ''}): a fault of biodyn, not of your "
+        f"data; please report it with {stream.name} (what was called and where it failed, no measured data).",
+        file=sys.stderr,
+    )
 
 
 @contextmanager

@@ -16,10 +16,11 @@ import pytest
 from sessions import Laboratory, cut, hidden, renamed, unloaded, without_parameter, without_plates
 from typer.testing import CliRunner, Result
 
-from biodyn.cli import app
+from biodyn.cli import app, main
 from biodyn.tables import TABLES
 
 FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2
+PROGRAM_ERROR = 70
 
 
 def biodyn(*arguments: object) -> Result:
@@ -352,6 +353,55 @@ def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Resu
     subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
     (damaged / "run.json").write_text("{", encoding="utf-8")
     refused(biodyn("report", damaged), "cannot be read")
+
+
+# -- a fault of the program -----------------------------------------------------------------------------------------
+
+
+def crash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laboratory) -> int | str | None:
+    """Run `biodyn check` as from a shell, with a bug in it; the exit code."""
+
+    def bug(path: Path) -> None:
+        raise KeyError("left_knee")
+
+    monkeypatch.setattr("biodyn.inspection.check_file", bug)
+    monkeypatch.setattr(sys, "argv", ["biodyn", "check", str(laboratory.walk)])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return stop.value.code
+
+
+def test_a_bug_is_told_in_one_sentence_with_a_code_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laboratory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert crash(monkeypatch, tmp_path, laboratory) == PROGRAM_ERROR
+    (line,) = capsys.readouterr().err.splitlines()
+    (report,) = tmp_path.glob("biodyn-error-*.txt")
+    for said in ("biodyn: the program failed", "KeyError", "left_knee", str(report)):
+        assert said in line
+    text = report.read_text(encoding="utf-8")
+    assert "Traceback" in text
+    assert f"biodyn check {laboratory.walk}" in text
+    assert "raise KeyError" in text
+
+
+def test_the_traceback_is_shown_where_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laboratory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BIODYN_TRACEBACK", "1")
+    assert crash(monkeypatch, tmp_path, laboratory) == PROGRAM_ERROR
+    text = capsys.readouterr().err
+    assert "Traceback" in text
+    assert text.splitlines()[-1].startswith("biodyn: the program failed")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], FINE), (["run"], BAD_INPUT), (["dance"], BAD_INPUT)])
+def test_other_codes_are_as_before(monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int) -> None:
+    monkeypatch.setattr(sys, "argv", ["biodyn", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == code
 
 
 # -- doubt, not refusal -------------------------------------------------------------------------------------------
