@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
 from biodyn.plots.display import default_norms, display_table, variable
 from biodyn.plots.style import BAND, SIDE_COLORS
 from biodyn.report.methods import methods
+from biodyn.report.page import page_environment, resource, script_json
 from biodyn.report.replay import replay_section
 from biodyn.report.sensitivity import sensitivity_heads, sensitivity_rows
 from biodyn.report.uncertainty import uncertainty_rows
@@ -42,7 +38,7 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
     curves = curves_by_variable(tables["gait_cycles"])
     band, line = default_norms()
     return (
-        _environment()
+        page_environment()
         .get_template("trial.html.j2")
         .render(
             record=record,
@@ -61,9 +57,9 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             conventions=convention_rows(curves),
             methods=methods(record),
             norms=(band, line),
-            explorer=Markup(_script_json(explorer_data(curves))),
-            style=Markup(_resource("style.css")),
-            script=Markup(_resource("explorer.js")),
+            explorer=script_json(explorer_data(curves)),
+            style=resource("style.css"),
+            script=resource("explorer.js"),
         )
     )
 
@@ -224,27 +220,3 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
 
 def _rounded(values: FloatArray, digits: int) -> list[float | None]:
     return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
-
-
-def _script_json(data: Any) -> str:
-    """JSON that cannot end the script element it stands in."""
-    return re.sub(
-        "[<>&]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(data, separators=(",", ":"), allow_nan=False)
-    )
-
-
-@cache
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("biodyn.report"),
-        undefined=jinja2.StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-@cache
-def _resource(name: str) -> str:
-    loader = jinja2.PackageLoader("biodyn.report")
-    return loader.get_source(_environment(), name)[0]
