@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import queue
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from biodyn.errors import StudyError
@@ -20,6 +20,7 @@ from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
+_LOOK_AGAIN_S = 0.5
 _CRASHES = 2  # times a trial may crash its process before it has failed
 # SIGKILL never comes from a crash but from the system short of memory, or from people.
 _KILLS = 10
@@ -54,7 +55,7 @@ class TrialProcess:
         self._command = command
         self._keep_open = keep_open
         self._process: subprocess.Popen[bytes] | None = None
-        self._pending = b""
+        self._said: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # lines; None at the end
         self._closed = False
         self._changing = threading.Lock()  # `close` is called from another thread
 
@@ -97,7 +98,7 @@ class TrialProcess:
             self._end()
             self._process = self._opened()
             try:
-                next(message for message in self._messages(time.monotonic() + _START_LIMIT_S) if "ready" in message)
+                message = next(self._messages(time.monotonic() + _START_LIMIT_S))
             except _DiedError as death:
                 self._end()
                 if death.code != -_SIGKILL:
@@ -108,6 +109,8 @@ class TrialProcess:
             except _LateError as late:
                 self._end()
                 raise StudyError(f"A trial process did not start within {_START_LIMIT_S:g} s.") from late
+            else:
+                _require_fine(message)
 
     def close(self) -> None:
         """End the process for good, from any thread; a task in work raises StudyError."""
@@ -117,30 +120,32 @@ class TrialProcess:
 
     def _opened(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
+        own_group: dict[str, Any] = {"pass_fds": self._keep_open, "process_group": 0} if os.name == "posix" else {}
         with self._changing:
             if self._closed:
                 raise StudyError("The study was stopped.", "Run it again: it goes on where it was.")
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, **_ONE_THREAD},
-                pass_fds=self._keep_open,
-                process_group=0,
+                **own_group,
             )
+        self._said = queue.SimpleQueue()
+        threading.Thread(target=_listen, args=(process, self._said), daemon=True).start()
+        return process
 
     def _end(self) -> None:
         """End the process and whatever it started; harmless where none runs."""
-        process, self._process, self._pending = self._process, None, b""
+        process, self._process = self._process, None
         if process is None:
             return
         _kill(process)
         process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
+        if process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
 
     def _ask(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
         assert self._process is not None
@@ -153,35 +158,49 @@ class TrialProcess:
         for message in self._messages(time.monotonic() + self._limits.time_s):
             if "key" in message:
                 keep_key(message["key"])
-            elif "fatal" in message:
-                raise StudyError(message["fatal"], message.get("hint", ""))
             elif "outcome" in message:
                 return Outcome(**message["outcome"])
+            _require_fine(message)
         raise AssertionError("messages end with an error only")
 
     def _messages(self, deadline: float) -> Iterator[dict[str, Any]]:
         """Yield what the process says; _DiedError when it ends, _LateError at the deadline."""
         assert self._process is not None
-        assert self._process.stdout is not None
-        with DefaultSelector() as selector:
-            selector.register(self._process.stdout, EVENT_READ)
-            while True:
-                while b"\n" in self._pending:
-                    line, _, self._pending = self._pending.partition(b"\n")
-                    yield json.loads(line)
-                left = deadline - time.monotonic()
-                if left <= 0.0 or not selector.select(left):
-                    raise _LateError
-                chunk = os.read(self._process.stdout.fileno(), 1 << 16)
-                if not chunk:
-                    raise _DiedError(self._process.wait())
-                self._pending += chunk
+        while True:
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                raise _LateError
+            try:
+                line = self._said.get(timeout=min(left, _LOOK_AGAIN_S))
+            except queue.Empty:
+                # A reader it had started may outlive it and keep the pipe open.
+                if self._process.poll() is not None and self._said.empty():
+                    raise _DiedError(self._process.returncode) from None
+                continue
+            if line is None:
+                raise _DiedError(self._process.wait())
+            yield json.loads(line)
 
     @staticmethod
     def _failed(task: Task, key: str, error: str, reason: str, hint: str) -> Outcome:
         record = TrialRecord(key, "failed", error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)
+
+
+def _require_fine(message: dict[str, Any]) -> None:
+    """Raise what the process says is true of every trial."""
+    if "fatal" in message:
+        raise StudyError(message["fatal"], message.get("hint", ""))
+
+
+def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | None]) -> None:
+    """Put every line the process says into the queue, None at its end."""
+    assert process.stdout is not None
+    with process.stdout as lines:
+        for line in lines:
+            said.put(line)
+    said.put(None)
 
 
 def _kill(process: subprocess.Popen[bytes] | None) -> None:

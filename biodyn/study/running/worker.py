@@ -30,14 +30,21 @@ def main() -> None:
         answers.write(json.dumps(message) + "\n")
         answers.flush()
 
-    from biodyn.errors import BiodynError
-    from biodyn.rigid_body import warm_up
-    from biodyn.study.running.files import Files
-    from biodyn.study.running.perform import perform
-    from biodyn.study.running.task import task_from
+    try:
+        from biodyn.errors import BiodynError
+        from biodyn.rigid_body import warm_up
+        from biodyn.study.running.files import Files
+        from biodyn.study.running.perform import perform
+        from biodyn.study.running.task import task_from
 
-    _limit_memory(memory_mb)
-    warm_up()
+        _limit_memory(memory_mb)
+        warm_up()
+    except Exception as error:  # without this process there is no study: say why, where it can be heard
+        say(
+            fatal=f"A trial process cannot work: {type(error).__name__}: {error}.",
+            hint="Try 'biodyn run' on one trial.",
+        )
+        return
     files = Files()
     say(ready=True)
     for line in sys.stdin:

@@ -97,6 +97,12 @@ def test_a_process_that_cannot_start_is_said() -> None:
         TrialProcess(Limits(), command=(sys.executable, "-c", "raise SystemExit(7)")).start()
 
 
+def test_a_process_that_says_why_it_cannot_work_is_heard() -> None:
+    code = """print('{"fatal": "No kernels.", "hint": "Compile."}', flush=True); input()"""
+    with pytest.raises(StudyError, match="No kernels"):
+        TrialProcess(Limits(), command=(sys.executable, "-c", code)).start()
+
+
 def test_closing_from_another_thread_ends_the_work_and_starts_nothing_again(
     tmp_path: Path, process: TrialProcess
 ) -> None:
