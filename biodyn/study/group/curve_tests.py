@@ -68,7 +68,9 @@ def curve_tests(
 ) -> CurveTests:
     """Test every variable in every design.
 
-    Parameters: `cells` the designs' rows; `variables` (place in the cells' curves, name, unit); `predictor` (cells,) of regressions.
+    Parameters:
+        cells: the designs' rows. variables: (place in the cells' curves, name, unit).
+        predictor: (cells,) of regressions.
     """
     tests: list[CurveTest] = []
     notes: list[str] = []

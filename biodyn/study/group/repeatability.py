@@ -111,15 +111,7 @@ class Repeatabilities:
                     "condition": condition, "side": side, "subjects": len(values), "measurements": values.size,
                     "mean": float(values.mean()), "sd": float(values.std(ddof=1)),
                 }  # fmt: skip
-                try:
-                    found = repeatability(values)
-                except StatisticsError:  # nothing varies: there is no correlation to report, and the row shows that
-                    rows.append(row)
-                    continue
-                row |= {"sem": found.sem_agreement, "mdc95": found.mdc95_agreement}
-                for name, icc in (("icc_2_1", found.icc_2_1), ("icc_3_1", found.icc_3_1)):
-                    row |= {name: icc.value, f"{name}_low": icc.low, f"{name}_high": icc.high}
-                rows.append(row)
+                rows.append(row | _agreement(values))
         return rows
 
     def _between_curve_rows(self, units: Sequence[str]) -> list[dict[str, object]]:
@@ -135,6 +127,21 @@ class Repeatabilities:
                         }
                     )  # fmt: skip
         return rows
+
+
+def _agreement(values: FloatArray) -> dict[str, object]:
+    """Coefficients of values (subjects, sessions)."""
+    if not np.ptp(values, axis=1).any():  # repeated to the last digit: no error, and no correlation if all are equal
+        perfect = 1.0 if np.ptp(values) > 0.0 else math.nan
+        return {"sem": 0.0, "mdc95": 0.0, "icc_2_1": perfect, "icc_3_1": perfect}
+    try:
+        found = repeatability(values)
+    except StatisticsError:  # subjects do not differ: there is no correlation to report, and the row shows that
+        return {}
+    row: dict[str, object] = {"sem": found.sem_agreement, "mdc95": found.mdc95_agreement}
+    for name, icc in (("icc_2_1", found.icc_2_1), ("icc_3_1", found.icc_3_1)):
+        row |= {name: icc.value, f"{name}_low": icc.low, f"{name}_high": icc.high}
+    return row
 
 
 def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str, ...]:

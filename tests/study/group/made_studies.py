@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 
@@ -124,8 +123,3 @@ def made_study(
                             )
         made.append(made_subject(f"S{number + 1:02d}", found, units))
     return MadeStudy(tuple(made))
-
-
-@pytest.fixture
-def percent() -> FloatArray:
-    return PERCENT
