@@ -10,6 +10,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.model.anthropometry import ZERO_INERTIA, Inertia
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
+from biodyn.rigid_body.registration import quaternion_from_matrix
 
 
 @dataclass(frozen=True)
@@ -257,15 +258,6 @@ def axis_angle(axis: FloatArray, angle: float) -> FloatArray:
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
-
-
-def quaternion_from_matrix(R: FloatArray) -> FloatArray:
-    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3), w >= 0."""
-    from scipy.spatial.transform import Rotation
-
-    x, y, z, w = Rotation.from_matrix(R).as_quat()  # SciPy is scalar-last
-    q = np.array([w, x, y, z])
-    return q if w >= 0.0 else -q
 
 
 def cardan_zxy(R: FloatArray) -> FloatArray:

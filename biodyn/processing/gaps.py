@@ -11,6 +11,7 @@ from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.processing.filtering import finite_stretches
+from biodyn.rigid_body.registration import rigid_fit
 
 GapMethod = Literal["spline", "rigid", "left"]
 # The spline passes through up to this many frames on either side, and through two at least: never extrapolated.
@@ -116,24 +117,10 @@ def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray 
     shape = positions[edges[0], usable]
     if np.linalg.svd(shape - shape.mean(axis=0), compute_uv=False)[1] < MIN_SPREAD_M:
         return None
-    R, p = register(shape, positions[rows][:, usable])
+    R, p = rigid_fit(shape, positions[rows][:, usable])
     ends = [int(edge - rows[0]) for edge in edges]
     offsets = [R[k].T @ (positions[edge, gap.marker] - p[k]) for k, edge in zip(ends, edges, strict=True)]
     inside = np.arange(gap.first, gap.last + 1) - rows[0]
     share = (inside - ends[0]) / (ends[-1] - ends[0]) if len(ends) == 2 else np.zeros(len(inside))
     offset = offsets[0] + share[:, None] * (offsets[-1] - offsets[0])
     return np.einsum("tij,tj->ti", R[inside], offset) + p[inside]
-
-
-def register(shape: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rigid registration in the least-squares sense (Kabsch 1976; Söderkvist & Wedin 1993).
-
-    Returns R (T, 3, 3) and p (T, 3) with points[t, k] ≈ R[t] shape[k] + p[t], for shape (K, 3) and points (T, K, 3).
-    """
-    centre = shape.mean(axis=0)
-    centres = points.mean(axis=1)
-    U, _, Vt = np.linalg.svd(np.einsum("tki,kj->tij", points - centres[:, None], shape - centre))
-    # A reflection is no motion: turn the least determined axis.
-    U[:, :, 2] *= np.sign(np.linalg.det(U @ Vt))[:, None]
-    R = U @ Vt
-    return R, centres - R @ centre

@@ -15,7 +15,7 @@ from biodyn.processing.contacts import (
     decide_contacts,
 )
 from biodyn.processing.filtering import finite_stretches
-from biodyn.processing.loading import PlateSignals, centre_of_pressure
+from biodyn.processing.loading import PlateSignals, centre_of_pressure, pressure_at_height
 from biodyn.processing.soles import Sole, signed_distance, sole_from_outline
 from biodyn.trial.wrenches import Contact, GroundReaction
 
@@ -106,7 +106,9 @@ def ground_reaction(
     moments = {}
     for side in SIDES:
         wrench[side][~measured[side]] = np.nan
-        points[side], moments[side] = _pressure(wrench[side], surface[side], threshold_n)
+        with np.errstate(divide="ignore", invalid="ignore"):  # no height where there is no force
+            height = surface[side] / wrench[side][:, 4]
+        points[side], moments[side] = pressure_at_height(wrench[side], height, threshold_n)
     return GroundReaction(
         wrench=wrench,
         measured=measured,
@@ -229,22 +231,3 @@ def _place(sole: Sole, plates: Sequence[PlateSignals], first: int, stop: int) ->
         if np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
             return f"on plate {plate.number}, which shows no force"
     return "on the floor outside the plates"
-
-
-def _pressure(wrench: FloatArray, surface: FloatArray, threshold_n: float) -> tuple[FloatArray, FloatArray]:
-    """Centre of pressure (T, 3) and vertical free moment (T,) of a foot's summed wrench (T, 6).
-
-    `surface` is the height of the surface times the vertical force, summed over plates.
-    """
-    cop = np.full((len(wrench), 3), np.nan)
-    free = np.full(len(wrench), np.nan)
-    rows = np.flatnonzero(np.nan_to_num(wrench[:, 4]) >= threshold_n)
-    moment, force = wrench[rows, :3], wrench[rows, 3:]
-    vertical = force[:, 1]
-    y = surface[rows] / vertical
-    # Solve M = p x F + T e_y for p = (x, y, z) with y known.
-    x = (moment[:, 2] + y * force[:, 0]) / vertical
-    z = (y * force[:, 2] - moment[:, 0]) / vertical
-    cop[rows] = np.column_stack([x, y, z])
-    free[rows] = moment[:, 1] - (z * force[:, 0] - x * force[:, 2])
-    return cop, free

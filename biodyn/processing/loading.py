@@ -48,8 +48,29 @@ def centre_of_pressure(wrench: FloatArray, corners_W: FloatArray, threshold_n: f
     moment = wrench[:, :3] - np.cross(centre, force)
     loaded = force[:, 1] >= threshold_n
     cop = np.full((len(wrench), 3), np.nan)
-    cop[loaded] = centre + np.cross(normal, moment[loaded]) / (force[loaded] @ normal)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cop[loaded] = centre + np.cross(normal, moment[loaded]) / (force[loaded] @ normal)[:, None]
     return cop
+
+
+def pressure_at_height(
+    wrench: FloatArray, height_m: FloatArray | float, threshold_n: float
+) -> tuple[FloatArray, FloatArray]:
+    """Centre of pressure (T, 3) m at the level Y = `height_m` (T,), and the vertical free moment (T,) Nm about it.
+
+    Solves M = p x F + T e_y for p and T with p_y known; `wrench` (T, 6) F_Wo_W. NaN where the vertical force is below
+    `threshold_n`.
+    """
+    cop = np.full((len(wrench), 3), np.nan)
+    free = np.full(len(wrench), np.nan)
+    rows = np.flatnonzero(np.nan_to_num(wrench[:, 4]) >= threshold_n)
+    moment, force = wrench[rows, :3], wrench[rows, 3:]
+    y = np.broadcast_to(height_m, len(wrench))[rows]
+    x = (moment[:, 2] + y * force[:, 0]) / force[:, 1]
+    z = (y * force[:, 2] - moment[:, 0]) / force[:, 1]
+    cop[rows] = np.column_stack([x, y, z])
+    free[rows] = moment[:, 1] - (z * force[:, 0] - x * force[:, 2])
+    return cop, free
 
 
 def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -85,27 +85,6 @@ def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz:
     return replace(plate_wrench, wrench=np.ascontiguousarray(picked), rate_hz=marker_rate_hz)
 
 
-def centre_of_pressure(wrench: FloatArray, threshold_n: float, height_m: float) -> FloatArray:
-    """Return p_W (T, 3) in m, the point at height Y = `height_m` where the wrench has no horizontal moment.
-
-    `wrench` (T, 6) F_Wo_W. NaN where the upward force is below `threshold_n`.
-    """
-    M, F = wrench[:, :3], wrench[:, 3:]
-    loaded = F[:, 1] >= threshold_n
-    Fy = np.where(loaded, F[:, 1], np.nan)
-    # M = p × F + (0, Ty, 0) solved for x and z
-    x = (M[:, 2] + height_m * F[:, 0]) / Fy
-    z = (height_m * F[:, 2] - M[:, 0]) / Fy
-    return np.column_stack([x, np.where(loaded, height_m, np.nan), z])
-
-
-def free_moment(wrench: FloatArray, threshold_n: float, height_m: float) -> FloatArray:
-    """Return (T,) Nm, the moment about the vertical through the centre of pressure; NaN below `threshold_n`."""
-    p_W = centre_of_pressure(wrench, threshold_n, height_m)
-    moment: FloatArray = wrench[:, 1] - np.cross(p_W, wrench[:, 3:])[:, 1]
-    return moment
-
-
 def _plate_axes(plate: ForcePlate) -> _PlateAxes:
     """Axes from the corners (+x+y, -x+y, -x-y, +x-y); measured corners are not quite a rectangle."""
     c = plate.corners

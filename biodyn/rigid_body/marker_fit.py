@@ -18,6 +18,7 @@ from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked
 from biodyn.rigid_body.motion import body_poses
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.rigid_body.registration import quaternion_from_matrix, rigid_fit
 
 CONVERGED: Final = ik.CONVERGED
 STOPPED: Final = ik.STOPPED
@@ -54,32 +55,6 @@ class InverseKinematics:
     status: NDArray[np.int8]
 
 
-def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return R_WB (3, 3), p_WB (3,) with the least weighted sum of |p_W - R_WB p_B - p_WB|^2.
-
-    p_B, p_W (M, 3), weights (M,). Kabsch 1976, doi 10.1107/S0567739476001873; proper rotations only (Umeyama 1991).
-    """
-    share = weights / weights.sum()
-    centre_B, centre_W = share @ p_B, share @ p_W
-    U, _, Vt = np.linalg.svd(((p_W - centre_W) * share[:, None]).T @ (p_B - centre_B))
-    R = U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
-    return R, centre_W - R @ centre_B
-
-
-def _quaternion(R: FloatArray) -> FloatArray:
-    """Return the quaternion w x y z of a rotation matrix: the dominant eigenvector of Bar-Itzhack's K matrix (2000)."""
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [0.0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
-            [0.0, 0.0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
-            [0.0, 0.0, 0.0, R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    quaternion = np.linalg.eigh(K, UPLO="U")[1][:, -1]
-    return np.asarray(quaternion if quaternion[0] >= 0 else -quaternion)
-
-
 def _spread(points: FloatArray) -> float:
     """Return the second singular extent of points (M, 3): zero when they lie on a line, m."""
     return float(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1]) if len(points) >= 3 else 0.0
@@ -103,7 +78,7 @@ def _placed_base(
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
     q = q0.copy()
     q[:3] = R_PJ.T @ (p - p_PJ)
-    q[3:7] = _quaternion(R_PJ.T @ R)
+    q[3:7] = quaternion_from_matrix(R_PJ.T @ R)
     return q
 
 

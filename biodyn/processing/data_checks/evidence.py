@@ -17,7 +17,7 @@ from biodyn.processing.feet import GaitPoints
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.ground_reaction import STANCE_DELAY_S
 from biodyn.processing.kinematics import Fit
-from biodyn.processing.loading import plate_surface
+from biodyn.processing.loading import centre_of_pressure
 from biodyn.processing.soles import sole_from_outline
 from biodyn.rigid_body import whole_body
 from biodyn.trial import Contact, PlateWrench
@@ -175,13 +175,8 @@ def centre_of_mass(fit: Fit) -> FloatArray:
 
 
 def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:
-    """Centre of pressure (n, 3) m on the plate's surface in the given frames."""
-    centre, normal = plate_surface(plate.corners)
-    chosen = plate.wrench[rows]
-    force = chosen[:, 3:]
-    moment = chosen[:, :3] - np.cross(centre, force)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return centre + np.cross(normal, moment) / (force @ normal)[:, None]
+    """Centre of pressure (n, 3) m on the plate's surface in the given frames, however small the force."""
+    return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
 
 
 def _loads(
