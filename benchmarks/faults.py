@@ -75,7 +75,7 @@ GROUPS = {
                 Person("Georg", height_m=1.95, mass_kg=104.0, sex="male", hip_centre="bell_1990"), 1.1, 1.26, TWO_PLATES
             ),
             Walker(
-                Person("Hanna", height_m=1.60, mass_kg=63.0, sex="female", marker_set="anatomical"),
+                Person("Hanna", height_m=1.60, mass_kg=63.0, sex="female", marker_set="plug_in_gait_lower"),
                 1.45,
                 0.98,
                 TWO_PLATES,
