@@ -70,7 +70,7 @@ def two_effect_cases() -> Iterator[Case]:
     for name in ("2x2", "2x3", "3x3", "3x4", "3x5", "4x4", "4x5"):
         curves, a, b = getattr(_DATA.anova2, f"SPM1D_ANOVA2_{name}")().get_data()
         ours, theirs = spm.anova_two_way(curves, a, b), _TESTS.anova2(curves, a, b, equal_var=True)
-        for effect, field, reference in zip("A B AB".split(), _three(ours), theirs, strict=True):
+        for effect, field, reference in zip(["A", "B", "AB"], _three(ours), theirs, strict=True):
             yield Case(f"F, two-way {name}: {effect}", field, reference)
 
 
@@ -94,7 +94,7 @@ def repeated_cases() -> Iterator[Case]:
                 curves, a, b, subject = data().get_data()
                 fields = _three(ours(curves, a, b, subject))
                 references = theirs(curves, a, b, subject, equal_var=True)
-                for effect, field, reference in zip("A B AB".split(), fields, references, strict=True):
+                for effect, field, reference in zip(["A", "B", "AB"], fields, references, strict=True):
                     yield Case(f"F, two-way {kind} {name}: {effect}", field, reference, same_residuals=False)
 
 

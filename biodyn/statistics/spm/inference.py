@@ -17,6 +17,7 @@ from biodyn.statistics.spm.field import StatisticField
 from biodyn.statistics.spm.result import Cluster, Permutations, SpmResult
 
 _ROUGH_NODES = 3.0  # below this FWHM a field is not sampled finely enough for the theory of continuous fields
+_LARGEST_ALPHA = 0.25
 _SMOOTH_RESELS = 0.5  # a region shorter than this in FWHM is nearly a scalar
 
 
@@ -28,7 +29,7 @@ def random_field_inference(
     A two-tailed t uses alpha / 2 on each side and twice the one-sided p. F has one tail. `circular`: the curves are cycles,
     whose end meets their start; clusters at both ends are one, the threshold stays that of open curves (a little strict).
     """
-    tails = 2 if two_tailed and field.kind == "t" else 1
+    tails = _tails(field, alpha, two_tailed)
     null = field.random_field
     threshold = null.threshold(alpha / tails)
     found = stretches(field.z, threshold, tails == 2, circular)
@@ -72,7 +73,7 @@ def permutation_inference(
     Raises:
         StatisticsError: too few arrangements exist for alpha ever to be reached.
     """
-    tails = 2 if two_tailed and field.kind == "t" else 1
+    tails = _tails(field, alpha, two_tailed)
     exchange = field.statistic.exchange
     possible = arrangement_count(exchange)
     exhaustive = possible <= permutations
@@ -109,6 +110,12 @@ def permutation_inference(
         permutations=Permutations(count, possible, exhaustive, seed, cluster_measure, maxima),
         diagnostics=field.diagnostics,
     )
+
+
+def _tails(field: StatisticField, alpha: float, two_tailed: bool) -> int:
+    if not 0.0 < alpha <= _LARGEST_ALPHA:
+        raise StatisticsError(f"alpha must lie above 0 and be no more than {_LARGEST_ALPHA:g}, found {alpha:g}.")
+    return 2 if two_tailed and field.kind == "t" else 1
 
 
 def _extreme(z: FloatArray, two_tailed: bool) -> float:
