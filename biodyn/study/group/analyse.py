@@ -196,9 +196,9 @@ def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def norm_sets(name: str | None) -> tuple[Norms, ...]:
-    """The published bands of an option: "auto" for the library's usual ones, a name of the library, None for none."""
-    if name is None:
+def norm_sets(name: str) -> tuple[Norms, ...]:
+    """The published bands of an option: "auto" for the library's usual ones, "none", or a name of the library."""
+    if name == "none":
         return ()
     return default_norms() if name == "auto" else (load_norms(name),)
 

@@ -52,8 +52,8 @@ def compared(
 def _reference(observations: Observations, options: AnalysisOptions) -> Reference:
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    named = options.norms not in (None, "auto")
-    return norm_reference(load_norms(str(options.norms)) if named else default_norms()[0])
+    named = options.norms not in ("none", "auto")
+    return norm_reference(load_norms(options.norms) if named else default_norms()[0])
 
 
 def _tests(

@@ -48,7 +48,7 @@ class Design:
     @property
     def label(self) -> str:
         """The comparison in words."""
-        names = [level or "(no name)" for level in self.levels]
+        names = [named(level) for level in self.levels]
         if self.kind == "regression":
             return names[0]
         return f"{names[1]} - {names[0]}" if len(names) == 2 else ", ".join(names)
@@ -90,6 +90,11 @@ def wants(options: AnalysisOptions, *tests: str) -> bool:
     return options.tests == "auto" or any(test in options.tests for test in tests)
 
 
+def named(level: str) -> str:
+    """A condition or group in words, also that of trials that have none."""
+    return level or "(no name)"
+
+
 def _levels(found: Sequence[str], chosen: Sequence[str] | None) -> list[str]:
     levels = list(dict.fromkeys(found))
     return levels if chosen is None else [level for level in chosen if level in levels]
@@ -116,22 +121,31 @@ def _within_people(
     if len(measured) < 2:
         return found
     where = f" in group {within}" if within else ""
+    listed = ", ".join(named(level) for level in measured)
+    shared = {pair: [s for s in rows[pair[0]] if s in rows[pair[1]]] for pair in combinations(measured, 2)}
+    enough = {pair: both for pair, both in shared.items() if len(both) >= options.least_subjects}
+    if not enough:
+        most = max(len(both) for both in shared.values())
+        notes.append(
+            f"Conditions are not compared{where}: no two of {listed} were measured in the same {options.least_subjects} "
+            f"subjects or more (at most {most})."
+        )
+        return found
     complete = [subject for subject in rows[measured[0]] if all(subject in rows[level] for level in measured)]
     if len(measured) > 2 and wants(options, "anova"):
         if len(complete) >= options.least_subjects:
             found.append(_design("repeated anova", "condition", within, measured, rows, complete))
         else:
             notes.append(
-                f"No repeated-measures analysis of variance of {', '.join(measured)}{where}: {_people(len(complete))} "
-                f"measured in all of them, {options.least_subjects} are needed."
+                f"No repeated-measures analysis of variance of {listed}{where}: {_people(len(complete))} measured in all of "
+                f"them, {options.least_subjects} are needed."
             )
-    for first, second in combinations(measured, 2) if wants(options, "paired") else ():
-        both = [subject for subject in rows[first] if subject in rows[second]]
-        if len(both) >= options.least_subjects:
+    for (first, second), both in shared.items() if wants(options, "paired") else ():
+        if (first, second) in enough:
             found.append(_design("paired", "condition", within, [first, second], rows, both))
         else:
             notes.append(
-                f"{second} is not compared with {first}{where}: {_people(len(both))} measured in both, "
+                f"{named(second)} is not compared with {named(first)}{where}: {_people(len(both))} measured in both, "
                 f"{options.least_subjects} are needed."
             )
     return found
@@ -146,7 +160,7 @@ def _between_people(
     for level in rows:
         if level not in enough:
             notes.append(
-                f"Group {level or '(no name)'} is not compared{where}: {_people(len(rows[level]))} measured, "
+                f"Group {named(level)} is not compared{where}: {_people(len(rows[level]))} measured, "
                 f"{options.least_subjects} are needed."
             )
     shared = [s for a, b in combinations(enough, 2) for s in rows[a] if s in rows[b]]
@@ -176,7 +190,7 @@ def _regressions(
             found.append(Design("regression", "predictor", within, (str(options.predictor),), rows))
         else:
             notes.append(
-                f"No regression on {options.predictor} in condition {condition or '(no name)'}: {_people(len(own))} "
+                f"No regression on {options.predictor} in condition {named(condition)}: {_people(len(own))} "
                 f"measured, {least} are needed, each in one group."
             )
     return found

@@ -12,6 +12,7 @@ import pandas as pd
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.mixed import MixedModel, mixed_model
+from biodyn.study.group.designs import named
 from biodyn.study.group.number_tests import adjusted
 from biodyn.study.group.observations import TrialMean
 from biodyn.study.group.options import AnalysisOptions
@@ -76,7 +77,7 @@ def mixed_models(
             doubts.setdefault(finding.code, []).append((name, finding.message))
     if model is not None:
         formula = " * ".join(factors) if crossed else " + ".join(factors)
-        references = ", ".join(f"{name} {level or '(no name)'}" for name, level in model.references.items())
+        references = ", ".join(f"{name} {named(str(level))}" for name, level in model.references.items())
         notes.insert(0, f"Values of each trial ~ {formula}, reference {references}. {model.methods()}")
     if len(factors) == 2 and not crossed:
         notes.append("No interaction of condition and group: some group was not measured in some condition.")
@@ -110,8 +111,8 @@ def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], 
     repeated = sum(count > levels for count in counts.values())
     if repeated < options.least_subjects:
         return (
-            f"No mixed models: {repeated} subjects have several trials in a condition, {options.least_subjects} are needed; "
-            "with one value a subject and condition the comparisons say the same."
+            f"No mixed models: several trials in a condition are needed of {options.least_subjects} subjects, there are "
+            f"{repeated or 'none'}; with one value a subject and condition the comparisons say the same."
         )
     return ""
 

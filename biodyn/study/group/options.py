@@ -51,7 +51,9 @@ class AnalysisOptions(BaseModel):
         default=None,
         description="group whose mean curves are the reference of the gait scores; omitted = published norms",
     )
-    norms: str | None = Field(default="auto", description="normative bands beside the group curves; none: leave out")
+    norms: str = Field(
+        default="auto", description='bands beside the group curves: auto, "none", or the name of norms of the library'
+    )
     representative: tuple[str, ...] | None = Field(
         default=None, description="variables that decide which cycle is representative; omitted = the usual ones"
     )

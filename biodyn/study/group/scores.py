@@ -85,7 +85,7 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
         for number, variable in enumerate(variables):
             curves[(condition, variable, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
-    return Reference(f"group {group} of this study ({people} subjects)", True, curves)
+    return Reference(f"group {group} of this study ({people} subjects, each part of its own reference)", True, curves)
 
 
 def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:

@@ -195,7 +195,7 @@ def test_two_groups_are_compared_as_different_people(tmp_path: Path) -> None:
     assert peak["difference"] == pytest.approx(ADDED, abs=3 * 0.05 * np.sqrt(2 / 7))
     spm = found.tables["spm"]
     assert set(spm[spm["p_adjusted"] < 0.05]["variable"]) == {"knee_angle_moment"}
-    assert "group a of this study (7 subjects)" in found.notes["gait_scores"][0]
+    assert "group a of this study (7 subjects" in found.notes["gait_scores"][0]
     assert "Values of each trial ~ group" in found.notes["mixed_models"][0]
 
 

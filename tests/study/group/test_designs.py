@@ -34,7 +34,13 @@ def test_fewer_shared_subjects_than_needed_is_said_and_not_compared() -> None:
     entries = [*crossed(2, "ab"), ("2", "a", ""), ("3", "b", "")]
     found = designs_of(cells(*entries), AnalysisOptions())
     assert found.designs == ()
-    assert "2 subjects were measured in both, 3 are needed" in found.notes[0]
+    (note,) = found.notes
+    assert "no two of a, b were measured in the same 3 subjects or more (at most 2)" in note
+    some = designs_of(cells(*entries, *[(f"x{n}", c, "") for n in range(3) for c in "bc"]), AnalysisOptions())
+    assert [design.label for design in some.designs] == ["c - b"]
+    assert any(
+        "b is not compared with a: 2 subjects were measured in both, 3 are needed" in note for note in some.notes
+    )
 
 
 def test_three_conditions_get_an_analysis_of_variance_before_their_pairs() -> None:
