@@ -1,118 +1,202 @@
-"""Do published sensitivities come back? `python benchmarks/sensitivity.py`
+"""Do published sensitivities come back? `python benchmarks/sensitivity.py [FOLDER_WITH_C3D ...]`
 
-Centre of pressure 5 and 10 mm forward: about 7 and 14 % of the peak torques (McCaw & DeVita 1995, J Biomech 28:985-988). Hip
-centre 30 mm forward: about -22 % of the hip flexion moment; 30 mm outward: about -15 % of the hip abduction moment (Stagni et
-al. 2000, J Biomech 33:1479-1487). Numbers of the abstracts, recalled. Then all factors of `biodyn run --vary`, timed.
+Sample data, and every walk below the folders. McCaw & DeVita 1995 (J Biomech 28:985-988): centre of pressure 5 and 10 mm forward
+and backward, eight people walking and running, sagittal plane: on average 7 and 14 % of the largest torques and of the angular
+impulses of hip, knee and ankle, flexor and extensor. Stagni et al. 2000 (J Biomech 33:1479-1487): hip centre off by 30 mm, five
+people walking: about -22 % of the flexion moment (anterior), -15 % of the abduction moment (lateral). What the per cents are of,
+the abstract does not say. Then all factors of `biodyn run --vary`, timed.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
-from dataclasses import replace
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 from uncertainty import solver_of
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDE_SIGN, FloatArray
-from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.model.subject import SubjectModel
-from biodyn.processing.dynamics import solve_dynamics
+from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
+from biodyn.errors import BiodynError
+from biodyn.processing.dynamics import JointLoad, solve_dynamics
+from biodyn.processing.uncertainty.shifts import (
+    LobeChange,
+    lobe_changes,
+    mean_changes,
+    moved_moment,
+    stride_mean,
+    with_shifted_hips,
+    with_shifted_pressure,
+)
 from biodyn.variation import FACTORS, vary_trial
 from biodyn.workflow import analyse_trial
 
 _SAMPLES = sorted((Path(__file__).parents[1] / "sample_data").glob("*/walk*.c3d"))
+_LEAST_NM_KG = 0.1  # smaller lobes are not called a peak
+_LEAST_STANCE = 40  # frames of measured stance, else a side is left out
+_STANCE_SHARE = 0.62  # of a stride
+_HIP_SHIFT_M = 0.03
 
 
-def shifted_pressure(analysis: TrialAnalysis, shift_m: float) -> FloatArray:
-    """Torques (T, C) with the ground reaction of both feet moved forward."""
-    wrench = {}
-    for side, values in analysis.reaction.wrench.items():
-        moved = values.copy()
-        moved[:, :3] += np.cross((shift_m, 0.0, 0.0), values[:, 3:])
-        wrench[side] = moved
-    return solve_dynamics(analysis.fit, replace(analysis.reaction, wrench=wrench)).torques
+def walks_below(folders: list[Path]) -> list[Path]:
+    """Walks of the sample data and below the folders: what can be analysed."""
+    return [*_SAMPLES, *(path for folder in folders for path in sorted(folder.rglob("*.c3d")))]
 
 
-def shifted_hips(analysis: TrialAnalysis, forward_m: float, outward_m: float) -> FloatArray:
-    """Torques (T, C) with both hip centres believed elsewhere: model, fit and inverse dynamics anew."""
-    assert analysis.propagation is not None
-    model: SubjectModel = analysis.model
+def stance_of(analysis: TrialAnalysis, side: str) -> BoolArray:
+    """Frames in which a plate carries the foot."""
+    vertical = np.nan_to_num(analysis.reaction.wrench[side][:, 4])
+    return np.asarray(vertical > analysis.settings.contacts.threshold_n)
+
+
+def legs(analysis: TrialAnalysis) -> list[tuple[str, str, str, BoolArray]]:
+    """Flexion of every leg joint with enough measured stance: joint, side, coordinate, stance."""
+    found = []
+    skeleton = analysis.model.skeleton
+    carried = {}
+    for side, name in analysis.model.sole_body.items():
+        while name != skeleton.root.name:
+            carried[name] = side
+            name = skeleton.body(name).parent
     for body in analysis.model.moving:
-        side = body.definition.side
-        if body.definition.parent == model.skeleton.root.name and side:
-            shift = np.array([forward_m, 0.0, SIDE_SIGN[side] * outward_m])
-            model = with_misplaced_centre(model, body.definition.name, shift)
-    fit = solver_of(analysis)(model, analysis.propagation.markers)
-    return solve_dynamics(fit, analysis.reaction).torques
+        side = carried.get(body.definition.name)
+        # the joints of the chain that bend in the sagittal plane turn first about the transverse axis
+        if side is None or abs(body.definition.rotations[0].axis[2]) < 0.9:
+            continue
+        stance = stance_of(analysis, side)
+        if stance.sum() >= _LEAST_STANCE:
+            coordinate = str(body.definition.rotations[0].coordinate)
+            found.append((body.definition.joint.removesuffix(f"_{side}"), side, coordinate, stance))
+    return found
 
 
-def change_of_peak(base: FloatArray, changed: FloatArray) -> float:
-    """Change at the base's largest magnitude as per cent of it."""
-    known = np.isfinite(base) & np.isfinite(changed)
-    at = int(np.argmax(np.where(known, np.abs(base), 0.0)))
-    return 100.0 * float(np.sign(base[at]) * (changed[at] - base[at]) / np.abs(base[at]))
-
-
-def main() -> None:
-    """Print all comparisons."""
-    legs: dict[float, list[float]] = {0.005: [], 0.01: []}
-    hips: dict[str, list[list[tuple[float, float, float]]]] = {"forward": [], "outward": []}
-    for path in _SAMPLES:
-        analysis = analyse_trial(path)
-        base = analysis.dynamics.torques
-        columns = {coordinate.name: i for i, coordinate in enumerate(analysis.model.coordinates)}
-        for shift, found in legs.items():
-            moved = [shifted_pressure(analysis, sign * shift) for sign in (1.0, -1.0)]
-            for coordinate in analysis.model.coordinates:
-                if not coordinate.side:
-                    continue
-                column = columns[coordinate.name]
-                change = np.nanmax(np.abs(moved[0][:, column] - base[:, column]))
-                definition = analysis.model.skeleton.body(coordinate.body)
-                if change > 0.1 and definition.rotations[0].coordinate == coordinate.name:
-                    found.append(float(np.mean([abs(change_of_peak(base[:, column], m[:, column])) for m in moved])))
-        for name, forward, outward in (("forward", 0.03, 0.0), ("outward", 0.0, 0.03)):
-            moved_hips = shifted_hips(analysis, forward, outward)
-            root = analysis.model.skeleton.root.name
-            for body in analysis.model.moving:
-                if body.definition.parent == root and body.definition.side:
-                    names = [step.coordinate for step in body.definition.rotations[:2]]
-                    hips[name].append([_errors(base[:, columns[n]], moved_hips[:, columns[n]]) for n in names])
-    for shift, found in legs.items():
-        print(
-            f"centre of pressure {1000 * shift:.0f} mm: {np.mean(found):.1f} % of the peak, mean of hip, knee, ankle",
-            end="",
-        )
-        print(f" (published about {7 if shift < 0.006 else 14} %)")
+def centre_of_pressure(analyses: list[TrialAnalysis]) -> None:
+    """McCaw & DeVita's table: a row a shift, and whether the smaller direction of a curve counts too."""
     print(
-        "hip centre 30 mm off: mean change, per cent of the range and of the peak; largest change, per cent of the peak"
+        "\nCentre of pressure: change of the largest torque / of the angular impulse in stance, per cent (published 7 and 14)"
     )
-    forward, outward = np.mean(hips["forward"], axis=0), np.mean(hips["outward"], axis=0)
-    for name, row, published in (("forward, flexion", forward[0], -22), ("outward, adduction", outward[1], -15)):
-        print(f"  {name:20s} {row[0]:+6.1f} {row[1]:+6.1f} {row[2]:+6.1f}   published about {published}")
+    for shift_mm in (5.0, -5.0, 10.0, -10.0):
+        both: dict[str, list[LobeChange]] = defaultdict(list)
+        larger: dict[str, list[LobeChange]] = defaultdict(list)
+        for analysis in analyses:
+            moved = solve_dynamics(
+                analysis.fit, with_shifted_pressure(analysis.reaction, np.array([1e-3 * shift_mm, 0.0, 0.0]))
+            )
+            names = [coordinate.name for coordinate in analysis.model.coordinates]
+            least = _LEAST_NM_KG * analysis.subject.mass_kg
+            for joint, _, coordinate, stance in legs(analysis):
+                column = names.index(coordinate)
+                found = lobe_changes(analysis.dynamics.torques[:, column], moved.torques[:, column], stance, least)
+                both[joint] += found
+                larger[joint].append(max(found, key=lambda change: abs(change.peak_nm)))
+        for kind, parts in (("larger direction", larger), ("both directions", both)):
+            parts["all"] = [change for found in parts.values() for change in found]
+            cells = "   ".join(f"{name} {p:4.1f} / {i:4.1f}" for name, (p, i) in mean_changes(parts).items())
+            print(f"  {shift_mm:+4.0f} mm forward, {kind:16s} {cells}")
+
+
+def hips(analysis: TrialAnalysis) -> list[tuple[str, JointLoad]]:
+    """Loads of the joints between the root and the legs with enough measured stance, with their side."""
+    names = {
+        body.definition.joint
+        for body in analysis.model.moving
+        if body.definition.side and body.definition.parent == analysis.model.skeleton.root.name
+    }
+    return [
+        (load.side, load)
+        for load in analysis.dynamics.joints
+        if load.side and f"{load.joint}_{load.side}" in names and stance_of(analysis, load.side).sum() >= _LEAST_STANCE
+    ]
+
+
+def hip_centre(analyses: list[TrialAnalysis]) -> None:
+    """Stagni et al.'s table: by moving the point about which the moment is taken, and by fitting the skeleton anew."""
+    rows: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
+    for analysis in analyses:
+        for name, forward, outward, axis in (
+            ("anterior -> flexion", _HIP_SHIFT_M, 0.0, 2),
+            ("posterior -> flexion", -_HIP_SHIFT_M, 0.0, 2),
+            ("lateral -> adduction", 0.0, _HIP_SHIFT_M, 0),
+            ("medial -> adduction", 0.0, -_HIP_SHIFT_M, 0),
+        ):
+            model = with_shifted_hips(analysis.model, forward, outward)
+            assert analysis.propagation is not None
+            refitted = solve_dynamics(solver_of(analysis)(model, analysis.propagation.markers), analysis.reaction)
+            again = {(load.joint, load.side): load for load in refitted.joints}
+            for side, load in hips(analysis):
+                stance = stance_of(analysis, side)
+                sign = SIDE_SIGN[side] if axis == 0 else 1.0  # adduction of the left leg turns the other way
+                shift = np.array([forward, 0.0, SIDE_SIGN[side] * outward])
+                own = sign * load.moment["proximal"][:, axis]
+                moved = sign * moved_moment(load.moment["proximal"], load.force["proximal"], shift)[:, axis]
+                fitted = sign * again[load.joint, side].moment["proximal"][:, axis]
+                for kind, other in (("the moment's point moved", moved), ("skeleton fitted anew", fitted)):
+                    rows[kind, name].append(_changes(own, other, stance))
+    print(f"\nHip centre {1000 * _HIP_SHIFT_M:.0f} mm off (published: anterior about -22 %, lateral about -15 %)")
+    print("  change as per cent, mean over people: of the largest moment, stride mean | range, stride mean |")
+    print(
+        "  largest moment, stance mean | range, stance mean | at the largest moment, of itself; change in stance, Nm/kg x mass"
+    )
+    for (kind, name), found in rows.items():
+        mean = np.nanmean(found, axis=0)
+        cells = " | ".join(f"{value:+6.1f}" for value in mean[:5])
+        print(f"  {kind:25s} {name:22s} {cells}   {mean[5]:+6.1f} Nm of {mean[6]:5.1f} Nm, n = {len(found)}")
+
+
+def _changes(base: FloatArray, changed: FloatArray, stance: BoolArray) -> tuple[float, ...]:
+    known = np.isfinite(base) & np.isfinite(changed)
+    difference = np.where(known, changed - base, np.nan)
+    size, reach = float(np.nanmax(np.abs(base[known]))), float(np.ptp(base[known]))
+    stride = stride_mean(difference, stance, _STANCE_SHARE)
+    standing = float(np.nanmean(difference[stance]))
+    at = int(np.nanargmax(np.where(known, np.abs(base), np.nan)))
+    own = float(np.sign(base[at]) * difference[at])
+    return (
+        100 * stride / size,
+        100 * stride / reach,
+        100 * standing / size,
+        100 * standing / reach,
+        100 * own / size,
+        standing,
+        size,
+    )
+
+
+def variations() -> None:
+    """All factors of `biodyn run --vary`."""
     start = time.perf_counter()
     result = vary_trial(_SAMPLES[0], tuple(FACTORS))
     seconds = time.perf_counter() - start
-    print(f"--vary {','.join(FACTORS)}: {len(result.analysis.variations)} analyses in {seconds:.1f} s")
-    summary = result.sensitivity_summary
-    for (factor, level), block in summary.groupby(["factor", "level"], sort=False):
+    print(f"\n--vary {','.join(FACTORS)}: {len(result.analysis.variations)} analyses in {seconds:.1f} s")
+    for (factor, level), block in result.sensitivity_summary.groupby(["factor", "level"], sort=False):
         worst = block.loc[block["rms_change"].idxmax()]
         print(f"  {factor:16s} {level:22s} most: {worst['variable']:26s} rms {worst['rms_change']:.3f} Nm/kg")
 
 
-def _errors(base: FloatArray, changed: FloatArray) -> tuple[float, float, float]:
-    """Mean change along the coordinate as per cent of the range and of the peak, and the largest as per cent of the peak."""
-    known = np.isfinite(base) & np.isfinite(changed)
-    difference, own = changed[known] - base[known], base[known]
-    largest = difference[np.argmax(np.abs(difference))]
-    size = np.abs(own).max()
-    return (
-        100.0 * float(difference.mean() / np.ptp(own)),
-        100.0 * float(difference.mean() / size),
-        100.0 * float(largest / size),
-    )
+def main() -> None:
+    """Print all comparisons."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, help="folders with walks, static trials beside them")
+    for title, walks in (
+        ("Sample data", _SAMPLES),
+        ("Recordings", walks_below(parser.parse_args().folders)[len(_SAMPLES) :]),
+    ):
+        analyses = [found for found in map(_analysed, walks) if found is not None and legs(found)]
+        if analyses:
+            print(f"\n{title}: {len(analyses)} walks")
+            centre_of_pressure(analyses)
+            hip_centre(analyses)
+    variations()
+
+
+def _analysed(path: Path) -> TrialAnalysis | None:
+    try:
+        return analyse_trial(path, torques_only=True)
+    except BiodynError as error:
+        print(f"{path.name} left out: {error}")
+        return None
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Are the bands of the torques right? `python benchmarks/uncertainty.py [--runs 200] [--seeds 20]`
+"""Are the bands of the torques right? `python benchmarks/uncertainty.py [--runs 200] [--seeds 100]`
 
 First against Monte Carlo on sample data: the same errors drawn at random and sent through filter, fit and inverse dynamics; each
 source by itself and all together. Then against the truth: simulated people whose joints, masses, skin and plates differ from
@@ -37,12 +37,12 @@ def solver_of(analysis: TrialAnalysis) -> Solver:
 def monte_carlo(runs: int, seed: int) -> None:
     """Print linear against drawn standard deviations (rms over the frames), a row a coordinate and source."""
     analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
-    found = analysis.uncertainty
-    assert found is not None
-    assert analysis.propagation is not None
+    inputs = analysis.propagation
+    assert inputs is not None
+    found = torque_uncertainty(inputs, load_magnitudes(), noise_taken_off=False)
     print(f"{_SAMPLE.name}: rms over frames of 1 SD (Nm), linear / Monte Carlo of {runs} runs")
     for sources in (*((name,) for name in SOURCES), SOURCES):
-        drawn = spread(analysis.propagation, load_magnitudes(), found.noise_m, sources, solver_of(analysis), runs, seed)
+        drawn = spread(inputs, load_magnitudes(), found.noise_m, sources, solver_of(analysis), runs, seed)
         linear = found.by_source[sources[0]] if len(sources) == 1 else found.total
         title = sources[0] if len(sources) == 1 else "together"
         within = compared = 0
@@ -60,15 +60,35 @@ def monte_carlo(runs: int, seed: int) -> None:
         print(f"{title}: {within} of {compared} torques within {100 * _AGREEMENT:.0f} %", flush=True)
 
 
-def coverage(seeds: int) -> None:
-    """Print how often the true torque lies in the 95 % band, a row a coordinate, over all frames of all seeds."""
+def someone(seed: int) -> tuple[Person, TrialOptions]:
+    """Return a person, a walk and a laboratory of the seed: height, mass, sex, speed and stride differ."""
+    rng = np.random.default_rng([seed, 9])
+    male = bool(rng.random() < 0.5)
+    height_m = float(rng.normal(1.78 if male else 1.66, 0.06))
+    mass_kg = float(23.5 * height_m**2 * np.exp(0.1 * rng.normal()))
+    speed = float(rng.uniform(1.1, 1.5))
+    # faster walkers take quicker strides, longer legs slower ones
+    stride_s = float(np.clip(1.1 * np.sqrt(1.3 / speed * height_m / 1.75), 0.95, 1.25))
+    options = TrialOptions(
+        forward="-x",
+        noise_mm=1.0,
+        soft_tissue=1.0,
+        gaps=4,
+        force_noise_n=0.7,
+        force_offset_n=2.0,
+        seed=seed,
+        speed_m_s=speed,
+        stride_s=stride_s,
+    )
+    return Person("Unlike", height_m=height_m, mass_kg=mass_kg, sex="male" if male else "female"), options
+
+
+def coverage(seeds: int, first: int) -> None:
+    """Print how often the true torque lies in the 95 % band, a row a kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
-    person = Person("Unlike", height_m=1.78, mass_kg=74.0, sex="male")
-    inside: dict[str, list[np.ndarray]] = {}
-    for seed in range(1, seeds + 1):
-        options = TrialOptions(
-            forward="-x", noise_mm=1.0, soft_tissue=1.0, gaps=4, force_noise_n=0.7, force_offset_n=2.0, seed=seed
-        )
+    rows: dict[str, list[tuple[float, float, float, int]]] = {}
+    for seed in range(first, first + seeds):
+        person, options = someone(seed)
         with tempfile.TemporaryDirectory() as folder:
             truth, walk, static = record_unlike(person, options, magnitudes, Path(folder))
             analysis = analyse_trial(walk, static, settings=_WITH_BANDS)
@@ -78,15 +98,21 @@ def coverage(seeds: int) -> None:
         for column, coordinate in enumerate(analysis.model.coordinates):
             torque = analysis.dynamics.torques[:, column]
             known = np.isfinite(torque) & np.isfinite(sd[:, column])
+            if not known.any():
+                continue
             error = torque[known] - truth.tau[known, true_of[coordinate.name]]
-            inside.setdefault(coordinate.name, []).append(covered(error, sd[known, column]))
-    print(f"\nTrue torque inside the 95 % band, {seeds} simulated people, per cent of frames (and least of a person)")
-    for name, parts in inside.items():
-        print(
-            f"  {name:18s} {100 * np.concatenate(parts).mean():5.1f}  ({100 * min(part.mean() for part in parts):5.1f})"
-        )
-    everything = np.concatenate([part for parts in inside.values() for part in parts])
-    print(f"all torques: {100 * everything.mean():.1f} %")
+            inside = covered(error, sd[known, column])
+            row = (inside.mean(), np.mean(error**2), np.mean(sd[known, column] ** 2), int(known.sum()))
+            rows.setdefault(coordinate.name.removesuffix(f"_{coordinate.side}"), []).append(row)
+    print(f"\nTrue torque inside the 95 % band, {seeds} simulated people (seeds {first} to {first + seeds - 1})")
+    print("  coordinate         per cent of frames (standard error)   rms error, Nm   rms band, 1 SD, Nm")
+    everything = np.array([row for found in rows.values() for row in found])
+    for name, found in rows.items():
+        inside, error2, sd2, frames = np.array(found).T
+        share, doubt = 100 * np.average(inside, weights=frames), 100 * inside.std() / np.sqrt(len(inside))
+        rms = [np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
+        print(f"  {name:18s} {share:5.1f} ({doubt:3.1f}) {rms[0]:25.2f} {rms[1]:15.2f}")
+    print(f"all torques: {100 * np.average(everything[:, 0], weights=everything[:, 3]):.1f} %")
 
 
 def cost() -> None:
@@ -107,13 +133,14 @@ def main() -> None:
     """Run all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=100, help="simulated people")
+    parser.add_argument("--first", type=int, default=10001, help="first of their seeds")
     parser.add_argument("--seed", type=int, default=1, help="of the Monte Carlo draws")
     arguments = parser.parse_args()
     if arguments.runs:
         monte_carlo(arguments.runs, arguments.seed)
     if arguments.seeds:
-        coverage(arguments.seeds)
+        coverage(arguments.seeds, arguments.first)
     cost()
 
 

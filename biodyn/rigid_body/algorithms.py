@@ -16,6 +16,8 @@ from biodyn.rigid_body.jacobians import (
 from biodyn.rigid_body.motion import body_accelerations, body_poses, body_velocities, difference, integrate
 from biodyn.rigid_body.second_order import (
     coriolis_matrix,
+    effects_of_inertia,
+    forces_of_wrenches,
     inertial_parameters,
     inverse_dynamics_derivatives,
     inverse_mass_times,
@@ -34,7 +36,9 @@ __all__ = [
     "coriolis_forces",
     "coriolis_matrix",
     "difference",
+    "effects_of_inertia",
     "energies",
+    "forces_of_wrenches",
     "forward_dynamics",
     "gravity_forces",
     "inertial_parameters",

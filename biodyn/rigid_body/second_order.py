@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.kernels import coriolis, id_derivatives
+from biodyn.kernels import coriolis, id_derivatives, rnea
 from biodyn.kernels import regressor as regressors
 from biodyn.kernels.aba import forward_dynamics as articulated
 from biodyn.kernels.aba import work_size
 from biodyn.kernels.sweep import Sweep
 from biodyn.kernels.types import Tree
-from biodyn.rigid_body.frames import external, state
+from biodyn.rigid_body.frames import checked, external, state
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -68,6 +68,43 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> Flo
         return Y
     by_link = Y.reshape(frames, mb.nv, n, 10)[:, :, mb.link_of_body]
     return np.ascontiguousarray(by_link.reshape(frames, mb.nv, -1))
+
+
+def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
+    """Return what changes (10 B, P) of the `inertial_parameters` do to inverse dynamics, (T, nv, P): `regressor` @ changes.
+
+    One pass of the recursion a change, without forming the regressor. Bodies must keep a mass above zero.
+    """
+    positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
+    tree, rows = mb.tree, mb.link_of_body
+    columns = checked(changes, (10 * len(mb.bodies), None), "changes")
+    before = inertial_parameters(mb)
+    loads, path, start = external(mb, len(positions), None, None)
+    result = np.empty((1 + columns.shape[1], len(positions), mb.nv))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), np.zeros(rnea.work_size(tree))
+    by_link = np.zeros((tree.parent.shape[0], 10))
+    for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
+        by_link[rows] = (before + change).reshape(-1, 10)
+        changed = tree._replace(
+            mass=np.ascontiguousarray(by_link[:, 0]),
+            first_moment=np.ascontiguousarray(by_link[:, 1:4]),
+            inertia_origin=np.ascontiguousarray(by_link[:, 4:]),
+        )
+        rnea.inverse_dynamics(changed, positions, rates, accelerations, loads, path, start, tau, unused, work)
+    return np.moveaxis(result[1:] - result[0], 0, 2)
+
+
+def forces_of_wrenches(
+    mb: Multibody, q: ArrayLike, wrenches: ArrayLike, wrench_bodies: Sequence[int] | IntArray
+) -> FloatArray:
+    """Return J^T F (T, nv): what wrenches (T, K, 6) about the world origin on the bodies (K,) do along the coordinates."""
+    (positions,) = state(mb, q)
+    loads, path, start = external(mb, len(positions), wrenches, wrench_bodies)
+    tree = mb.tree._replace(gravity_W=np.zeros(3))
+    still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), np.zeros(rnea.work_size(tree))
+    rnea.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
+    return -result  # at rest and without weight, inverse dynamics only undoes the wrenches
 
 
 def inverse_dynamics_derivatives(

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.model.subject import SubjectModel
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.kinematics import visibility_weights
 from biodyn.processing.uncertainty import parameters
-from biodyn.processing.uncertainty.fit_response import fit_response
+from biodyn.processing.uncertainty.fit_response import fit_response, held_coordinates
 from biodyn.processing.uncertainty.inputs import TrialInputs
 from biodyn.processing.uncertainty.magnitudes import Magnitudes
-from biodyn.processing.uncertainty.parameters import Columns, Frames
+from biodyn.processing.uncertainty.parameters import Frames, Source
 from biodyn.processing.uncertainty.spectra import PAIRS, filtered_noise, measured_noise, stride_movement
 from biodyn.processing.uncertainty.torque_response import rates, torque_response
 from biodyn.rigid_body import body_poses
 
-_BY_COLUMN: dict[str, Callable[[Frames, Magnitudes], Columns]] = {
+_BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": parameters.joint_centres,
     "inertias": parameters.inertias,
     "centre_of_pressure": parameters.centre_of_pressure,
@@ -28,9 +30,12 @@ _BY_COLUMN: dict[str, Callable[[Frames, Magnitudes], Columns]] = {
 }
 #: Sources of error in the order of tables.
 SOURCES = ("marker_noise", "soft_tissue", *_BY_COLUMN)
-_BLOCK_FRAMES = 128  # keeps the arrays of a block in the processor's cache
+#: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
+BLOCK_FRAMES = 256
+_CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
 _UNRELATED = 1e-7  # correlation that is round-off: far from the ends an error and its rate have none
 _MARGIN_FRAMES = 2  # that the difference formula needs on both sides
+_LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1  # that it needs at all
 
 
 @dataclass(frozen=True)
@@ -54,115 +59,140 @@ class TorqueUncertainty:
 
 
 def torque_uncertainty(
-    inputs: TrialInputs, magnitudes: Magnitudes, scale: Mapping[Any, float] | None = None
+    inputs: TrialInputs,
+    magnitudes: Magnitudes,
+    scale: Mapping[Any, float] | None = None,
+    block_frames: int = BLOCK_FRAMES,
+    noise_taken_off: bool = True,
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
-    `scale` multiplies the standard deviation of a source by its name (see `SOURCES`), 0 leaves it out.
+    Parameters:
+        scale: multiplies the standard deviation of a source by its name (see `SOURCES`), 0 leaves it out.
+        block_frames: how many frames are worked on at a time; of no consequence but memory and time.
+        noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
+            its square. False for comparisons with repeated analyses, which cannot.
     """
     factor = {name: (scale or {}).get(name, 1.0) for name in SOURCES}
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
-    noise = _noise(inputs, magnitudes)
     moving = np.asarray(np.isfinite(motion.vdot).all(axis=1))
-    variance = {name: np.full((len(moving), len(rows)), np.nan) for name in SOURCES}
-    seen_at = inputs.fitted(inputs.markers)
     seen = np.isfinite(inputs.fit.marker_error)
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-    moments = filtered_noise(len(moving), inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
-    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
-    skin_moments = stride_movement(magnitudes.shares, stride_s, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
-    skin_m = np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in model.markers])
+    seen_at = inputs.fitted(inputs.markers)
+    ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
+    held = held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames)
+    markers = _marker_moments(inputs, magnitudes)
+    sources = {name: make(inputs, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
+    variance = {name: np.zeros((len(moving), len(rows))) for name in SOURCES}
     for first, stop in finite_stretches(moving):
-        at = np.arange(first, stop)
-        frames = Frames(
-            inputs=inputs,
-            at=at,
-            rows=rows,
-            q=motion.q[at],
-            v=motion.v[at],
-            vdot=motion.vdot[at],
-            wrenches=inputs.dynamics.foot_wrenches[at],
-            seen_at=seen_at[at],
-            weights=weights[at],
-        )
-        columns = {name: make(frames, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
-        found = _propagate(frames, columns, noise, moments[at], skin_m, skin_moments)
-        for name, part in found.items():
-            variance[name][at] = part
+        if stop - first < _LEAST_FRAMES:
+            continue
+        for own, wide in blocks(first, stop, block_frames):
+            frames = Frames(
+                inputs=inputs,
+                at=np.arange(wide.start, wide.stop),
+                rows=rows,
+                q=motion.q[wide],
+                v=motion.v[wide],
+                vdot=motion.vdot[wide],
+                wrenches=inputs.dynamics.foot_wrenches[wide],
+                seen_at=seen_at[wide],
+                weights=weights[wide],
+                held=held[wide],
+            )
+            inner = slice(own.start - wide.start, own.stop - wide.start)
+            for name, part in _propagate(frames, sources, markers, noise_taken_off).items():
+                variance[name][own] = part[inner]
     missing = np.isnan(inputs.dynamics.torques)
     return TorqueUncertainty(
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
-        by_source={
-            name: np.where(missing, np.nan, factor[name] * np.sqrt(np.nan_to_num(variance[name]))) for name in SOURCES
-        },
-        noise_m=noise,
+        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in SOURCES},
+        noise_m=markers.noise_m,
     )
 
 
-def _noise(inputs: TrialInputs, magnitudes: Magnitudes) -> FloatArray:
-    """Noise (M,) of the fitted markers: the trial's own where it shows more than the least."""
-    found = measured_noise(inputs.fitted(inputs.raw), inputs.rate_hz, magnitudes.noise_from_hz, inputs.filter_order)
-    return np.fmax(found, magnitudes.marker_noise_m)
+def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
+    """Cut the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
+
+    The margin is wide enough for every block to differentiate as the whole stretch would.
+    """
+    count = max(round((stop - first) / max(size, _LEAST_FRAMES)), 1)
+    edges = np.linspace(first, stop, count + 1).round().astype(int).tolist()
+    return [
+        (slice(low, high), slice(max(low - _MARGIN_FRAMES, first), min(high + _MARGIN_FRAMES, stop)))
+        for low, high in pairwise(edges)
+    ]
+
+
+@dataclass(frozen=True)
+class _MarkerMoments:
+    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,)."""
+
+    noise_m: FloatArray
+    skin_m: FloatArray
+    noise: FloatArray
+    skin: FloatArray
+
+
+def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMoments:
+    rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
+    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
+    # The trial's own noise, where it shows more than the least.
+    raw = inputs.fitted(inputs.raw)
+    found = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)
+    return _MarkerMoments(
+        noise_m=np.fmax(found, magnitudes.marker_noise_m),
+        skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
+        noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
+        skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
+    )
 
 
 def _propagate(
-    frames: Frames,
-    columns: Mapping[str, Columns],
-    noise_m: FloatArray,
-    noise_moments: FloatArray,
-    skin_m: FloatArray,
-    skin_moments: FloatArray,
+    frames: Frames, sources: Mapping[str, Source], markers: _MarkerMoments, noise_taken_off: bool
 ) -> dict[str, FloatArray]:
-    """Variances (T, C) by source over one stretch of frames."""
-    count, rate_hz = len(frames.at), frames.inputs.rate_hz
-    mb = frames.inputs.model.multibody
+    """Variances (T, C) by source over a block of frames, whose margins serve the differences alone."""
+    inputs, count = frames.inputs, len(frames.at)
+    mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     variance = {name: np.zeros((count, len(frames.rows))) for name in SOURCES}
-    gradients = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
-    steps = np.zeros((count, mb.nv, 0 if gradients is None else gradients.shape[2]))
-    responses = [np.zeros((count, len(frames.rows), mb.nv)) for _ in range(3)]
-    skin_variance = np.repeat(skin_m**2, 3)
-    noise_variance = np.repeat(noise_m**2, 3)
-    edges = [*range(0, count, _BLOCK_FRAMES), count]
-    for first, stop in pairwise(edges):
-        low, high = max(first - _MARGIN_FRAMES, 0), min(stop + _MARGIN_FRAMES, count)
-        wide, inner = slice(low, high), slice(first - low, stop - low)
-        fit = fit_response(frames.inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide])
-        if steps.shape[2] and gradients is not None:
-            steps[first:stop] = -fit.inverse_hessian[inner] @ gradients[first:stop]
-        own = slice(first, stop)
-        G = torque_response(
-            mb,
-            frames.q[own],
-            frames.v[own],
-            frames.vdot[own],
-            frames.wrenches[own],
-            frames.inputs.dynamics.foot_wrench_links,
-            frames.rows,
-        )
-        for response, part in zip(responses, G, strict=True):
-            response[own] = part
-        A = _single(fit.by_markers.reshape(high - low, mb.nv, -1))
-        G = (_single(G[0]), _single(G[1]), _single(G[2]))
+    columns = {name: source(frames) for name, source in sources.items()}
+    gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
+    G = torque_response(
+        mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
+    )
+    steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
+    attitude = body_poses(mb, frames.q)[0]
+    known = {name: np.zeros_like(variance[name]) for name in columns}
+    for own, wide in blocks(0, count, _CACHED_FRAMES):
+        inner = slice(own.start - wide.start, own.stop - wide.start)
+        fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
+        if gradient is not None:
+            steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
+        A = _single(fit.by_markers.reshape(wide.stop - wide.start, mb.nv, -1))
         A1, A2 = (rate[inner] for rate in rates(A, rate_hz))
         A = A[inner]
+        G0, G1, G2 = (_single(part[own]) for part in G)
         # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
-        g = (G[0] @ A + G[1] @ A1 + G[2] @ A2, G[1] @ A + 2.0 * (G[2] @ A1), G[2] @ A)
-        noise_rows = noise_moments[own]
-        variance["marker_noise"][own] = _quadratic(g, noise_rows, noise_variance)
-        variance["soft_tissue"][own] = _quadratic(_in_segments(frames, own, g), skin_moments[None], skin_variance)
+        g = (G0 @ A + G1 @ A1 + G2 @ A2, G1 @ A + 2.0 * (G2 @ A1), G2 @ A)
+        variance["marker_noise"][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+        for name, column in columns.items():
+            if column.noise is not None and noise_taken_off:
+                known[name][own] = _quadratic(g, column.noise[own], markers.noise_m)
+        turned = _in_segments(inputs.model, g, attitude[wide], inner, rate_hz)
+        variance["soft_tissue"][own] = _quadratic(turned, markers.skin[None, None], markers.skin_m)
+    moved = (steps, *rates(steps, rate_hz))
     at = 0
-    moved = rates(steps, rate_hz)
     for name, column in columns.items():
+        here = slice(at, at + column.gradient.shape[2])
+        at = here.stop
         change = column.torque
-        width = column.gradient.shape[2]
-        if width:
-            own = slice(at, at + width)
-            change = change + sum(
-                response @ step[:, :, own] for response, step in zip(responses, (steps, *moved), strict=True)
-            )
-            at += width
-        variance[name] = np.sum(change**2, axis=2)
+        if here.stop > here.start:
+            change = change + sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True))
+        squares = change**2
+        if squares.shape[2]:
+            squares[:, :, -1] = np.maximum(squares[:, :, -1] - known[name], 0.0)
+        variance[name] = np.sum(squares, axis=2)
     return variance
 
 
@@ -171,30 +201,40 @@ def _single(values: FloatArray) -> FloatArray:
     return values.astype(np.float32)  # type: ignore[return-value]
 
 
-def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, variance: FloatArray) -> FloatArray:
-    """Variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M) for moments (T or 1, 6) and variances (3M,) of n."""
+def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
+    """Variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M) for moments (T or 1, M or 1, 6) and standard deviations (M,) of n."""
     total = np.zeros(g[0].shape[:2])
     for column, (i, j) in enumerate(PAIRS):
-        size = np.sqrt(moments[:, PAIRS.index((i, i))] * moments[:, PAIRS.index((j, j))])
-        if np.any(np.abs(moments[:, column]) > _UNRELATED * size):
+        size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
+        if np.any(np.abs(moments[..., column]) > _UNRELATED * size):
             twice = 1.0 if i == j else 2.0
-            total += twice * moments[:, column, None] * ((g[i] * g[j]) @ _single(variance))
+            weight = _single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
+            total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
     return np.maximum(total, 0.0)  # round-off where nothing moves
 
 
-def _in_segments(frames: Frames, own: slice, g: tuple[FloatArray, ...]) -> tuple[FloatArray, ...]:
-    """The same for errors along the axes of the markers' links: n = R s, n' = R s' + R' s, n'' = R s'' + 2 R' s' + R'' s."""
-    model = frames.inputs.model
+def _in_segments(
+    model: SubjectModel, g: tuple[FloatArray, ...], attitude: FloatArray, inner: slice, rate_hz: float
+) -> tuple[FloatArray, ...]:
+    """The same for errors along the axes of the markers' links: n = R s, n' = R s' + R' s, n'' = R s'' + 2 R' s' + R'' s.
+
+    attitude: (T, L, 3, 3) of the links with margins around the frames `inner` of g.
+    """
     links = model.marker_arrays()[0]
-    wide = slice(max(own.start - _MARGIN_FRAMES, 0), own.stop + _MARGIN_FRAMES)
-    inner = slice(own.start - wide.start, own.stop - wide.start)
-    attitude, _ = body_poses(model.multibody, frames.q[wide])
-    turn, bend = (rate[inner] for rate in rates(attitude, frames.inputs.rate_hz))
-    R, R1, R2 = (_single(part[:, links]) for part in (attitude[inner], turn, bend))
-    frames_count, rows = g[0].shape[:2]
-    # (T, M, C, 3) @ (T, M, 3, 3)
-    by_marker = [part.reshape(frames_count, rows, -1, 3).transpose(0, 2, 1, 3) for part in g]
-    g0 = by_marker[0] @ R + by_marker[1] @ R1 + by_marker[2] @ R2
-    g1 = by_marker[1] @ R + 2.0 * (by_marker[2] @ R1)
-    g2 = by_marker[2] @ R
-    return tuple(part.transpose(0, 2, 1, 3).reshape(frames_count, rows, -1) for part in (g0, g1, g2))
+    # (T, 3, 3, 1, M): every product below runs along the markers
+    R, R1, R2 = (
+        _single(part[inner][:, links].transpose(0, 2, 3, 1)[:, :, :, None])
+        for part in (attitude, *rates(attitude, rate_hz))
+    )
+    count, rows = g[0].shape[:2]
+    by_axis = [part.reshape(count, rows, 3, -1) for part in g]
+
+    def along(part: FloatArray, turn: FloatArray, axis: int) -> FloatArray:
+        return sum(part[:, :, b] * turn[:, b, axis] for b in range(3))  # type: ignore[return-value]
+
+    result = tuple(np.empty_like(part) for part in by_axis)
+    for axis in range(3):
+        result[0][:, :, axis] = along(by_axis[0], R, axis) + along(by_axis[1], R1, axis) + along(by_axis[2], R2, axis)
+        result[1][:, :, axis] = along(by_axis[1], R, axis) + 2.0 * along(by_axis[2], R1, axis)
+        result[2][:, :, axis] = along(by_axis[2], R, axis)
+    return tuple(part.reshape(count, rows, -1) for part in result)

@@ -16,13 +16,20 @@ from biodyn.processing.plates import resample_wrench
 from biodyn.processing.uncertainty.fit_response import marker_places
 from biodyn.processing.uncertainty.inputs import TrialInputs
 from biodyn.processing.uncertainty.magnitudes import Magnitudes
-from biodyn.rigid_body import inverse_dynamics, regressor
+from biodyn.processing.uncertainty.spectra import white_noise
+from biodyn.rigid_body import effects_of_inertia, forces_of_wrenches, inverse_dynamics
 
 # Small against every joint, large against round-off.
 _STEP_M = 1e-4
 _X, _Y = 0, 1
 #: Below this nothing of a walk is left.
 LOWEST_CUTOFF_HZ = 1.0
+# Terms of the series that gives back what the filter took off the markers: at its cut-off one gives half, three seven
+# eighths. Every further one lets in more noise, which grows with the square of the frequency, than walking.
+_BACK_TERMS = 3
+# What a plate records up to here is walking, impacts included; noise and ringing lie above.
+_PLATE_HZ = 30.0
+_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
 
 
 @dataclass(frozen=True)
@@ -32,10 +39,13 @@ class Columns:
     Attributes:
         torque: (T, C, P) change of the torques at the same motion, Nm.
         gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
+        noise: (T, M or 1, 6) moments (`spectra`) of the white marker noise that the last column holds for each unit of it, where
+            that column was estimated from noisy markers: what it adds to the column's square is known, and taken off.
     """
 
     torque: FloatArray
     gradient: FloatArray
+    noise: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class Frames:
     Attributes:
         inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
         q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
+        held: (T, nv) see `fit_response.held_coordinates`.
     """
 
     inputs: TrialInputs
@@ -56,34 +67,39 @@ class Frames:
     wrenches: FloatArray
     seen_at: FloatArray
     weights: FloatArray
-
-    @property
-    def still(self) -> FloatArray:
-        """No motion (T, nv)."""
-        return np.zeros_like(self.v)
+    held: FloatArray
 
 
-def joint_centres(frames: Frames, magnitudes: Magnitudes) -> Columns:
+#: What a source of error does in some frames of the trial it was made for.
+Source = Callable[[Frames], Columns]
+
+
+def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """A column for each axis of every joint centre with a known error."""
-    model = frames.inputs.model
-    tau = _torques(frames, model)
-    gradient = fit_gradient(frames, model)
-    torque_columns, gradient_columns = [], []
+    model = inputs.model
+    moved = []
     for body in model.moving:
         sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
         for direction in np.eye(3) if sd else ():
-            moved = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
-            torque_columns.append((sd / _STEP_M) * (_torques(frames, moved) - tau))
-            gradient_columns.append((sd / _STEP_M) * (fit_gradient(frames, moved) - gradient))
-    return _stacked(frames, torque_columns, gradient_columns)
+            moved.append((sd / _STEP_M, with_misplaced_centre(model, body.definition.name, _STEP_M * direction)))
+
+    def columns(frames: Frames) -> Columns:
+        tau, gradient = _torques(frames, model), fit_gradient(frames, model)
+        return _stacked(
+            frames,
+            [factor * (_torques(frames, other) - tau) for factor, other in moved],
+            [factor * (fit_gradient(frames, other) - gradient) for factor, other in moved],
+        )
+
+    return columns
 
 
-def inertias(frames: Frames, magnitudes: Magnitudes) -> Columns:
+def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides alike.
 
-    The torques are linear in the inertial parameters (Atkeson et al. 1986): one regressor serves them all.
+    The torques are linear in the inertial parameters (Atkeson et al. 1986).
     """
-    model = frames.inputs.model
+    model = inputs.model
     changes = []
     for group in segment_groups(model):
         scaled = {name: inertia_of(model, name) for name in group}
@@ -102,55 +118,66 @@ def inertias(frames: Frames, magnitudes: Magnitudes) -> Columns:
         turn = 1.0 + magnitudes.moment_share
         changes.append({name: replace(inertia, tensor=inertia.tensor * turn) for name, inertia in scaled.items()})
     parameters = np.stack([_parameter_change(model, change) for change in changes], axis=1)
-    used = np.flatnonzero(np.any(parameters != 0.0, axis=1))
-    Y = regressor(model.multibody, frames.q, frames.v, frames.vdot)[:, frames.rows][:, :, used]
-    return _stacked(frames, Y @ parameters[used])
+
+    def columns(frames: Frames) -> Columns:
+        change = effects_of_inertia(model.multibody, frames.q, frames.v, frames.vdot, parameters)
+        return _stacked(frames, change[:, frames.rows])
+
+    return columns
 
 
-def centre_of_pressure(frames: Frames, magnitudes: Magnitudes) -> Columns:
+def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Columns for each foot's ground reaction shifted forward and sideways."""
-    columns = []
-    for foot in range(frames.wrenches.shape[1]):
-        for direction in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)):
-            change = np.zeros_like(frames.wrenches)
-            change[:, foot, :3] = np.cross(
-                magnitudes.centre_of_pressure_m * np.array(direction), frames.wrenches[:, foot, 3:]
-            )
-            columns.append(_by_wrenches(frames, change))
-    return _stacked(frames, columns)
+    shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
+
+    def columns(frames: Frames) -> Columns:
+        found = []
+        for foot in range(frames.wrenches.shape[1]):
+            for shift in shifts:
+                change = np.zeros_like(frames.wrenches)
+                change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
+                found.append(_by_wrenches(frames, change))
+        return _stacked(frames, found)
+
+    return columns
 
 
-def cutoff(frames: Frames, magnitudes: Magnitudes) -> Columns:
+def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """Markers and forces filtered with another cut-off (slope and bend of the torques), and what the filter itself takes away.
 
     What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
-    a z + c z^2 is a^2 + 2 c^2. The bias of the filter F is estimated by filtering twice, F F x - F x (Tukey 1977, twicing),
-    and counts as one standard deviation.
+    a z + c z^2 is a^2 + 2 c^2. What the filter itself takes away (`filter_bias`) counts as one standard deviation.
     """
-    inputs = frames.inputs
     step = magnitudes.cutoff_hz
     if inputs.cutoff_hz == 0 or step == 0:
-        return _stacked(frames, [])
+        return lambda frames: _stacked(frames, [])
     raw = inputs.fitted(inputs.raw)
 
     def markers(hz: float) -> FloatArray:
-        return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)[frames.at]
-
-    def wrenches(hz: float) -> FloatArray:
-        return filtered_wrenches(inputs, hz)[frames.at]
+        return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)
 
     def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
         if hz == 0:
-            return [np.zeros_like(frames.wrenches)] * 2
+            return [np.zeros_like(inputs.dynamics.foot_wrenches)] * 2
         low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
         return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
-    places = marker_places(inputs.model, frames.q)
     marker_bias, wrench_bias = filter_bias(inputs)
-    moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)[frames.at]]
-    loads = [*slope_and_bend(wrenches, inputs.force_cutoff_hz), wrench_bias[frames.at]]
-    gradients = [-_marker_forces(frames, inputs.model, places, np.nan_to_num(change)) for change in moved]
-    return _stacked(frames, [_by_wrenches(frames, change) for change in loads], gradients)
+    moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)]
+    loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
+    seen = np.isfinite(raw[..., 0])
+    noise = white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, lambda x: _taken_away(inputs, x))
+
+    def columns(frames: Frames) -> Columns:
+        places = marker_places(inputs.model, frames.q)
+        change = _stacked(
+            frames,
+            [_by_wrenches(frames, change[frames.at]) for change in loads],
+            [-_marker_forces(frames, inputs.model, places, np.nan_to_num(change[frames.at])) for change in moved],
+        )
+        return replace(change, noise=noise[frames.at])
+
+    return columns
 
 
 # -- pieces, which the verification by repeated analyses uses too --------------------------------------------------------
@@ -176,14 +203,27 @@ def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
 
 
 def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
-    """Return what a second pass of the filters changes: all raw markers (T, N, 3) m, wrenches on the feet (T, K, 6)."""
-    rate_hz, order = inputs.rate_hz, inputs.filter_order
-    once = butterworth_lowpass(inputs.raw.positions, rate_hz, inputs.cutoff_hz, order)
-    markers = butterworth_lowpass(once, rate_hz, inputs.cutoff_hz, order) - once
+    """Return what the filters F changed: all raw markers (T, N, 3) m, wrenches on the feet (T, K, 6).
+
+    A plate shows it: its record is clean up to far above the cut-off. Markers do not, their accelerations drown in noise
+    there. But x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well known
+    (one term is the "twicing" of Tukey 1977).
+    """
     hz = inputs.force_cutoff_hz
-    if not hz:
-        return markers, np.zeros_like(inputs.dynamics.foot_wrenches)
-    return markers, filtered_wrenches(inputs, hz, passes=2) - filtered_wrenches(inputs, hz)
+    wrenches = np.zeros_like(inputs.dynamics.foot_wrenches)
+    if hz:
+        wrenches = filtered_wrenches(inputs, hz) - filtered_wrenches(inputs, max(_PLATE_HZ, hz))
+    return _taken_away(inputs, inputs.raw.positions), wrenches
+
+
+def _taken_away(inputs: TrialInputs, raw: FloatArray) -> FloatArray:
+    """First terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for unfiltered markers (T, ...)."""
+    total = np.zeros_like(raw)
+    term = butterworth_lowpass(raw, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+    for _ in range(_BACK_TERMS):
+        term = term - butterworth_lowpass(term, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+        total -= term
+    return total
 
 
 def fitted_columns(inputs: TrialInputs, positions: FloatArray) -> FloatArray:
@@ -191,18 +231,14 @@ def fitted_columns(inputs: TrialInputs, positions: FloatArray) -> FloatArray:
     return positions[:, [inputs.raw.labels.index(label) for label in inputs.fit.labels]]
 
 
-def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float, passes: int = 1) -> FloatArray:
-    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to.
-
-    passes: how often the whole (zero-lag) filter is applied.
-    """
+def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
+    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
     frames = inputs.markers.frame_count
     sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
     total = np.zeros((frames, len(sides), 6))
     for plate in inputs.raw_plates:
-        smooth = plate.wrench
-        for _ in range(passes):
-            smooth = butterworth_lowpass(smooth, plate.rate_hz, cutoff_hz, inputs.filter_order)
+        hz = min(cutoff_hz, _MOST_OF_RATE * plate.rate_hz)
+        smooth = butterworth_lowpass(plate.wrench, plate.rate_hz, hz, inputs.filter_order)
         wrench = resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
         owner = _owner(inputs, plate.number, frames)
         for foot, side in enumerate(sides):
@@ -232,20 +268,17 @@ def _marker_forces(frames: Frames, model: SubjectModel, x: FloatArray, error: Fl
     links = model.marker_arrays()[0]
     bodies = np.unique(links)
     force = frames.weights[..., None] * error
-    wrench = np.concatenate([np.cross(x, force), force], axis=2)
-    loads = np.stack([wrench[:, links == body].sum(axis=1) for body in bodies], axis=1)
-    return _generalised(frames, model, loads, bodies)
-
-
-def _generalised(frames: Frames, model: SubjectModel, loads: FloatArray, bodies: np.ndarray) -> FloatArray:
-    """J^T F (T, nv) of wrenches about the world origin: what inverse dynamics needs less because of them."""
-    mb, still = model.multibody, frames.still
-    return inverse_dynamics(mb, frames.q, still, still) - inverse_dynamics(mb, frames.q, still, still, loads, bodies)
+    moment = np.stack(
+        [x[..., b] * force[..., c] - x[..., c] * force[..., b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
+    )
+    carries = (links == bodies[:, None]).astype(np.float64)  # (bodies, M)
+    loads = carries @ np.concatenate([moment, force], axis=2)
+    return forces_of_wrenches(model.multibody, frames.q, loads, bodies)
 
 
 def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     links = frames.inputs.dynamics.foot_wrench_links
-    return np.asarray(-_generalised(frames, frames.inputs.model, change, links)[:, frames.rows])
+    return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
 def _torques(frames: Frames, model: SubjectModel) -> FloatArray:

@@ -5,14 +5,14 @@ An error n(t) reaches a torque as g0 n + g1 n' + g2 n''. All that is needed of n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.processing.derivatives import DEGREE
-from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.filtering import butterworth_lowpass, finite_stretches
 
 # (order, order) of the derivatives in a row of moments.
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -22,24 +22,50 @@ _LEAST_FRAMES = 60
 _NORMAL_MAD = 1.4826  # standard deviation of normal numbers / their median absolute deviation
 
 
-def filtered_noise(frames: int, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
-    """Moments (T, 6) of unit white noise behind the low-pass filter and the quintic spline of the derivatives.
+def filtered_noise(seen: BoolArray, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
+    """Moments (T, M or 1, 6) of unit white noise of markers seen (T, M) behind the filter and the spline of the derivatives."""
+    return white_noise(seen, rate_hz, cutoff_hz, lambda x: butterworth_lowpass(x, rate_hz, cutoff_hz, order))
 
-    Both are linear, so the variance at a frame is the sum of the squares of its weights on all samples: exact, ends included.
+
+def white_noise(
+    seen: BoolArray, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Moments (T, M, 6) of unit white noise of markers seen (T, M), behind `smooth` (T, N) -> (T, N) and the spline.
+
+    `smooth` is made of filters with the cut-off, which take each unbroken stretch of a marker by itself (and leave it as it is
+    where it is too short). (T, 1, 6) where all markers are seen throughout.
+    """
+    frames = len(seen)
+    patterns = seen[:, :1] if seen.all() else seen
+    moments = np.zeros((frames, patterns.shape[1], len(PAIRS)))
+    known: dict[int, FloatArray] = {}
+    for m in range(patterns.shape[1]):
+        for first, stop in finite_stretches(patterns[:, m]):
+            if stop - first not in known:
+                known[stop - first] = _white_stretch(stop - first, rate_hz, cutoff_hz, smooth)
+            moments[first:stop, m] = known[stop - first]
+    return moments
+
+
+def _white_stretch(
+    frames: int, rate_hz: float, cutoff_hz: float, smooth: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Moments (T, 6) over one stretch.
+
+    All is linear, so the variance at a frame is the sum of the squares of its weights on all samples: exact, ends included.
     Far from the ends the weights repeat themselves; they are computed for a short trial and its middle is stretched.
     """
     end = round(_END_PERIODS * rate_hz / cutoff_hz) if cutoff_hz else 0
     short = min(frames, max(2 * end + 1, _LEAST_FRAMES))
-    samples = np.eye(short)
-    filtered = butterworth_lowpass(samples, rate_hz, cutoff_hz, order)
-    spline = make_interp_spline(np.arange(short) / rate_hz, filtered, k=DEGREE)
+    filtered = smooth(np.eye(short))
+    spline = make_interp_spline(np.arange(short) / rate_hz, filtered, k=min(DEGREE, short - 1))
     weights = [filtered, *(spline(np.arange(short) / rate_hz, nu=nu) for nu in (1, 2))]
     moments = np.stack([np.sum(weights[i] * weights[j], axis=1) for i, j in PAIRS], axis=1)
     half = (short - 1) // 2
     rows = np.full(frames, half)
     rows[:half] = np.arange(half)
     rows[frames - half :] = np.arange(short - half, short)
-    return moments[rows]
+    return np.asarray(moments[rows])
 
 
 def stride_movement(
