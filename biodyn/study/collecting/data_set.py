@@ -15,6 +15,7 @@ from biodyn.study.collecting.schema import (
     CYCLE_COLUMNS,
     DATA_SET_SCHEMA,
     LABELS,
+    PRUNING_COLUMNS,
     SCHEMA_VERSION,
     SHARD_SCHEMA,
     UNITS_NOTE,
@@ -27,8 +28,6 @@ from biodyn.study.record import CYCLES_NAME
 ROW_GROUP_ROWS = 1_000_000
 # Values between calls into the encoders: the default of 1024 costs a third more time.
 _BATCH_ROWS = 65_536
-# Only these are constant in a row group, so that their smallest and largest value tell what is in it.
-_WITH_STATISTICS = ["subject", "group"]
 
 
 class Shard(NamedTuple):
@@ -112,7 +111,7 @@ class DataSetFile:
             DATA_SET_SCHEMA.with_metadata(metadata),
             compression="snappy",
             use_dictionary=list(WORD_COLUMNS),
-            write_statistics=_WITH_STATISTICS,
+            write_statistics=list(PRUNING_COLUMNS),
             write_batch_size=_BATCH_ROWS,
         )
 

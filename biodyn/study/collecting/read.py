@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.schema import DATA_SET_COLUMNS, DATA_SET_SCHEMA, WORD_COLUMNS
+from biodyn.study.collecting.schema import DATA_SET_COLUMNS, DATA_SET_SCHEMA, PRUNING_COLUMNS, WORD_COLUMNS
 
 DATA_SET_NAME = "study.parquet"
 Wanted = str | float | bool | Sequence[str] | Sequence[float]
@@ -30,17 +32,26 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
 
     Raises ResultError where there is no data set, or no such column or value; it names those there are.
     """
-    path = data_set_path(source)
     _require_columns([*wanted, *(columns or ())])
-    condition = None
-    for name, values in wanted.items():
-        term = _is_one_of(name, values)
-        condition = term if condition is None else condition & term
-    dataset = ds.dataset(path, schema=DATA_SET_SCHEMA, format="parquet")
-    table = dataset.to_table(columns=None if columns is None else list(columns), filter=condition)
-    if table.num_rows == 0:
-        _require_values(dataset, wanted)
-    return _frame(table)
+    shown = list(DATA_SET_COLUMNS if columns is None else columns)
+    needed = [name for name in DATA_SET_COLUMNS if name in shown or name in wanted]
+    terms = [_is_one_of(name, values) for name, values in wanted.items()]
+    with pq.ParquetFile(data_set_path(source)) as file:
+        parts = [DATA_SET_SCHEMA.empty_table().select(shown)]
+        for number in range(file.num_row_groups):
+            if all(_may_hold(file, number, name, wanted[name]) for name in PRUNING_COLUMNS if name in wanted):
+                table = file.read_row_group(number, columns=needed)
+                parts.append(
+                    (table.filter(reduce(and_, terms)) if terms else table).select(shown).cast(parts[0].schema)
+                )
+        table = pa.concat_tables(parts)
+        if table.num_rows == 0:
+            _require_values(file, wanted)
+    frame = _frame(table)
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.CategoricalDtype):
+            frame[name] = frame[name].cat.remove_unused_categories()
+    return frame
 
 
 def subjects(source: str | Path) -> tuple[str, ...]:
@@ -76,23 +87,36 @@ def data_set_path(source: str | Path) -> Path:
 
 def _subject_of(file: pq.ParquetFile, number: int) -> str:
     """Subject of a row group: its smallest and its largest."""
-    column = DATA_SET_COLUMNS.index("subject")
-    statistics = file.metadata.row_group(number).column(column).statistics
-    if statistics is None or statistics.min != statistics.max:
+    smallest, largest = _range(file, number, "subject")
+    if smallest is None or smallest != largest:
         raise ResultError("The row groups of the data set do not hold one subject each.", "Collect the study again.")
-    return str(statistics.min)
+    return smallest
 
 
-def _is_one_of(name: str, values: Wanted) -> ds.Expression:
-    several = values if isinstance(values, (list, tuple, set, frozenset, pd.Series, pd.Index)) else [values]
+def _may_hold(file: pq.ParquetFile, number: int, name: str, values: Wanted) -> bool:
+    """False where the statistics of a row group say that it holds none of the values."""
+    smallest, largest = _range(file, number, name)
+    if smallest is None or largest is None:
+        return True
+    return any(smallest <= str(value) <= largest for value in _several(values))
+
+
+def _range(file: pq.ParquetFile, number: int, name: str) -> tuple[str, str] | tuple[None, None]:
+    statistics = file.metadata.row_group(number).column(DATA_SET_COLUMNS.index(name)).statistics
+    return (None, None) if statistics is None or not statistics.has_min_max else (statistics.min, statistics.max)
+
+
+def _several(values: Wanted) -> list[Any]:
+    return [values] if isinstance(values, (str, bool, int, float)) else list(values)
+
+
+def _is_one_of(name: str, values: Wanted) -> pc.Expression:
     kind = pa.string() if name in WORD_COLUMNS else DATA_SET_SCHEMA.field(name).type
     try:
-        known = pa.array(list(several), kind)
+        known = pa.array(_several(values), kind)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise ResultError(f"'{values}' is no value of column '{name}' ({kind}).") from error
-    if len(known) == 1:
-        return ds.field(name) == known[0]
-    return ds.field(name).isin(known)
+    return pc.field(name).isin(known)
 
 
 def _require_columns(names: Sequence[str]) -> None:
@@ -103,25 +127,21 @@ def _require_columns(names: Sequence[str]) -> None:
         )
 
 
-def _require_values(dataset: ds.Dataset, wanted: dict[str, Wanted]) -> None:
+def _require_values(file: pq.ParquetFile, wanted: dict[str, Wanted]) -> None:
     """Raise ResultError if one of the wanted words occurs nowhere in the data set."""
     for name in wanted:
         if name not in WORD_COLUMNS:
             continue
         there: dict[str, None] = {}
-        for batch in dataset.to_batches(columns=[name]):
-            there.update(dict.fromkeys(pc.unique(batch.column(0)).to_pylist()))
-        values = wanted[name]
-        asked = [values] if isinstance(values, str) else list(values)  # type: ignore[arg-type]
+        for number in range(file.num_row_groups):
+            there.update(dict.fromkeys(file.read_row_group(number, columns=[name])[name].unique().to_pylist()))
+        asked = _several(wanted[name])
         if there and not set(asked) & set(there):
             shown = ", ".join(sorted(map(repr, there)))
             raise ResultError(f"The data set has no {name} {', '.join(map(repr, asked))}.", f"There are {shown}.")
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:
-    # Every row group brings its own words: one list for all, without those that no row uses.
+    # Every row group brings its own words: one list for all.
     frame: pd.DataFrame = table.unify_dictionaries().to_pandas()
-    for name in frame.columns:
-        if isinstance(frame[name].dtype, pd.CategoricalDtype):
-            frame[name] = frame[name].cat.remove_unused_categories()
     return frame
