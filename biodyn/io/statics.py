@@ -118,15 +118,18 @@ def _looked_into(walk: FileFacts, path: Path) -> StaticCandidate:
         return StaticCandidate(path, 0.0, rejected=error.message)
 
 
-def judge_static(walk: FileFacts, other: FileFacts) -> StaticCandidate:
-    """Score a file by its name, place and header; reject it where it cannot be this person's static."""
+def judge_static(walk: FileFacts, other: FileFacts, same_person: bool = False) -> StaticCandidate:
+    """Score a file by its name, place and header; reject it where it cannot be this person's static.
+
+    `same_person`: known by more than names of files and folders, which then cannot speak against it.
+    """
     path = other.path
     score = 0.0
     reasons: list[str] = []
     difference = different_person(walk, other)
     same_name = bool(walk.subject) and walk.subject.lower() == other.subject.lower()
     own, its_own = own_words(walk.path), own_words(path)
-    if not difference and not same_name:
+    if not difference and not same_name and not same_person:
         difference = named_otherwise(walk.path, path)
     common = len(walk.labels & other.labels) / max(1, len(walk.labels))
     if not difference and common < _LEAST_COMMON_MARKERS:

@@ -16,6 +16,7 @@ Asked in this order, after what the user says; the first answer counts:
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -103,6 +104,7 @@ def place_people(files: Sequence[FoundFile], root_name: str, given: Mapping[Path
     placed = _as_neighbours(placed)
     placed = _by_plain_folders(placed)
     placed = [p if p.label else replace(p, label=root_name, source="the study's folder") for p in placed]
+    placed = _in_own_folders(placed)
     return [replace(p, home=_home(p), stem_spans=_spans(p, stored.get(p.file.path, ""))) for p in placed]
 
 
@@ -140,7 +142,9 @@ def _by_bids(placed: Placed) -> Placed:
 
 
 def _plain(text: str) -> str:
-    return "".join(c for c in plain_text(text).casefold() if c.isalnum())
+    """Letters and digits only, without case and accents: files store 'Emile' for 'Émile'."""
+    apart = unicodedata.normalize("NFKD", plain_text(text).casefold())
+    return "".join(c for c in apart if c.isalnum())
 
 
 def _stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
@@ -190,9 +194,7 @@ def _begins_with(text: str, name: str) -> int:
     wanted = _plain(name)
     i = 0
     for position, character in enumerate(text):
-        if not character.isalnum():
-            continue
-        for letter in character.casefold():
+        for letter in _plain(character):
             if i >= len(wanted) or letter != wanted[i]:
                 return 0
             i += 1
@@ -221,21 +223,24 @@ def _by_folders(placed: list[Placed], stored: dict[Path, str]) -> list[Placed]:
     for p in placed:
         for level in range(len(p.folders)):
             under[p.folders[: level + 1]].append(p.file)
+    parents: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for folders in under:
+        parents[folders[-1]].add(folders[:-1])
     checked: dict[tuple[tuple[str, ...], str], bool] = {}
 
     def passes(folders: tuple[str, ...], token: Token) -> bool:
         key = (folders, token.text)
         if key not in checked:
-            checked[key] = _is_one_person(token.text, under[folders], stored) and not (
-                token.kind != "subject" and _siblings_are_same_person(folders, under, stored)
-            )
+            counts = token.kind == "number" and _counts_sessions(folders, token, parents[folders[-1]])
+            same = token.kind != "subject" and _siblings_are_same_person(folders, under, stored)
+            checked[key] = _is_one_person(token.text, under[folders], stored) and not counts and not same
         return checked[key]
 
     def find(p: Placed) -> Placed:
         for kind in _PERSON_KINDS:
             for level, name in enumerate(p.folders):
                 for token in tokens(name):
-                    if token.kind == kind and _may_name_person(token) and passes(p.folders[: level + 1], token):
+                    if token.kind == kind and _may_name_person(token, level) and passes(p.folders[: level + 1], token):
                         found = replace(p, label=token.text, level=level, span=(token.start, token.end))
                         return replace(found, source="the folder's name")
         return p
@@ -243,8 +248,18 @@ def _by_folders(placed: list[Placed], stored: dict[Path, str]) -> list[Placed]:
     return [p if p.label else find(p) for p in placed]
 
 
-def _may_name_person(token: Token) -> bool:
+def _may_name_person(token: Token, level: int) -> bool:
+    """False for T1 or V2 below another folder: a session's."""
+    if level > 0 and token.kind == "code" and token.word in vocabulary()["session_numbered"]:
+        return False
     return token.start == 0 or token.kind == "subject"
+
+
+def _counts_sessions(folders: tuple[str, ...], token: Token, parents: set[tuple[str, ...]]) -> bool:
+    """True for a short number below several folders that are no groups: Anna/1, Bob/1."""
+    if len(folders) < 2 or len(token.text) >= _LONG_NUMBER or len(parents) < 2:
+        return False
+    return not any(t.kind == "group" for parent in parents for t in tokens(parent[-1] if parent else ""))
 
 
 def _is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
@@ -431,6 +446,31 @@ def _by_plain_folders(placed: list[Placed]) -> list[Placed]:
     return [p if p.label else find(p) for p in placed]
 
 
+def _in_own_folders(placed: list[Placed]) -> list[Placed]:
+    """A person whom no folder names may still have a folder: all their files are in it, and nobody else's."""
+    of_person: dict[str, list[Placed]] = defaultdict(list)
+    people: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for p in placed:
+        of_person[p.label].append(p)
+        for level in range(len(p.folders)):
+            people[p.folders[: level + 1]].add(p.label)
+    own: dict[str, int] = {}
+    for label, files in of_person.items():
+        if any(p.level is not None or p.stem_spans or p.keys for p in files):
+            continue
+        for level in range(min(len(p.folders) for p in files)):
+            folders = {p.folders[: level + 1] for p in files}
+            if len(folders) != 1:
+                break
+            if len(people[folders.pop()]) == 1 and not _is_passing(files[0].folders[level]):
+                own[label] = level
+                break
+    return [
+        replace(p, level=own[p.label], span=(0, len(plain_text(p.folders[own[p.label]])))) if p.label in own else p
+        for p in placed
+    ]
+
+
 def _home(p: Placed) -> tuple[str, ...]:
     """Folders above the person's that say more than the kind of trials."""
     above = p.folders if p.level is None else p.folders[: p.level]
@@ -440,7 +480,8 @@ def _home(p: Placed) -> tuple[str, ...]:
 def _spans(p: Placed, name: str) -> tuple[tuple[int, int], ...]:
     """Where the file's name repeats the person's label or stored name, whatever it was taken from."""
     spans = list(p.stem_spans)
-    for text in filter(None, (p.label, name)):
+    folder = "" if p.level is None else plain_text(p.folders[p.level])[slice(*p.span)]
+    for text in filter(None, {p.label, name, folder}):
         end = _begins_with(p.stem, text)
         spans += [(0, end)] if end else []
         spans += [(t.start, t.end) for t in tokens(p.stem) if t.text.casefold() == text.casefold()]

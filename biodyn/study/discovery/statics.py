@@ -30,7 +30,7 @@ def clear_static(walk: LabelledFile, statics: Sequence[LabelledFile]) -> Path | 
     none, else of the same place; then the one that scores best as in the search beside a walk. Two alike are left to
     the analysis.
     """
-    judged = [(static, judge_static(walk.facts, static.facts)) for static in statics]
+    judged = [(static, judge_static(walk.facts, static.facts, same_person=True)) for static in statics]
     usable = [(static, verdict.score) for static, verdict in judged if not verdict.rejected]
     usable = _of_label(usable, "session", walk.session)
     fitting = _of_label(usable, "condition", walk.condition)

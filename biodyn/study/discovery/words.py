@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal
 
 from biodyn.io.file_names import static_words
@@ -34,6 +35,7 @@ _DATE = re.compile(
 )
 _SUFFIX = re.compile(r"(?i)(?<![^\W_])c3ds?(?![^\W_])")  # a word though it holds a digit
 _LONGEST_CODE = 3  # letters of a person's code before its number; one more where all are capitals
+_SHORTEST_PART = 3
 _SIDE_LETTERS = frozenset("lr")  # P01L05 and P01R05 are one person's
 
 
@@ -61,6 +63,19 @@ def _kind_of_word(word: str) -> Kind:
     if word in static_words():
         return "static"
     return next((kind for kind in kinds if word in vocabulary()[kind]), "plain")
+
+
+@cache
+def _cuts(word: str) -> tuple[int, ...]:
+    """Where an unknown word is two known ones: slowwalk -> slow walk."""
+    if _kind_of_word(word) != "plain":
+        return ()
+    known = (i for i in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1) if _is_known(word[:i], word[i:]))
+    return tuple(known)[:1]
+
+
+def _is_known(*words: str) -> bool:
+    return all(_kind_of_word(word) not in ("plain", "group", "session") for word in words)
 
 
 def plain_text(name: str) -> str:
@@ -100,7 +115,9 @@ def _read(text: str, start: int, end: int) -> list[Token]:
         # a lone letter names a person with a number behind a separator only where it begins the name: S-01, P_3
         kind = _kind_with_number(text[a:b], touches or (a == 0 and b - a == 1)) if number is not None else None
         if kind is None or number is None:
-            found.append(Token(text[a:b], _kind_of_word(word), a, b, word))
+            cuts = [a, *(a + cut for cut in _cuts(word) if len(word) == b - a), b]
+            for c, d in pairwise(cuts):
+                found.append(Token(text[c:d], _kind_of_word(text[c:d].casefold()), c, d, text[c:d].casefold()))
             i += 1
             continue
         last, used = number[1], 2
@@ -121,7 +138,7 @@ def _kind_with_number(letters: str, touches: bool) -> Kind | None:
         return "subject"
     if word in table["counter_numbered"] and len(word) > 1:
         return "counter"
-    if not touches or alone != "plain":
+    if not touches or alone not in ("plain", "group"):
         return None
     short = len(word) <= _LONGEST_CODE or (len(word) == _LONGEST_CODE + 1 and letters.isupper())
     return "code" if short else None
