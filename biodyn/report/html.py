@@ -13,6 +13,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
 from biodyn.plots.display import default_norms, display_table, variable
 from biodyn.plots.style import BAND, SIDE_COLORS
+from biodyn.report.data_checks import data_check_rows, frames_words
 from biodyn.report.methods import methods
 from biodyn.report.page import page_environment, resource, script_json
 from biodyn.report.replay import replay_section
@@ -29,6 +30,14 @@ _UNITS = {
     "_s": "s",
     "_m": "m",
 }
+# Units at the end of an evidence column's name, longest first: as shown, and the factor to it.
+_EVIDENCE_UNITS = {
+    "_m_s": ("m/s", 1.0),
+    "_bw": ("body weights", 1.0),
+    "_m": ("cm", 100.0),
+    "_s": ("s", 1.0),
+    "_n": ("N", 1.0),
+}
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 
 
@@ -44,6 +53,8 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             record=record,
             sides=[(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
             figures={name: base64.b64encode(png).decode("ascii") for name, png in _pictures(view, figures).items()},
+            data_checks=data_check_rows(record),
+            frames_words=lambda frames: frames_words(frames, float(record["input"]["rate_hz"])),
             replay=None if view.replay is None else replay_section(view.replay),
             cycle_figures=[figure for figure in display_table()["figure"] if figure["name"] in figures],
             peaks={figure["name"]: curve_ranges(curves, figure["panels"]) for figure in display_table()["figure"]},
@@ -181,10 +192,19 @@ def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
                 "time": f"{contact['start_s']:.2f} – {contact['end_s']:.2f}",
                 "decision": str(contact["decision"]),
                 "reason": contact["reason"] if isinstance(contact["reason"], str) else "",
-                "evidence": [f"{name.replace('_', ' ')} {value:.3g}" for name, value in known],
+                "evidence": [evidence_words(str(name), value) for name, value in known],
             }
         )
     return rows
+
+
+def evidence_words(name: str, value: float) -> str:
+    """A number of a contact's evidence from its column name, with its unit, e.g. "overhang 1.2 cm"."""
+    for suffix, (unit, factor) in _EVIDENCE_UNITS.items():
+        if name.endswith(suffix):
+            words = name.removesuffix(suffix).replace("_", " ")
+            return f"{words} {factor * value:.3g} {unit}".replace(" 95 ", " (95th percentile) ").replace("cop", "CoP")
+    return f"{name.replace('_', ' ')} {value:.3g}"
 
 
 def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dict[str, str]]:

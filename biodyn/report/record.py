@@ -15,6 +15,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.model.library import load_entry, load_table
+from biodyn.report.data_checks import data_check_records
 from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
 from biodyn.report.uncertainty import uncertainty_record
@@ -116,6 +117,7 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
         },
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in checks],
+        "data_checks": data_check_records(analysis),
         "proof": proof_record,
         "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],

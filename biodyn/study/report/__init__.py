@@ -1,1 +1,5 @@
 """The report of a study: one HTML file, and a page a subject."""
+
+from biodyn.study.report.write import write_study_report
+
+__all__ = ["write_study_report"]

@@ -1,0 +1,158 @@
+"""Figures of numbers: quality over all trials against its limits, the movement analysis profile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.plots.style import INK, LIMIT, MUTED, SIDE_COLORS
+from biodyn.study.group.scores import BOTH_SIDES, score_variables
+from biodyn.study.report.curve_figures import LEVEL_COLORS
+from biodyn.study.report.drawing import Bars, Key, Mark, Panel, figure
+from biodyn.study.report.means import Cell
+from biodyn.study.report.source import Trial
+from biodyn.study.report.words import Names, level_words
+
+_BINS = 24
+_BAR = "#c3cbd3"
+_DECISIONS = (("assigned", "#1b7f4d"), ("ambiguous", "#b26a00"), ("rejected", "#b3261e"))
+_MOST_CYCLES = 8  # from here on counted together
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of the checks that ran: RMS of the markers, mm."""
+
+    marker_rms_mm: float
+
+
+def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
+    """Distributions over the trials that have a result."""
+    done = [trial for trial in trials if trial.done]
+    markers = _known([trial.number("marker_rms_mm") for trial in done])
+    panels = [_histogram("Marker error (RMS of the trial)", "mm", markers, (), limits.marker_rms_mm)]
+    for kind, unit in (("force", "N"), ("moment", "Nm")):
+        share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
+        mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])
+        peak = np.array([trial.number(f"residual_{kind}_peak_{unit}") for trial in done])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            peaks = np.where(mean > 0, share * peak / mean, np.nan)
+        panels.append(_histogram(f"Residual {kind}", "% of its limit", _known(share), _known(peaks), 100.0))
+    panels.append(_contact_panel(done))
+    panels.append(_cycle_panel("All cycles", "cycles", done))
+    panels.append(_cycle_panel("Cycles with all moments of the leg", "kinetic_cycles", done))
+    keys = [
+        Key("RMS of a trial", _BAR, "area"), Key("largest value of a trial", INK, "outline"),
+        Key("limit", LIMIT, width=1.0, dash="4 2"),
+        *(Key(SIDE_NAMES[side], SIDE_COLORS[side], "area") for side in SIDES),
+    ]  # fmt: skip
+    return figure(panels, keys, "Quality over all trials", height=1250)
+
+
+def _known(values: Sequence[float] | FloatArray) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    return array[np.isfinite(array)]
+
+
+def _histogram(
+    title: str, xlabel: str, filled: FloatArray, outlined: FloatArray | Sequence[float], limit: float
+) -> Panel:
+    other = np.asarray(outlined, dtype=np.float64)
+    largest = max(float(filled.max(initial=0.0)), float(other.max(initial=0.0)), 1.15 * limit)
+    edges = np.linspace(0.0, largest, _BINS + 1)
+    middle, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
+    zero = np.zeros(_BINS)
+    bars = [Bars(middle, zero, np.histogram(filled, edges)[0].astype(float), 0.9 * width, _BAR)]
+    if len(other):
+        bars.append(Bars(middle, zero, np.histogram(other, edges)[0].astype(float), 0.9 * width, INK, outline=True))
+    beyond = int((filled > limit).sum())
+    return Panel(
+        title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0, xlim=(0.0, largest),
+        corner=f"{beyond} of {len(filled)} beyond" if len(filled) else "", note="" if len(filled) else "known of no trial",
+    )  # fmt: skip
+
+
+def _contact_panel(done: Sequence[Trial]) -> Panel:
+    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name, _ in _DECISIONS]
+    bars = tuple(
+        Bars(np.array([i]), np.zeros(1), np.array([count], dtype=float), 0.6, color)
+        for i, (count, (_, color)) in enumerate(zip(counts, _DECISIONS, strict=True))
+    )
+    ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, (name, _) in enumerate(_DECISIONS))
+    return Panel(
+        "Contacts with the plates", "contacts", np.arange(3.0), bars=bars, floor=0.0, xlim=(-0.6, 2.6), xticks=ticks
+    )
+
+
+def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
+    found = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
+    most = int(min(max((own.max(initial=0.0) for own in found.values()), default=0.0), _MOST_CYCLES))
+    places = np.arange(most + 1)
+    bars = tuple(
+        Bars(
+            places + shift, np.zeros(most + 1),
+            np.array([np.count_nonzero(np.minimum(own, _MOST_CYCLES) == n) for n in places], dtype=float), 0.36,
+            SIDE_COLORS[side],
+        )
+        for shift, (side, own) in zip((-0.2, 0.2), found.items(), strict=True)
+    )  # fmt: skip
+    ticks = tuple((float(n), f"{n}+" if n == _MOST_CYCLES else str(n)) for n in places.tolist())
+    total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(own.sum())}" for side, own in found.items())
+    return Panel(
+        title, "trials", places.astype(float), "cycles of a side in a trial", bars=bars, floor=0.0,
+        xlim=(-0.6, max(most, 1) + 0.6), xticks=ticks, corner=total,
+    )  # fmt: skip
+
+
+def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) -> Markup:
+    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel a cell."""
+    nine = score_variables()
+    labels = [names.title(one.variable) for one in nine]
+    columns = [f"gvs_{one.name}" for one in nine]
+    panels = []
+    for cell in cells:
+        own = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
+        if not len(own):
+            continue
+        per_subject = own.groupby(["subject", "side"], sort=False)[[*columns, "gps"]].mean().reset_index()
+        bars = []
+        for shift, side in zip((-0.19, 0.19), SIDES, strict=True):
+            rows = per_subject[per_subject["side"] == side]
+            bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_COLORS[side], 0.34))
+        overall = per_subject[per_subject["side"] == BOTH_SIDES]
+        bars.append(_profile_bars(overall, ["gps"], 0.0, MUTED, 0.5, start=len(columns) + 1))
+        ticks = [(float(i), label) for i, label in enumerate([*labels, "GPS a side", "GPS"])]
+        title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), f"{own['subject'].nunique()} subjects")))
+        panels.append(
+            Panel(
+                title, "degrees", np.arange(float(len(ticks))), bars=tuple(bars), floor=0.0,
+                xlim=(-0.6, len(ticks) - 0.4), xticks=tuple(ticks),
+            )
+        )  # fmt: skip
+    keys = [Key(SIDE_NAMES[side], SIDE_COLORS[side], "area") for side in SIDES]
+    keys += [Key("both sides", MUTED, "area"), Key("± 1 SD between subjects", INK, width=1.0)]
+    return figure(panels, keys, "Movement analysis profile", columns=1, height=1300)
+
+
+def _factor(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
+    several = [len({c[i] for c in cells}) > 1 for i in (0, 1)]
+    words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
+    return (", ".join(words) or "All", "condition")
+
+
+def _profile_bars(
+    rows: pd.DataFrame, columns: Sequence[str], shift: float, color: str, width: float, start: int = 0
+) -> Bars:
+    values = rows[list(columns)].to_numpy(dtype=np.float64)
+    known = np.isfinite(values).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known > 0, np.nansum(values, axis=0) / known, np.nan)
+        squares = np.nansum((values - mean) ** 2, axis=0)
+        sd = np.where(known > 1, np.sqrt(squares / np.maximum(known - 1, 1)), np.nan)
+    place = start + np.arange(len(columns), dtype=np.float64) + shift
+    return Bars(place, np.zeros(len(columns)), mean, width, color, sd)

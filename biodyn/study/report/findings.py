@@ -1,0 +1,139 @@
+"""Failures and warnings of a study, grouped: which, in how many trials, what to do. Grows trial by trial."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from biodyn.study.report.source import NOT_RUN, Trial
+
+_LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
+_NAMED = re.compile(r"'[^']*'")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Trials that failed in one way: the first's reason stands for all where they differ in names and numbers only."""
+
+    title: str
+    hint: str
+    trials: tuple[Trial, ...]
+
+
+def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
+    """Group the trials without a result by their reason, the most frequent first."""
+    found: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        if not trial.done:
+            found.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
+    groups = []
+    for own in found.values():
+        reasons = {trial.reason for trial in own}
+        title = own[0].reason if len(reasons) == 1 else _NAMED.sub("…", own[0].reason)
+        hint = own[0].hint if len({trial.hint for trial in own}) == 1 else ""
+        if own[0].status == NOT_RUN:
+            title, hint = "Not analysed.", "Run the study again: it goes on where it was."
+        groups.append(FailureGroup(title or own[0].error, hint, tuple(own)))
+    return sorted(groups, key=lambda group: -len(group.trials))
+
+
+def _pattern(reason: str) -> str:
+    return _NUMBER.sub("#", _NAMED.sub("'", reason))
+
+
+@dataclass
+class _Finding:
+    severity: str
+    title: str
+    example: str
+    hint: str
+    count: int = 0
+    times: int = 0
+    trials: list[Trial] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of finding: `count` trials have it, `times` in all; `trials` are those that are named."""
+
+    severity: str
+    title: str
+    example: str
+    hint: str
+    count: int
+    times: int
+    trials: tuple[Trial, ...]
+
+    @property
+    def more(self) -> int:
+        """How many trials are not named."""
+        return self.count - len(self.trials)
+
+
+class Findings:
+    """Checks that are not fine and diagnostics of all trials, by their code."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], _Finding] = {}
+
+    def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
+        """Take in the run.json of one trial."""
+        seen: set[tuple[str, str]] = set()
+        for check in record["checks"]:
+            if check["status"] in ("look", "bad"):
+                severity = "error" if check["status"] == "bad" else "warning"
+                self._add(
+                    ("check " + check["code"], severity), trial, seen, check["title"], check["text"], check["hint"]
+                )
+        for finding in record["diagnostics"]:
+            title = finding["code"].replace("-", " ").capitalize()
+            self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
+
+    def _add(
+        self, key: tuple[str, str], trial: Trial, seen: set[tuple[str, str]], title: str, example: str, hint: str
+    ) -> None:
+        found = self._found.setdefault(key, _Finding(key[1], title, example, hint))
+        found.times += 1
+        if key not in seen:
+            seen.add(key)
+            found.count += 1
+            if len(found.trials) < _LISTED:
+                found.trials.append(trial)
+
+    def of(self, *severities: str) -> list[Finding]:
+        """Findings of these severities: the gravest first, then the most frequent."""
+        chosen = [one for one in self._found.values() if one.severity in severities]
+        chosen.sort(key=lambda one: (severities.index(one.severity), -one.count))
+        return [
+            Finding(one.severity, one.title, one.example, one.hint, one.count, one.times, tuple(one.trials))
+            for one in chosen
+        ]
+
+
+def outcome(trials: Sequence[Trial], name: str) -> str:
+    """One sentence: people, trials, how they ended."""
+    counts = {
+        status: sum(t.status == status for t in trials)
+        for status in ("fine", "look", "checks failed", "failed", NOT_RUN)
+    }
+    people = len({trial.subject for trial in trials})
+    done = sum(trial.done for trial in trials)
+    parts = [
+        f"{counts['fine']} fine",
+        f"{counts['look']} to be looked at",
+        f"{counts['checks failed']} with failed checks",
+    ]
+    lost = [f"{_count(counts['failed'], 'trial')} failed"] if counts["failed"] else []
+    lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
+    return (
+        f"{_count(people, 'subject')}, {_count(len(trials), 'trial')}: "
+        f"{'all' if done == len(trials) else done} analysed ({', '.join(parts)})"
+        f"{'; ' + ' and '.join(lost) if lost else '; none failed'}."
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

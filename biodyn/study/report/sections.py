@@ -1,0 +1,257 @@
+"""The group results as tables for people: one function a section."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDES
+from biodyn.study.report.curve_figures import View, test_letters
+from biodyn.study.report.means import BOTH, Cell
+from biodyn.study.report.source import subject_link
+from biodyn.study.report.table import Table, link, table
+from biodyn.study.report.words import MISSING, Names, level_words, number, probability, side_words, spread, unit
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table with a title; `long` ones are folded up."""
+
+    title: str
+    table: Table
+    long: bool = False
+
+
+def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
+    """A condition and group in words; only what differs between the cells."""
+    several = [len({other[i] for other in cells}) > 1 for i in (0, 1)]
+    words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
+    return ", ".join(words)
+
+
+def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
+    """Mean ± SD between subjects of each parameter: a column a condition and group, or a side where there is one."""
+    columns = [(cell_words(cell, cells), cell, BOTH) for cell in cells]
+    if len(cells) == 1:
+        columns = [(side_words(side), cells[0], side) for side in (*SIDES, BOTH)]
+    found = {
+        (row.parameter, row.condition, row.group, row.side): row for row in means.itertuples() if row.parameter in shown
+    }
+    rows = []
+    for name in shown:
+        title, of = names.parameters.get(name, (name, ""))
+        values = [found.get((name, *cell, side)) for _, cell, side in columns]
+        if not any(values):
+            continue
+        texts = [MISSING if v is None else f"{spread(v.mean, v.sd, of)} ({v.subjects:.0f})" for v in values]
+        rows.append((title, unit(of), *texts))
+    return table(("parameter", "unit", *(f"#{words}" for words, _, _ in columns)), rows)
+
+
+def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -> list[Section]:
+    """A table a comparison: means of both, difference with its interval, effect size, p; several levels at once: F."""
+    if not len(comparisons):
+        return []
+    found = []
+    for (_, within, comparison, side), rows in comparisons.groupby(
+        ["family", "within", "comparison", "side"], sort=False
+    ):
+        pair = bool((rows["second"] != "").any())
+        first = rows.iloc[0]
+        title = f"{first['test'][:1].upper()}{first['test'][1:]}: {comparison}" + (f" ({within})" if within else "")
+        title += "" if side == BOTH else f", {side_words(side)} side"
+        strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
+        made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
+        found.append(Section(title, made, True))
+    return found
+
+
+def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
+    first = rows.iloc[0]
+    heads = (
+        "parameter", "unit", f"#{level_words(first['first'], 'name')}", f"#{level_words(first['second'], 'name')}",
+        "#difference", "#confidence interval", f"#effect size ({_effect(first['effect_size'])})", "#p", "#p corrected",
+        "#p (ranks)", "#subjects",
+    )  # fmt: skip
+    cells = [
+        (
+            names.title(r.parameter), unit(r.unit), spread(r.first_mean, r.first_sd, r.unit),
+            spread(r.second_mean, r.second_sd, r.unit), number(r.difference, r.unit),
+            f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", number(r.effect), probability(r.p),
+            probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
+        )
+        for r in rows.itertuples()
+    ]  # fmt: skip
+    return table(heads, cells, strong)
+
+
+def _several_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
+    effect = _effect(rows.iloc[0]["effect_size"])
+    heads = ("parameter", "unit", "#F", "#degrees of freedom", f"#effect size ({effect})", "#p", "#p corrected",
+             "#p (ranks)", "#subjects")  # fmt: skip
+    cells = [
+        (
+            names.title(r.parameter), unit(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
+            probability(r.p), probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
+        )
+        for r in rows.itertuples()
+    ]  # fmt: skip
+    return table(heads, cells, strong)
+
+
+def _effect(name: object) -> str:
+    return {"dz": "Cohen's dz", "g": "Hedges' g"}.get(str(name), str(name) or "none")
+
+
+def cluster_table(view: View, names: Names, alpha: float) -> Table:
+    """The supra-threshold parts of the curves of a view."""
+    tests = view.tests
+    if not len(tests):
+        return table((), ())
+    letters = test_letters(tests)
+    rows, strong = [], []
+    for r in tests[tests["start_percent"].notna()].itertuples():
+        letter = letters[(r.family, r.comparison, r.side)]
+        if r.p_adjusted < alpha:
+            strong.append(len(rows))
+        rows.append((
+            f"{letter}: {r.comparison}", names.title(r.variable),
+            "" if r.side == BOTH else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
+            probability(r.p_cluster), number(r.mean_effect, r.unit), unit(r.unit), number(r.peak), number(r.threshold),
+            probability(r.p_adjusted), f"{r.subjects:.0f}",
+        ))  # fmt: skip
+    heads = ("comparison", "variable", "side", "#% of the cycle", "#p", "#mean effect there", "unit", "#peak statistic",
+             "#threshold", "#p of the curve, corrected", "#subjects")  # fmt: skip
+    return table(heads, rows, strong)
+
+
+def test_lines(view: View) -> list[str]:
+    """What each row below the panels compares, and how many curves differ in it."""
+    if not len(view.tests):
+        return []
+    found = []
+    letters = test_letters(view.tests)
+    for key, rows in view.tests.groupby(["family", "comparison", "side"], sort=False):
+        curves = rows["variable"].nunique()
+        beyond = rows[rows["start_percent"].notna()]["variable"].nunique()
+        side = "" if key[2] == BOTH else f", {side_words(key[2])} side"
+        test = str(rows.iloc[0]["test"])
+        found.append(f"{letters[key]}: {key[1]}{side} ({test}): {beyond} of {curves} curves beyond the threshold.")
+    return found
+
+
+def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:
+    """Whole effects (tests) and coefficients of the mixed models."""
+    if not len(models):
+        return table((), ()), table((), ())
+    effects = models[models["kind"] == "effect"]
+    strong = [i for i, p in enumerate(effects["p_adjusted"]) if p < alpha]
+    tests = table(
+        ("parameter", "effect", "#F", "#degrees of freedom", "#p", "#p corrected", "#between subjects, SD",
+         "#within, SD", "unit", "#values"),
+        [
+            (
+                names.title(r.parameter), _term(r.term), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", probability(r.p),
+                probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit(r.unit),
+                f"{r.observations:.0f}",
+            )
+            for r in effects.itertuples()
+        ],
+        strong,
+    )  # fmt: skip
+    terms = table(
+        ("parameter", "term", "unit", "#estimate", "#confidence interval", "#p"),
+        [
+            (
+                names.title(r.parameter), _term(r.term), unit(r.unit), number(r.estimate, r.unit),
+                f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", probability(r.p),
+            )
+            for r in models[models["kind"] != "effect"].itertuples()
+        ],
+    )  # fmt: skip
+    return tests, terms
+
+
+def _term(term: str) -> str:
+    return term.replace(":", " × ")
+
+
+def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str) -> Table:
+    """Means over subjects of the symmetry of parameters or curves, by condition and group."""
+    if not len(symmetry):
+        return table((), ())
+    own = symmetry[symmetry["kind"] == kind]
+    if shown is not None:
+        own = own[own["name"].isin(shown)]
+    keys = ["name", "condition", "group"]
+    rows = []
+    for (name, condition, group), part in own.groupby(keys, sort=False):
+        of = str(part["unit"].iloc[0])
+        subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
+        mean, sd = subject.mean(), subject.std()
+        rows.append((
+            names.title(name), condition, group, unit(of), spread(mean["right"], sd["right"], of),
+            spread(mean["left"], sd["left"], of), spread(mean["difference"], sd["difference"], of),
+            spread(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
+        ))  # fmt: skip
+    difference = "#right − left" if kind == "parameter" else "#right − left, RMS over the cycle"
+    heads = (kind, "condition", "group", "unit", "#right", "#left", difference, "#symmetry index (%)", "#subjects")
+    return table(heads, rows)
+
+
+def repeatability_table(found: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str) -> Table:
+    """SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
+    if not len(found):
+        return table((), ())
+    own = found[(found["kind"] == kind) & (found["level"] == level)]
+    if shown is not None:
+        own = own[own["name"].isin(shown)]
+    heads = (kind, "condition", "side", "unit", "#mean", "#SD", "#SEM", "#MDC95", "#CMC", "#ICC(2,1)", "#95 % interval",
+             "#ICC(3,1)", "#subjects", "#measurements")  # fmt: skip
+    rows = [
+        (
+            names.title(r.name), r.condition, side_words(r.side), unit(r.unit), number(r.mean, r.unit),
+            number(r.sd, r.unit), number(r.sem, r.unit), number(r.mdc95, r.unit), number(r.cmc), number(r.icc_2_1),
+            f"{number(r.icc_2_1_low)} to {number(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number(r.icc_3_1),
+            number_of(r.subjects), number_of(r.measurements),
+        )
+        for r in own.itertuples(index=False)
+    ]  # fmt: skip
+    return table(heads, rows)
+
+
+def number_of(count: float) -> str:
+    """A count."""
+    return f"{count:.0f}" if np.isfinite(count) else MISSING
+
+
+def score_table(scores: pd.DataFrame, labels: Sequence[str], columns: Sequence[str]) -> Table:
+    """Scores of every subject, session, condition and side."""
+    rows = [
+        (
+            link(subject_link(r["subject"]), r["subject"]), r["session"], r["condition"], r["group"],
+            "both sides" if r["side"] == "both" else side_words(r["side"]), *(number(r[c], "deg") for c in columns),
+        )
+        for r in scores.to_dict("records")
+    ]  # fmt: skip
+    return table(("subject", "session", "condition", "group", "side", *(f"#{label}" for label in labels)), rows)
+
+
+def outlier_table(cycles: pd.DataFrame) -> Table:
+    """Cycles unlike the others of their subject, the farthest first."""
+    if not len(cycles):
+        return table((), ())
+    odd = cycles[cycles["outlier"]].assign(times=lambda t: t["distance"] / t["limit"])
+    odd = odd.sort_values("times", ascending=False, kind="stable")
+    rows = [
+        (
+            link(subject_link(r.subject), r.subject), r.session, r.condition, r.trial, side_words(r.side), f"{r.cycle:.0f}",
+            number(r.distance), number(r.limit),
+        )
+        for r in odd.itertuples()
+    ]  # fmt: skip
+    heads = ("subject", "session", "condition", "trial", "side", "#cycle", "#distance to the median cycle", "#limit")
+    return table(heads, rows)

@@ -1,0 +1,155 @@
+"""What the report is made of: the files of a study's output folder, nothing else."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+
+from biodyn.errors import ResultError
+from biodyn.study.collecting.schema import LABELS
+from biodyn.study.collecting.summary import SUMMARY_NAME
+
+STUDY_RECORD = "study.json"
+GROUP_FOLDER = "group"
+RUN_RECORD = "run.json"
+FAILED, NOT_RUN = "failed", "not run"
+#: Columns that are words even where they look like numbers.
+_WORDS = frozenset(
+    (
+        *LABELS, "side", "variable", "parameter", "unit", "family", "factor", "within", "comparison", "first", "second",
+        "kind", "term", "name", "level", "test", "rank_test", "effect_size", "inference", "norms", "variables",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A row of summary.csv: whose, its outcome, and its key figures (words or numbers as text)."""
+
+    subject: str
+    session: str
+    condition: str
+    group: str
+    trial: str
+    file: str
+    status: str
+    error: str
+    reason: str
+    hint: str
+    figures: Mapping[str, str]
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a result."""
+        return self.status not in (FAILED, NOT_RUN)
+
+    @property
+    def folder(self) -> str:
+        """Its result folder, relative to the study's."""
+        return f"trials/{self.subject}/{self.trial}"
+
+    @property
+    def link(self) -> str:
+        """Where the page of its subject speaks of it, relative to the study's folder."""
+        return f"{subject_link(self.subject)}#{quote(self.trial)}"
+
+    @property
+    def place(self) -> str:
+        """Session and condition in words, "" where there is neither."""
+        return ", ".join(filter(None, (self.session, self.condition)))
+
+    def number(self, figure: str) -> float:
+        """A key figure, NaN where unknown."""
+        text = self.figures.get(figure, "")
+        return float(text) if text else float("nan")
+
+
+def subject_link(subject: str) -> str:
+    """Page of a subject, relative to the study's folder."""
+    return f"subjects/{quote(subject)}.html"
+
+
+@dataclass(frozen=True)
+class StudySource:
+    """The output folder of a study."""
+
+    out: Path
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The values of study.json."""
+        return self._json(self.out / STUDY_RECORD)
+
+    @cached_property
+    def group(self) -> Mapping[str, Any]:
+        """The values of group.json: options, parameters, notes, diagnostics."""
+        return self._json(self.out / GROUP_FOLDER / "group.json")
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """All planned trials in their order."""
+        try:
+            with (self.out / SUMMARY_NAME).open(encoding="utf-8", newline="") as stream:
+                return tuple(_trial(row) for row in csv.DictReader(stream))
+        except FileNotFoundError as error:
+            raise _unfinished(self.out) from error
+
+    @cached_property
+    def subjects(self) -> Mapping[str, Sequence[Trial]]:
+        """Trials by subject, in order."""
+        found: dict[str, list[Trial]] = {}
+        for trial in self.trials:
+            found.setdefault(trial.subject, []).append(trial)
+        return found
+
+    def run_record(self, trial: Trial) -> Mapping[str, Any]:
+        """The values of a trial's run.json."""
+        return self._json(self.out / trial.folder / RUN_RECORD)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """A table of the group results; one without columns where it was not written."""
+        path = self.out / GROUP_FOLDER / f"{name}.csv"
+        if not path.is_file():
+            return pd.DataFrame()
+        return read_table(path)
+
+    def notes(self, *sections: str) -> list[str]:
+        """Sentences of the group results about some sections, each once."""
+        return list(dict.fromkeys(note for section in sections for note in self.group["notes"].get(section, ())))
+
+    def _json(self, path: Path) -> Mapping[str, Any]:
+        try:
+            content: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise _unfinished(self.out) from error
+        return content
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a CSV of ours: words stay words ("001", "NA"), all else becomes numbers; missing is NaN."""
+    header = path.open(encoding="utf-8").readline().rstrip("\n").split(",")
+    kinds = {name: str if name in _WORDS else np.float64 for name in header}
+    words = [name for name in header if name in _WORDS]
+    for name in ("representative", "outlier", "converged"):  # true and false
+        kinds.pop(name, None)
+    numeric_missing = {name: [""] for name in header if name not in words}
+    return pd.read_csv(path, usecols=columns, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
+
+
+def _trial(row: Mapping[str, str]) -> Trial:
+    fixed = (*LABELS, "file", "status", "error", "reason", "hint")
+    figures = {name: text for name, text in row.items() if name not in fixed and text}
+    return Trial(**{name: row[name] for name in fixed}, figures=figures)
+
+
+def _unfinished(out: Path) -> ResultError:
+    return ResultError(f"'{out}' holds no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")

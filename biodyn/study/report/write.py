@@ -1,0 +1,113 @@
+"""Writes the report of a study: once through its trials, once through its subjects, a page at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import BoolArray
+from biodyn.errors import ResultError
+from biodyn.result_folder import replacing
+from biodyn.study.collecting.read import iterate_subjects
+from biodyn.study.collecting.read import subjects as subjects_with_cycles
+from biodyn.study.group.curves import mean_curves
+from biodyn.study.group.subject_cycles import CYCLE_KEYS, STRIDES_NAME, SubjectCycles, read_strides, subject_cycles
+from biodyn.study.report.curve_figures import display_figures, norms_of
+from biodyn.study.report.findings import Findings
+from biodyn.study.report.means import CurveMeans, parameter_means
+from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.source import StudySource
+from biodyn.study.report.study_page import Gathered, study_page
+from biodyn.study.report.subject import SubjectTables, subject_page
+from biodyn.study.report.words import Names
+
+REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
+_COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
+_TABLES = (
+    "cycles", "gait_scores", "symmetry", "repeatability", "comparisons", "mixed_models", "spm", "normative_bands"
+)  # fmt: skip
+
+
+def write_study_report(out: Path) -> Path:
+    """Write OUT/report.html and OUT/subjects/<subject>.html from what OUT holds; returns the path of report.html.
+
+    The same results give the same bytes. Older pages stay until the new ones are whole.
+
+    Raises ResultError where OUT holds no finished study.
+    """
+    source = StudySource(Path(out))
+    found = _gather(source)
+    with replacing(source.out / SUBJECTS_NAME) as folder:
+        _write_subjects(source, found, folder)
+    page = source.out / REPORT_NAME
+    part = page.with_name(f".{REPORT_NAME}.part")
+    part.write_text(study_page(source, found), encoding="utf-8")
+    os.replace(part, page)
+    return page
+
+
+def _gather(source: StudySource) -> Gathered:
+    findings, facts = Findings(), RunFacts()
+    for trial in source.trials:
+        if trial.done:
+            record = source.run_record(trial)
+            findings.add(trial, record)
+            facts.add(trial, record)
+    tables = {name: source.table(name) for name in _TABLES}
+    options = source.group["options"]
+    parameters = parameter_means(
+        source.out / "group" / "parameters.csv", tables["cycles"], options["outliers"] == "leave_out"
+    )
+    variables = [str(name) for figure in display_figures() for name in figure["panels"]]  # type: ignore[attr-defined]
+    names = Names({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
+    curves = CurveMeans(tuple(dict.fromkeys(variables)))
+    return Gathered(findings, facts, curves, parameters, tables, norms_of(tables["normative_bands"]), names)
+
+
+def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
+    """One page after the other; the group's means grow on the way."""
+    rows = {name: _by_subject(found.tables[name]) for name in ("cycles", "symmetry", "gait_scores")}
+    rows["parameters"] = _by_subject(found.parameters)
+    leave_out = source.group["options"]["outliers"] == "leave_out"
+    study = {"name": source.record["name"], "program": source.record["program"]}
+    with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, _COLUMNS)
+    for subject, trials in source.subjects.items():
+        own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
+        data = _with_strides(source, next(frames)) if subject in with_cycles else None
+        if data is not None:
+            if data.subject != subject:
+                raise ResultError(
+                    f"The data set and the summary have different orders: '{data.subject}', '{subject}'.",
+                    "Run the study again: trials that are done are kept.",
+                )
+            odd = _flags(data, own.cycles) if leave_out else None
+            found.curves.add(data, mean_curves(data, odd))
+        text = subject_page(subject, trials, data, own, found.norms, found.names, study)
+        (folder / f"{subject}.html").write_text(text, encoding="utf-8")
+
+
+def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles:
+    data = subject_cycles(frame)
+    strides = {
+        (trial.trial, side, cycle): values
+        for trial in source.subjects[data.subject]
+        if trial.done
+        for (side, cycle), values in read_strides(source.out / trial.folder / STRIDES_NAME).items()
+    }
+    return data.with_strides(strides)
+
+
+def _by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
+    places = table.groupby("subject", sort=False).indices if len(table) else {}
+    return lambda subject: table.iloc[places[subject]] if subject in places else table.iloc[:0]
+
+
+def _flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
+    """Which cycles (N,) of the data are outliers."""
+    odd = {(r.trial, int(r.cycle), r.side) for r in cycles[cycles["outlier"]].itertuples()}
+    keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)
+    return np.array([(trial, int(cycle), side) in odd for trial, cycle, side in keys], dtype=bool)
