@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, crba, energetics, ik, kinematics, manifold, rnea
+from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, rnea
 from biodyn.kernels.jit import is_cached
 from biodyn.rigid_body.algorithms import (
     body_accelerations,
@@ -20,6 +20,8 @@ from biodyn.rigid_body.algorithms import (
     forward_dynamics,
     integrate,
     inverse_dynamics,
+    inverse_dynamics_derivatives,
+    joint_jacobians,
     mass_matrix,
 )
 from biodyn.rigid_body.joint import Body, Joint
@@ -33,6 +35,8 @@ def _kernels() -> tuple[Any, ...]:
         rnea.inverse_dynamics,
         aba.forward_dynamics,
         crba.mass_matrix,
+        crba.joint_columns,
+        id_derivatives.inverse_dynamics_derivatives,
         kinematics.poses,
         kinematics.motion,
         energetics.whole_body,
@@ -65,12 +69,14 @@ def compile_kinematics() -> None:
 
 
 def compile_dynamics() -> None:
-    """Compile, or load, what forces, momentum and energies need."""
+    """Compile, or load, what forces, momentum, energies and the bands of the torques need."""
     mb, q, v = _tiny()
     wrenches = np.zeros((1, 1, 6))
     inverse_dynamics(mb, q, v, v, wrenches, [1])
     forward_dynamics(mb, q, v, v, wrenches, [1])
     mass_matrix(mb, q)
+    joint_jacobians(mb, q)
+    inverse_dynamics_derivatives(mb, q, v, v, wrenches, [1])
     body_accelerations(mb, q, v, v)
     energies(mb, q, v)
 

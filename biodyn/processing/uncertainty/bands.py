@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
 from biodyn.model.subject import SubjectModel
@@ -85,6 +86,8 @@ def torque_uncertainty(
     markers = _marker_moments(inputs, magnitudes)
     sources = {name: make(inputs, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
     variance = {name: np.zeros((len(moving), len(rows))) for name in SOURCES}
+    estimated = np.zeros((len(moving), len(rows)))
+    near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
     for first, stop in finite_stretches(moving):
         if stop - first < _LEAST_FRAMES:
             continue
@@ -102,8 +105,13 @@ def torque_uncertainty(
                 held=held[wide],
             )
             inner = slice(own.start - wide.start, own.stop - wide.start)
-            for name, part in _propagate(frames, sources, markers, noise_taken_off).items():
+            found, share = _propagate(frames, sources, markers, noise_taken_off)
+            estimated[own] = share[inner]
+            for name, part in found.items():
                 variance[name][own] = part[inner]
+        stretch = slice(first, stop)
+        estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
+    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
     return TorqueUncertainty(
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
@@ -151,8 +159,12 @@ def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMomen
 
 def _propagate(
     frames: Frames, sources: Mapping[str, Source], markers: _MarkerMoments, noise_taken_off: bool
-) -> dict[str, FloatArray]:
-    """Variances (T, C) by source over a block of frames, whose margins serve the differences alone."""
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
+
+    The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
+    noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
+    """
     inputs, count = frames.inputs, len(frames.at)
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     variance = {name: np.zeros((count, len(frames.rows))) for name in SOURCES}
@@ -182,18 +194,21 @@ def _propagate(
         turned = _in_segments(inputs.model, g, attitude[wide], inner, rate_hz)
         variance["soft_tissue"][own] = _quadratic(turned, markers.skin[None, None], markers.skin_m)
     moved = (steps, *rates(steps, rate_hz))
+    estimated = np.zeros((count, len(frames.rows)))
     at = 0
     for name, column in columns.items():
         here = slice(at, at + column.gradient.shape[2])
         at = here.stop
-        change = column.torque
+        change, by_motion = column.torque, np.zeros(1)
         if here.stop > here.start:
-            change = change + sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True))
-        squares = change**2
-        if squares.shape[2]:
-            squares[:, :, -1] = np.maximum(squares[:, :, -1] - known[name], 0.0)
-        variance[name] = np.sum(squares, axis=2)
-    return variance
+            by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
+            change = change + by_motion
+        variance[name] = np.sum(change**2, axis=2)
+        if column.noise is not None and noise_taken_off:
+            through_markers = by_motion[:, :, -1] ** 2
+            variance[name] -= through_markers
+            estimated += through_markers - known[name]
+    return variance, estimated
 
 
 def _single(values: FloatArray) -> FloatArray:
