@@ -51,6 +51,7 @@ _CONFINED = {
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; tables/csv uses its fast writer.
     "pyarrow": {"study", "biodyn.tables.csv"},
+    "openpyxl": {"study"},
 }
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups
 from biodyn.study.collecting.options import OutputOptions
+from biodyn.study.collecting.parts import written_beside
 from biodyn.study.collecting.read import DATA_SET_NAME
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
@@ -52,7 +52,7 @@ def collect(plan: StudyPlan, out: Path, options: OutputOptions | None = None) ->
     """
     options = options or OutputOptions()
     source = _Source(plan, out)
-    with _beside(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
+    with written_beside(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
             text = opened.enter_context(closing(DataSetText(parts[TEXT_NAME]))) if options.csv else None
@@ -120,30 +120,6 @@ def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, mos
 def _finish(running: list[Future[None]]) -> None:
     for future in running:
         future.result()
-
-
-@contextmanager
-def _beside(out: Path, names: tuple[str, ...]) -> Iterator[dict[str, Path]]:
-    """Yield temporary siblings by name; they take their names at the end, and a name that was not written is removed.
-
-    On an error they are removed and older files stay.
-    """
-    parts = {name: out / f".{name}.part" for name in names}
-    try:
-        yield parts
-        for name, part in parts.items():
-            if part.exists():
-                os.replace(part, out / name)
-            else:
-                (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise ResultError(
-            f"The results in '{out}' cannot be written: {error.strerror or error}.",
-            "Make room or choose another --out, and run the study again: trials that are done are kept.",
-        ) from error
-    finally:
-        for part in parts.values():
-            part.unlink(missing_ok=True)
 
 
 def _too_long(rows: int, most: int) -> Diagnostic:

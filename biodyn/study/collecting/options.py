@@ -22,3 +22,6 @@ class OutputOptions(BaseModel):
         default=None, description="variables in study_wide.csv; omitted = all"
     )
     xlsx: bool = Field(default=True, description="write study.xlsx: the summary and the group results as sheets")
+    xlsx_max_cells: int = Field(
+        default=2_000_000, gt=0, description="a table with more cells is no sheet of it (2 million: about 10 s, 10 MB)"
+    )

@@ -15,7 +15,7 @@ from study_folder import StudyFolder
 
 import biodyn.study.collecting.collection as collecting
 from biodyn.errors import ResultError
-from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, read_cycles
+from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, parts, read_cycles
 from biodyn.study.collecting.data_set import row_groups
 from biodyn.study.collecting.figures import figure_columns
 from biodyn.study.collecting.read import subjects
@@ -168,7 +168,7 @@ def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: py
     elif moment == "text":
         monkeypatch.setattr(collecting.DataSetText, "add", crash)
     else:
-        monkeypatch.setattr(collecting.os, "replace", crash)
+        monkeypatch.setattr(parts.os, "replace", crash)
     with pytest.raises(ResultError, match="No space left"):
         collect(fewer, study_folder.out)
     monkeypatch.undo()
