@@ -202,7 +202,11 @@ def study(
                 console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
             return
         folder = out if out is not None else Path("reports") / found.plan.name
-        progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+        try:
+            progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+        except KeyboardInterrupt:
+            console.print("Stopped. The same command goes on where it was.", highlight=False)
+            raise
         console.print(f"{progress.line()}.", highlight=False)
         console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
     if progress.failed:

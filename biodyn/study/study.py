@@ -93,8 +93,14 @@ class Study:
             )
         with self._owned(folder) as keep_open:
             say("analysing trials")
-            self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open)
-            self.summarise(folder, say)
+            try:
+                self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open)
+                self.summarise(folder, say)
+            except OSError as error:
+                where = f": '{error.filename}'" if error.filename else ""
+                raise StudyError(
+                    f"The results cannot be written: {error.strerror}{where}.", "Make room, and run the study again."
+                ) from error
         return StudyResult(folder)
 
     def summarise(self, out: str | Path, say: Say = _silent) -> None:

@@ -53,7 +53,8 @@ def main() -> None:
         except BiodynError as error:  # wrong program, folder that cannot be written: true of every trial
             say(fatal=error.message, hint=error.hint)
         except OSError as error:
-            say(fatal=f"Results cannot be written: {error.strerror}: '{error.filename}'.", hint="Make room, run again.")
+            where = f": '{error.filename}'" if error.filename else ""
+            say(fatal=f"Results cannot be written: {error.strerror}{where}.", hint="Make room, run again.")
         else:
             say(outcome=asdict(outcome))
 
