@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
+
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.data_checks.evidence import Evidence, gather
 from biodyn.processing.data_checks.labels import exchanged_markers
-from biodyn.processing.data_checks.mass import mass_mismatch
+from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
 from biodyn.processing.data_checks.moved_marker import moved_marker
-from biodyn.processing.data_checks.plate_faults import plate_faults, plates_swapped
-from biodyn.processing.data_checks.plate_moved import plate_moved
-from biodyn.processing.data_checks.residual import residual_beyond, residual_limits, unseen_share
-from biodyn.processing.data_checks.sides import sides_exchanged
+from biodyn.processing.data_checks.plate_faults import SOUND, mismatch, plate_faults, plates_swapped
+from biodyn.processing.data_checks.plate_moved import estimate_shift, plate_moved
+from biodyn.processing.data_checks.residual import (
+    LOOK_FACTOR,
+    residual_beyond,
+    residual_limits,
+    unseen_share,
+)
+from biodyn.processing.data_checks.sides import CLEAR, handedness, sides_exchanged
 from biodyn.processing.data_checks.signals import (
+    LIMIT_SHARE,
+    SPIKE_M,
     filters_differ,
     gaps_left,
     hot_spots,
     joint_limits,
+    jumps,
+    marker_rms,
     pressure_beside_sole,
+    rests,
     spikes,
 )
-from biodyn.processing.data_checks.time_offset import time_offset
-from biodyn.processing.data_checks.units import force_unit, moment_unit
-from biodyn.processing.data_checks.zero import not_zeroed, unremoved
+from biodyn.processing.data_checks.time_offset import estimate_offset, time_offset
+from biodyn.processing.data_checks.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
+from biodyn.processing.data_checks.zero import empty_level, not_zeroed, removed_level_n, unremoved
 
 
 def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
@@ -108,3 +122,82 @@ def gap_labels(analysis: TrialAnalysis) -> tuple[str, ...]:
     """Labels that the marker numbers of `analysis.gaps` mean."""
     labels = analysis.recording.markers.labels
     return tuple(label for label in labels if analysis.mapping.role(label) or label in analysis.mapping.unknown)
+
+
+# -- the numbers behind "nothing was found" ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number and the limit a finding needs it to pass, SI; NaN where there was nothing to measure."""
+
+    value: float
+    limit: float
+
+
+def data_measures(analysis: TrialAnalysis) -> dict[str, Measure]:
+    """The measured number of every check of `library/data_checks.toml` that has one, by its key."""
+    if not analysis.plates:
+        return _of_markers(analysis)
+    evidence = body_against_plates(analysis)
+    return _of_markers(analysis) | _of_plates(analysis, evidence) | _of_residual(analysis, evidence)
+
+
+def _of_markers(analysis: TrialAnalysis) -> dict[str, Measure]:
+    limits, rate_hz = analysis.settings.limits, analysis.recording.markers.rate_hz
+    static = analysis.static.points
+    points = {r.landmark: static[r.label] for r in analysis.mapping.roles if r.landmark and r.label in static}
+    rms, fit = marker_rms(analysis.fit), analysis.fit
+    left = [(gap.last - gap.first + 1) / rate_hz for gap in analysis.gaps if gap.method == "left"]
+    return {
+        "sides": Measure(min(handedness(points).values(), default=np.nan), -CLEAR),
+        "marker_error": Measure(float(rms.max(initial=0.0)), limits.marker_rms_m),
+        "gap": Measure(max(left, default=0.0), analysis.settings.signals.spline_gap_s),
+        "spike": Measure(float(jumps(analysis.recording.markers).max(initial=0.0)), SPIKE_M),
+        "joint_limit": Measure(
+            max((float(rests(fit, c).mean()) for c in fit.model.coordinates), default=0.0), LIMIT_SHARE
+        ),
+        "filters": Measure(analysis.settings.force_cutoff_hz, analysis.settings.signals.cutoff_hz),
+    }
+
+
+def _of_plates(analysis: TrialAnalysis, evidence: Evidence) -> dict[str, Measure]:
+    limits = analysis.settings.limits
+    levels = [removed_level_n(plate) for plate in analysis.plates]
+    found = [empty_level(plate, analysis.points.sole, evidence.rate_hz) for plate in analysis.plates]
+    levels += [level.force_n for level in found if level is not None]
+    off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
+    shift, offset, mass = estimate_shift(evidence), estimate_offset(evidence), walking_mass_kg(evidence)
+    stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
+    beside = [c.evidence.get("cop_distance_95_m", np.nan) for c in analysis.contacts if c.decision == "assigned"]
+    return {
+        "force_unit": Measure(force_ratio(evidence), LARGEST_FACTOR),
+        "moment_unit": Measure(moment_ratio(evidence), LARGEST_FACTOR),
+        "zero": Measure(max(levels, key=abs, default=np.nan), limits.baseline_n),
+        "plate_axes": Measure(max((value.total for value in off if value is not None), default=np.nan), SOUND),
+        "plate_place": Measure(np.nan if shift is None else float(np.linalg.norm(shift.shift_m)), limits.plate_shift_m),
+        "time_offset": Measure(np.nan if offset is None else offset.late_s, limits.time_offset_s),
+        "mass": Measure(np.nan if mass is None else mass / stated - 1.0, limits.mass_mismatch_fraction),
+        "pressure": Measure(float(max(beside, default=np.nan)), limits.pressure_outside_m),
+    }
+
+
+def _of_residual(analysis: TrialAnalysis, evidence: Evidence) -> dict[str, Measure]:
+    settings, dynamics = analysis.settings.limits, analysis.dynamics
+    limits = residual_limits(
+        dynamics,
+        analysis.reaction,
+        evidence.centre_of_mass,
+        analysis.plates,
+        settings.residual_force_fraction,
+        settings.residual_moment_fraction,
+    )
+    return {
+        "residual_force": Measure(_rms(dynamics.residual_force), LOOK_FACTOR * limits.force_n),
+        "residual_moment": Measure(_rms(dynamics.residual_moment), LOOK_FACTOR * limits.moment_nm),
+    }
+
+
+def _rms(vectors: np.ndarray) -> float:
+    known = vectors[np.isfinite(vectors).all(axis=1)]
+    return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")

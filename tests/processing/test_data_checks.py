@@ -7,7 +7,7 @@ import pytest
 from sessions import hidden
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.data_checks import body_against_plates, data_checks
+from biodyn.data_checks import body_against_plates, data_checks, data_measures
 from biodyn.errors import PlateError
 from biodyn.processing.data_checks import labels as label_checks
 from biodyn.processing.data_checks import sides as side_checks
@@ -371,6 +371,7 @@ def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_p
     (note,) = [n for n in analysis.diagnostics if n.code == "sides-exchanged"]
     assert note.severity == "error"
     assert said in note.message
+    assert data_measures(analysis)["sides"].limit == -0.5  # the report lists all checks all the same
     # nothing that only follows from it is called a finding of its own
     assert "labels-exchanged" not in codes(analysis.diagnostics)
     assert "marker-error" not in codes(analysis.diagnostics)

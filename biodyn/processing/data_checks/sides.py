@@ -18,9 +18,10 @@ from biodyn.trial import Markers
 CODE = "sides-exchanged"
 # Sine of the angle between where a part faces and its line from left to right: 1 for a person standing straight. Between
 # these it says nothing (crossed legs, a foot turned far out, a part bent over).
-_CLEAR = 0.5
+CLEAR = 0.5
 # Too short a line, in m and seen from above, points nowhere.
 _SHORTEST_M = 0.03
+_FRAMES = 20  # of a walk that are looked at
 
 
 def sides_exchanged(
@@ -35,12 +36,12 @@ def sides_exchanged(
     static: (3,) m by label in a frame with Y up; landmarks: landmark to label; bodies: label to segment; still: segments that
     hardly change shape among themselves (pelvis and trunk), for the mirror test.
     """
-    points = {name: static[label] for name, label in landmarks.items() if label in static}
-    parts = handedness(points)
-    wrong = [part for part, sine in parts.items() if sine < -_CLEAR]
-    right = [part for part, sine in parts.items() if sine > _CLEAR]
-    static_is_wrong = bool(wrong) and len(wrong) > len(right)
-    if mirrored(markers, static, bodies, still):
+    parts = handedness({name: static[label] for name, label in landmarks.items() if label in static})
+    wrong, right = _judged(parts)
+    static_is_wrong = len(wrong) > len(right)
+    walk_wrong, walk_right = _judged(handedness_of_walk(markers, landmarks))
+    differs = bool(right and not wrong and walk_wrong and not walk_right)
+    if differs or mirrored(markers, static, bodies, still):
         known = "static trial" if static_is_wrong else "walk" if right else ""
         hint = f"Rename the markers of the {known}" if known else "Rename the markers in one of the two files"
         return (
@@ -62,6 +63,23 @@ def sides_exchanged(
             ),
         )
     return ()
+
+
+def _judged(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
+    """Parts that clearly have right on the left, and parts that clearly have it on the right."""
+    return [part for part, sine in parts.items() if sine < -CLEAR], [
+        part for part, sine in parts.items() if sine > CLEAR
+    ]
+
+
+def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[str, float]:
+    """Median over the walk of `handedness`, by part."""
+    columns = {name: markers.labels.index(label) for name, label in landmarks.items() if label in markers.labels}
+    found: dict[str, list[float]] = {}
+    for frame in markers.positions[:: max(markers.frame_count // _FRAMES, 1)]:
+        for part, sine in handedness({name: frame[column] for name, column in columns.items()}).items():
+            found.setdefault(part, []).append(sine)
+    return {part: float(np.median(sines)) for part, sines in found.items()}
 
 
 def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -110,5 +128,5 @@ def mirrored(
 
 
 def _note(message: str, value: float | None, hint: str) -> Diagnostic:
-    limit = None if value is None else _CLEAR
+    limit = None if value is None else CLEAR
     return Diagnostic(CODE, "error", f"{message} Nothing was changed.", value=value, limit=limit, hint=hint)

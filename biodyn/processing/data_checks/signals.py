@@ -6,21 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.model.subject import Coordinate
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.gaps import Gap
 from biodyn.processing.kinematics import Fit
 from biodyn.trial import Contact, Markers
 
 # A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
-_SPIKE_M = 0.03
+SPIKE_M = 0.03
 _SPIKE_WINDOW = 5
 # Gaps of more markers than this that share at least so much of their time are one event.
 _SINGLE = 4
 _TOGETHER = 0.8
 # A coordinate this near its limit rests on it.
 _AT_LIMIT_RAD = np.deg2rad(0.2)
-_LIMIT_SHARE = 0.05
+LIMIT_SHARE = 0.05
 # A hot spot has more than this many times the usual marker's error.
 _HOT = 2.0
 
@@ -103,16 +105,10 @@ def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float) -> 
 
 def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
     """Markers that jump away for a frame or two and come back."""
-    p = markers.positions
-    half = _SPIKE_WINDOW // 2
-    if len(p) < _SPIKE_WINDOW:
-        return ()
-    windows = np.stack([p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW)])
-    off = np.linalg.norm(p[half : len(p) - half] - np.sort(windows, axis=0)[half], axis=2)
-    off[np.isnan(windows).any(axis=(0, 3))] = 0.0  # no judgement beside a gap
+    off = jumps(markers)
     notes = []
-    for column in np.flatnonzero((off > _SPIKE_M).any(axis=0)):
-        rows = np.flatnonzero(off[:, column] > _SPIKE_M) + half
+    for column in np.flatnonzero((off > SPIKE_M).any(axis=0)):
+        rows = np.flatnonzero(off[:, column] > SPIKE_M)
         worst = float(off[:, column].max())
         notes.append(
             Diagnostic(
@@ -120,7 +116,7 @@ def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
                 "warning",
                 f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm and back in {len(rows)} frames.",
                 value=worst,
-                limit=_SPIKE_M,
+                limit=SPIKE_M,
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
                 hint="A phantom or an exchanged label: correct the trajectory in the capture software.",
@@ -129,11 +125,23 @@ def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
+def jumps(markers: Markers) -> FloatArray:
+    """Distance (T, M) m of every marker from the median of the five frames around; 0 beside a gap: no judgement there."""
+    p = markers.positions
+    half = _SPIKE_WINDOW // 2
+    off = np.zeros(p.shape[:2])
+    if len(p) < _SPIKE_WINDOW:
+        return off
+    windows = np.stack([p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW)])
+    inside = off[half : len(p) - half]
+    inside[:] = np.linalg.norm(p[half : len(p) - half] - np.sort(windows, axis=0)[half], axis=2)
+    inside[np.isnan(windows).any(axis=(0, 3))] = 0.0
+    return off
+
+
 def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Markers whose own error (RMS) exceeds `limit_m` and that of the usual marker by far."""
-    error = fit.marker_error
-    seen = np.isfinite(error)
-    rms = np.sqrt(np.where(seen, np.nan_to_num(error) ** 2, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1))
+    rms = marker_rms(fit)
     usual = float(np.median(rms)) if len(rms) else 0.0
     notes = []
     for column in np.flatnonzero((rms > limit_m) & (rms > _HOT * usual)):
@@ -152,16 +160,22 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     return tuple(notes)
 
 
+def marker_rms(fit: Fit) -> FloatArray:
+    """RMS error (M,) m of every fitted marker over the frames in which it is seen; 0 where it never is."""
+    error = fit.marker_error
+    seen = np.isfinite(error)
+    total = np.where(seen, np.nan_to_num(error) ** 2, 0.0).sum(axis=0)
+    return np.asarray(np.sqrt(total / np.maximum(seen.sum(axis=0), 1)))
+
+
 def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
     """Coordinates that rest on the limit of their range for a while: there the skeleton cannot follow the markers."""
     notes = []
-    q = fit.motion.q
     for coordinate in fit.model.coordinates:
         low, high = coordinate.range_rad
-        angle = q[:, coordinate.q_index]
-        resting = (angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD)
+        angle, resting = fit.motion.q[:, coordinate.q_index], rests(fit, coordinate)
         share = float(resting.mean())
-        if share <= _LIMIT_SHARE:
+        if share <= LIMIT_SHARE:
             continue
         first, stop = max(finite_stretches(resting), key=lambda run: run[1] - run[0])
         end = low if np.nanmean(angle[resting]) < 0.5 * (low + high) else high
@@ -172,12 +186,19 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 f"{coordinate.name} rests on the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
                 "the frames.",
                 value=share,
-                limit=_LIMIT_SHARE,
+                limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
                 hint="A marker on a wrong place or with a wrong label, or a joint axis that does not fit the person.",
             )
         )
     return tuple(notes)
+
+
+def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:
+    """Frames (T,) in which a coordinate is at the end of its range."""
+    low, high = coordinate.range_rad
+    angle = fit.motion.q[:, coordinate.q_index]
+    return np.asarray((angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD))
 
 
 def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:

@@ -13,7 +13,7 @@ from biodyn.trial import PlateWrench
 
 # A smaller factor is no unit: shifted and turned plates and real people stay inside. A force at the sensor, below the
 # surface, keeps the pressure moving a little even where the moments are next to nothing.
-_LARGEST_FACTOR = 7.0
+LARGEST_FACTOR = 7.0
 _LEAST_FRAMES = 5
 # Lightest and heaviest person, N.
 _PEOPLE_N = (80.0, 3000.0)
@@ -23,6 +23,15 @@ _MOST_N, _MOST_S = 30e3, 0.1
 
 def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Compare the plates' vertical force with what the body's motion asks for."""
+    factor = force_ratio(evidence)
+    if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
+        return ()
+    message = f"The plates show {factor:.2g} times the force that the body's weight and motion ask for."
+    return (_note("force-unit", message, factor, "forces"),)
+
+
+def force_ratio(evidence: Evidence) -> float:
+    """Vertical force of the plates as a multiple of what the body asks for, median of the steps; NaN without steps."""
     ratios = [
         float(evidence.plates[step.plate].wrench[step.alone, 4].sum() / evidence.required[step.alone, 4].sum())
         for step in evidence.steps
@@ -31,15 +40,20 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     if not ratios:
         peaks = [float(evidence.plates[step.plate].wrench[step.first : step.stop, 4].max()) for step in evidence.steps]
         ratios = [max(peaks) / evidence.weight_n] if peaks else []
-    if not ratios or 1.0 / _LARGEST_FACTOR < np.median(ratios) < _LARGEST_FACTOR:
-        return ()
-    factor = float(np.median(ratios))
-    message = f"The plates show {factor:.2g} times the force that the body's weight and motion ask for."
-    return (_note("force-unit", message, factor, "forces"),)
+    return float(np.median(ratios)) if ratios else float("nan")
 
 
 def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     """Compare the reach of the centre of pressure from the middle of its plate with that of the foot."""
+    factor = moment_ratio(evidence)
+    if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
+        return ()
+    message = f"The centre of pressure moves {factor:.2g} times as far from the middle of its plate as the foot is."
+    return (_note("moment-unit", message, factor, "moments"),)
+
+
+def moment_ratio(evidence: Evidence) -> float:
+    """Reach of the centre of pressure as a multiple of the foot's, median of the steps; NaN without steps."""
     share = load_table("checks")["pressure_path"]["share"]
     ratios = []
     for step in evidence.steps:
@@ -51,11 +65,7 @@ def moment_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
         along = np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), share)[:, None]
         foot = ((1.0 - along) * step.heel + along * step.toe - centre) * (1.0, 0.0, 1.0)
         ratios.append(_size(pressure(plate, firm) - centre) / _size(foot))
-    if not ratios or 1.0 / _LARGEST_FACTOR < np.median(ratios) < _LARGEST_FACTOR:
-        return ()
-    factor = float(np.median(ratios))
-    message = f"The centre of pressure moves {factor:.2g} times as far from the middle of its plate as the foot is."
-    return (_note("moment-unit", message, factor, "moments"),)
+    return float(np.median(ratios)) if ratios else float("nan")
 
 
 def unloaded_cause(plates: Sequence[PlateWrench]) -> str:
@@ -92,7 +102,7 @@ def _note(code: str, message: str, factor: float, what: str) -> Diagnostic:
         "error",
         f"{message} Nothing was changed.",
         value=factor,
-        limit=_LARGEST_FACTOR if factor > 1.0 else 1.0 / _LARGEST_FACTOR,
+        limit=LARGEST_FACTOR if factor > 1.0 else 1.0 / LARGEST_FACTOR,
         hint=f"The {what} of the plates seem to be in a wrong unit (N and Nmm are usual) or scale: check ANALOG:UNITS, "
         "ANALOG:SCALE and GEN_SCALE, and export the trial again.",
     )

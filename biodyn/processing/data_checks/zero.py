@@ -56,17 +56,21 @@ def not_zeroed(
     """
     notes = []
     for plate in plates:
-        removed = [note.value for note in plate.diagnostics if note.code == _REMOVED_CODE and note.value is not None]
+        removed = removed_level_n(plate)
         level = empty_level(plate, soles, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
-        elif removed and abs(removed[0]) > limit_n:
+        elif abs(removed) > limit_n:
             notes.append(
-                _note(
-                    plate, "warning", removed[0], limit_n, f"reads {removed[0]:.0f} N while empty; that was taken off."
-                )
+                _note(plate, "warning", removed, limit_n, f"reads {removed:.0f} N while empty; that was taken off.")
             )
     return tuple(notes)
+
+
+def removed_level_n(plate: PlateWrench) -> float:
+    """Vertical force of the empty plate that was found in the file and taken off, N."""
+    levels = [note.value for note in plate.diagnostics if note.code == _REMOVED_CODE and note.value is not None]
+    return levels[0] if levels else 0.0
 
 
 def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
