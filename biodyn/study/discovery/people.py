@@ -114,8 +114,14 @@ _GIVEN = "study.toml"
 
 
 def _by_word(p: Placed, name: str) -> Placed:
-    """The name as given; a folder called so is the person's."""
-    level = next((i for i, text in enumerate(p.folders) if _plain(text) == _plain(name)), None)
+    """The name as given; a folder called so is the person's, else one called like a person."""
+    levels = [i for i, text in enumerate(p.folders) if _plain(text) == _plain(name)]
+    levels += [
+        i
+        for i, text in enumerate(p.folders)
+        if any(t.kind in _PERSON_KINDS and _may_name_person(t, i) for t in tokens(text))
+    ]
+    level = levels[0] if levels else None
     end = 0 if level is None else len(plain_text(p.folders[level]))
     return replace(p, label=name, source=_GIVEN, level=level, span=(0, end))
 

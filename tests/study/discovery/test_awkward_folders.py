@@ -144,7 +144,9 @@ def test_names_that_are_no_text_or_no_names_elsewhere(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"walk_\xff\xfe.c3d")).write_bytes(_bytes_of(tmp_path / "nul.c3d"))
     plan = discover(tmp_path)
     trials = [trial.trial for trial in plan.trials]
-    assert len(set(map(str.casefold, trials))) == len(trials) == len(names)  # '..c3d' is hidden, the undecodable one is not
+    assert (
+        len(set(map(str.casefold, trials))) == len(trials) == len(names)
+    )  # '..c3d' is hidden, the undecodable one is not
     for trial in trials:
         assert trial.encode()  # UTF-8 everywhere
         assert not set(trial) & set(':?*/\\"<>| ')

@@ -217,7 +217,9 @@ def test_people_told_by_stored_names_only(names, data) -> None:
 @given(names=st.lists(st.sampled_from(_WORDS), min_size=2, max_size=4, unique=True))
 def test_people_told_by_their_first_names_only(names) -> None:
     for pattern in ("{s}/", "{s}_"):
-        files = {f"{pattern.format(s=name)}{what}.c3d": Fake() for name in names for what in ("static", "walk1", "walk2")}
+        files = {
+            f"{pattern.format(s=name)}{what}.c3d": Fake() for name in names for what in ("static", "walk1", "walk2")
+        }
         truth = {
             f"{pattern.format(s=name)}walk{n}.c3d": Truth(i, "", "", f"{pattern.format(s=name)}static.c3d")
             for i, name in enumerate(names)

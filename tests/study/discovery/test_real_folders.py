@@ -1,0 +1,67 @@
+"""Real laboratories' folders, without any option."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from biodyn.study.discovery import discover
+
+_SAMPLE = Path(__file__).parents[3] / "sample_data"
+
+
+def test_the_sample_data() -> None:
+    plan = discover(_SAMPLE)
+    assert [(t.subject, t.trial, t.condition, str(t.static)) for t in plan.trials] == [
+        (subject, trial, "", f"{subject}/static.c3d")
+        for subject in ("subject01", "subject02")
+        for trial in ("walk01", "walk02")
+    ]
+
+
+@pytest.fixture
+def real_data() -> Path:
+    folder = os.environ.get("BIODYN_TEST_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
+    return Path(folder)
+
+
+@pytest.mark.real
+def test_four_laboratories_in_one_folder(real_data: Path) -> None:
+    plan = discover(real_data / "gait")
+    expected = [("2014001", "C1", "2014001_C1_01", "schreiber2019/2014001_ST.c3d")]
+    expected += [
+        ("flatFoot", "", f"PiG_Motion3_{name}", f"btk_pig/PiG_Calibration3_{name}.c3d") for name in ("FF", "FF_N18")
+    ]
+    expected += [
+        (subject, condition, f"{subject}{number}", f"biomechzoo/{subject}/Static/{subject}{static}.c3d")
+        for subject, condition, number, static in (
+            ("HC002D", "Straight", "06", "02"),
+            ("HC030A", "Straight", "05", "01"),
+            ("HC032A", "Straight", "03", "01"),
+            ("HC032A", "Turn", "18", "01"),
+            ("HC038A", "Straight", "11", "01"),
+        )
+    ]
+    expected += [("noFlatFoot", "", "PiG_Motion3_noFF", "btk_pig/PiG_Calibration3_noFF.c3d")]
+    expected += [("S4-AM", "", f"S4-AMGait0{i}", "sydney/static/S4 AM Cal 01.c3d") for i in range(3, 8)]
+    found = [(t.subject, t.condition, t.trial, t.static and t.static.as_posix()) for t in plan.trials]
+    assert sorted(found) == sorted(expected)
+    assert {t.session for t in plan.trials} == {""}
+    assert sum(f.role == "static" for f in plan.files) == 9
+    assert len(plan.files) == 23
+
+
+@pytest.mark.real
+def test_odd_and_damaged_files_are_all_accounted_for(real_data: Path) -> None:
+    plan = discover(real_data / "reader")
+    files = [path for path in (real_data / "reader").rglob("*") if path.suffix.lower() == ".c3d"]
+    assert len(plan.files) == len(files)
+    unreadable = {f.path.name for f in plan.files if f.role == "unreadable"}
+    assert unreadable == {"Empty.c3d", "Eb015si.c3d", "Eb015sr.c3d", "sgi_int.c3d", "sgi_real.c3d"}
+    subjects = {t.path.name: t.subject for t in plan.trials}
+    assert subjects["sgi_int.c3d"] == subjects["pc_int.c3d"] == "Norm_Walker"
+    assert {"Dance.c3d", "golfswing.c3d"} <= {f.path.name for f in plan.files if f.role == "other"}
