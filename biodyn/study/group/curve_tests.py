@@ -19,7 +19,7 @@ from biodyn.statistics.spm.result import Cluster, SpmResult
 from biodyn.study.group.designs import Design
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import joined_finding
+from biodyn.study.group.results import joined_finding, reason_of
 from biodyn.study.group.subject_cycles import PERCENT
 
 #: A subject that lacks more of the nodes than this, of those that at least half of the subjects hold, is left out.
@@ -84,8 +84,8 @@ def curve_tests(
             try:
                 field, subjects = _field(design, curves, predictor, options.least_subjects)
                 result = _inference(field, options)
-            except StatisticsError as error:
-                notes.append(f"{name}: not tested. {error.message}")
+            except (StatisticsError, np.linalg.LinAlgError) as error:
+                notes.append(f"{name}: not tested. {reason_of(error)}")
                 continue
             if subjects < (total := _subjects(design)):
                 notes.append(

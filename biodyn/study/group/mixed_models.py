@@ -16,7 +16,7 @@ from biodyn.study.group.designs import named
 from biodyn.study.group.number_tests import adjusted
 from biodyn.study.group.observations import TrialMean
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import joined_finding
+from biodyn.study.group.results import joined_finding, reason_of
 
 MIXED_COLUMNS = [
     "parameter", "unit", "kind", "term", "estimate", "standard_error", "low", "high", "statistic", "df1", "df2", "p",
@@ -69,8 +69,8 @@ def mixed_models(
                 references={factor: levels[0] for factor, levels in _ordered(factors, options).items()},
                 confidence=1.0 - options.alpha,
             )
-        except StatisticsError as error:
-            notes.append(f"{name}: no mixed model. {error.message}")
+        except (StatisticsError, np.linalg.LinAlgError) as error:
+            notes.append(f"{name}: no mixed model. {reason_of(error)}")
             continue
         rows += _rows(name, unit, model)
         for finding in model.diagnostics:

@@ -16,6 +16,7 @@ from biodyn.statistics.mixed import mixed_model
 from biodyn.study.group.designs import Design
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.results import reason_of
 
 COMPARISON_COLUMNS = [
     "family", "factor", "within", "comparison", "side", "parameter", "unit", "test", "subjects", "first", "first_mean",
@@ -55,8 +56,8 @@ def number_tests(
             where = f", {design.within}" if design.within else ""
             try:
                 found = _tested(design, values, options)
-            except StatisticsError as error:
-                notes.append(f"{name}, {design.label}{where}: not compared. {error.message}")
+            except (StatisticsError, np.linalg.LinAlgError) as error:
+                notes.append(f"{name}, {design.label}{where}: not compared. {reason_of(error)}")
                 continue
             key = {
                 "family": design.family,

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import StatisticsError
 from biodyn.study.group.options import AnalysisOptions
 
 FOLDER_NAME = "group"
@@ -65,3 +66,10 @@ def joined_finding(code: str, found: Sequence[tuple[str, str]], unit: str) -> Di
     more = f", and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
     likewise = f" Likewise: {', '.join(others[:_NAMED])}{more}." if others else ""
     return Diagnostic(code, "info", f"{name}: {message}{likewise}", value=float(len(found)), unit=unit)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a test could not be made, in a sentence."""
+    if isinstance(error, StatisticsError):
+        return error.message
+    return f"Its equations have no solution ({error})."
