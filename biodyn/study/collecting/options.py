@@ -14,7 +14,7 @@ class OutputOptions(BaseModel):
 
     csv: bool = Field(default=True, description="write study.csv: the whole data set as text")
     csv_max_rows: int = Field(
-        default=20_000_000, gt=0, description="a larger data set is written as study.parquet only (20 million: 2 GB)"
+        default=20_000_000, gt=0, description="a larger data set is written as study.parquet only (20 million: 1.5 GB)"
     )
     wide: bool = Field(default=True, description="write study_wide.csv: a row a cycle and variable, a column a percent")
     wide_percent_step: Literal[1, 2, 5, 10] = Field(default=1, description="distance of its columns, percent")
