@@ -12,7 +12,6 @@ from markupsafe import Markup
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.style import INK, LIMIT, MUTED, SIDE_COLORS
 from biodyn.study.group.scores import BOTH_SIDES, score_variables
-from biodyn.study.report.curve_figures import LEVEL_COLORS
 from biodyn.study.report.drawing import Bars, Key, Mark, Panel, figure
 from biodyn.study.report.means import Cell
 from biodyn.study.report.source import Trial
@@ -35,7 +34,7 @@ def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
     """Distributions over the trials that have a result."""
     done = [trial for trial in trials if trial.done]
     markers = _known([trial.number("marker_rms_mm") for trial in done])
-    panels = [_histogram("Marker error (RMS of the trial)", "mm", markers, (), limits.marker_rms_mm)]
+    panels = [_histogram("Marker error", "RMS of the trial, mm", markers, (), limits.marker_rms_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
         share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
         mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])
@@ -45,7 +44,7 @@ def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
         panels.append(_histogram(f"Residual {kind}", "% of its limit", _known(share), _known(peaks), 100.0))
     panels.append(_contact_panel(done))
     panels.append(_cycle_panel("All cycles", "cycles", done))
-    panels.append(_cycle_panel("Cycles with all moments of the leg", "kinetic_cycles", done))
+    panels.append(_cycle_panel("Cycles with all moments", "kinetic_cycles", done))
     keys = [
         Key("RMS of a trial", _BAR, "area"), Key("largest value of a trial", INK, "outline"),
         Key("limit", LIMIT, width=1.0, dash="4 2"),
@@ -70,10 +69,12 @@ def _histogram(
     bars = [Bars(middle, zero, np.histogram(filled, edges)[0].astype(float), 0.9 * width, _BAR)]
     if len(other):
         bars.append(Bars(middle, zero, np.histogram(other, edges)[0].astype(float), 0.9 * width, INK, outline=True))
-    beyond = int((filled > limit).sum())
+    beyond = f"beyond: {int((filled > limit).sum())}"
+    if len(other):
+        beyond = f"beyond: RMS {int((filled > limit).sum())}, largest {int((other > limit).sum())}"
     return Panel(
         title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0, xlim=(0.0, largest),
-        corner=f"{beyond} of {len(filled)} beyond" if len(filled) else "", note="" if len(filled) else "known of no trial",
+        corner=f"{beyond} of {len(filled)}" if len(filled) else "", note="" if len(filled) else "known of no trial",
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from biodyn.study.report.drawing import Area, Key, Line, Mark, Panel, Strip, fig
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.words import level_words, probability
 
+#: Columns that tell the tests of one curve apart.
+TEST_KEY = ("family", "within", "comparison", "side")
 # Okabe & Ito's colours that are not those of the sides; dashes tell further levels.
 LEVEL_COLORS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#1f2933", "#7b6fd0")
 # Darker than its side, for the representative cycle.
@@ -78,19 +80,19 @@ def views(cells: Sequence[Cell], tests: pd.DataFrame) -> list[View]:
     for group in groups:
         own = tuple((level_words(c[0], "condition"), c) for c in cells if c[1] == group)
         found.append(
-            View(f"Conditions in group {level_words(group, 'group')}", own, _within(tests, "condition", group))
+            View(f"Conditions in group {level_words(group, 'group')}", own, _within(tests, ("condition",), group))
         )
     for condition in conditions:
         own = tuple((level_words(c[1], "group"), c) for c in cells if c[0] == condition)
         title = f"Groups in condition {level_words(condition, 'condition')}"
-        found.append(View(title, own, _within(tests, "group", condition)))
+        found.append(View(title, own, _within(tests, ("group", "predictor"), condition)))
     return [view for view in found if len(view.cells) > 1]
 
 
-def _within(tests: pd.DataFrame, factor: str, level: str) -> pd.DataFrame:
+def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataFrame:
     if not len(tests):
         return tests
-    return tests[(tests["factor"] == factor) & (tests["within"] == level)]
+    return tests[tests["factor"].isin(factors) & (tests["within"] == level)]
 
 
 def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Markup:
@@ -204,7 +206,7 @@ def _strips(tests: pd.DataFrame, name: str) -> list[Strip]:
         return []
     letters = test_letters(tests)
     found = []
-    for key, rows in tests[tests["variable"] == name].groupby(["family", "comparison", "side"], sort=False):
+    for key, rows in tests[tests["variable"] == name].groupby(list(TEST_KEY), sort=False):
         clusters = rows[rows["start_percent"].notna()]
         spans = tuple(
             (float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
@@ -214,9 +216,9 @@ def _strips(tests: pd.DataFrame, name: str) -> list[Strip]:
     return found
 
 
-def test_letters(tests: pd.DataFrame) -> dict[tuple[str, str, str], str]:
-    """A letter for every comparison of a view."""
-    keys = list(dict.fromkeys(zip(tests["family"], tests["comparison"], tests["side"], strict=True)))
+def test_letters(tests: pd.DataFrame) -> dict[tuple[str, ...], str]:
+    """A letter for every comparison of a view, by the values of `TEST_KEY`."""
+    keys = list(dict.fromkeys(tests[list(TEST_KEY)].itertuples(index=False, name=None)))
     return {key: chr(ord("a") + i) if i < 26 else str(i + 1) for i, key in enumerate(keys)}
 
 

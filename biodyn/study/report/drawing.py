@@ -16,8 +16,9 @@ from biodyn.conventions import FloatArray
 from biodyn.plots.style import GRID, INK, LIMIT, MUTED
 
 WIDTH = 10000
-_LEFT, _RIGHT, _TOP, _BOTTOM = 560, 130, 250, 330
+_LEFT, _RIGHT, _TOP, _BOTTOM = 620, 120, 260, 340
 _STRIP, _LEGEND, _LETTER = 150, 240, 62
+_LONG = 22  # letters of an axis label that need a smaller type
 _AXIS = "#b7bfc7"
 
 
@@ -176,8 +177,9 @@ def _panel(panel: Panel, left: float, top: float, width: float, height: float) -
     if panel.note:
         parts.append(_text(left + width / 2, top + height / 2, panel.note, 'text-anchor="middle" font-style="italic"'))
     if panel.ylabel:
+        fit = ' font-size="98"' if len(panel.ylabel) > _LONG else ""
         parts.append(
-            f'<text transform="translate({left - 400:.0f} {top + height / 2:.0f}) rotate(-90)" text-anchor="middle">'
+            f'<text transform="translate({left - 480:.0f} {top + height / 2:.0f}) rotate(-90)" text-anchor="middle"{fit}>'
             f"{escape(panel.ylabel)}</text>"
         )
     below = bottom + 20

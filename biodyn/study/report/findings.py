@@ -10,8 +10,7 @@ from typing import Any
 from biodyn.study.report.source import NOT_RUN, Trial
 
 _LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
-_NAMED = re.compile(r"'[^']*'")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,7 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
             found.setdefault((trial.error, _pattern(trial.reason)), []).append(trial)
     groups = []
     for own in found.values():
-        reasons = {trial.reason for trial in own}
-        title = own[0].reason if len(reasons) == 1 else _NAMED.sub("…", own[0].reason)
+        title = _common([trial.reason for trial in own])
         hint = own[0].hint if len({trial.hint for trial in own}) == 1 else ""
         if own[0].status == NOT_RUN:
             title, hint = "Not analysed.", "Run the study again: it goes on where it was."
@@ -41,7 +39,14 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 
 def _pattern(reason: str) -> str:
-    return _NUMBER.sub("#", _NAMED.sub("'", reason))
+    return _VARYING.sub("#", reason)
+
+
+def _common(reasons: Sequence[str]) -> str:
+    """What reasons of one pattern say, with "…" for names and numbers that are not the same in all of them."""
+    varying = [_VARYING.findall(reason) for reason in reasons]
+    same = iter([words[0] if len(set(words)) == 1 else "…" for words in zip(*varying, strict=True)])
+    return _VARYING.sub(lambda _: next(same), reasons[0])
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Means for tables and figures: of curves over subjects, of parameters over cycles and subjects. Memory grows with subjects only."""
+"""Means for tables and figures: of curves over subjects, of parameters over cycles and subjects; a subject at a time."""
 
 from __future__ import annotations
 

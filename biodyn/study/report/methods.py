@@ -11,7 +11,6 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-
 from biodyn.report.methods import Methods, methods
 from biodyn.study.report.source import StudySource, Trial
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.study.report.curve_figures import View, test_letters
+from biodyn.plots.display import variable
+from biodyn.study.report.curve_figures import TEST_KEY, View, test_letters
 from biodyn.study.report.means import BOTH, Cell
 from biodyn.study.report.source import subject_link
 from biodyn.study.report.table import Table, link, table
@@ -61,7 +63,9 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
     ):
         pair = bool((rows["second"] != "").any())
         first = rows.iloc[0]
-        title = f"{first['test'][:1].upper()}{first['test'][1:]}: {comparison}" + (f" ({within})" if within else "")
+        title = f"{first['test'][:1].upper()}{first['test'][1:]}: {_versus(comparison)}" + (
+            f" ({within})" if within else ""
+        )
         title += "" if side == BOTH else f", {side_words(side)} side"
         strong = [i for i, p in enumerate(rows["p_adjusted"]) if p < alpha]
         made = _pair_table(rows, names, strong) if pair else _several_table(rows, names, strong)
@@ -73,14 +77,12 @@ def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Tabl
     first = rows.iloc[0]
     heads = (
         "parameter", "unit", f"#{level_words(first['first'], 'name')}", f"#{level_words(first['second'], 'name')}",
-        "#difference", "#confidence interval", f"#effect size ({_effect(first['effect_size'])})", "#p", "#p corrected",
-        "#p (ranks)", "#subjects",
+        "#difference (interval)", f"#{_effect(first['effect_size'])}", "#p", "#p corrected", "#p of ranks", "#n",
     )  # fmt: skip
     cells = [
         (
             names.title(r.parameter), unit(r.unit), spread(r.first_mean, r.first_sd, r.unit),
-            spread(r.second_mean, r.second_sd, r.unit), number(r.difference, r.unit),
-            f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", number(r.effect), probability(r.p),
+            spread(r.second_mean, r.second_sd, r.unit), _interval(r), number(r.effect), probability(r.p),
             probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
         )
         for r in rows.itertuples()
@@ -88,10 +90,15 @@ def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Tabl
     return table(heads, cells, strong)
 
 
+def _interval(row: Any) -> str:
+    low, high = number(row.low, row.unit), number(row.high, row.unit)
+    return f"{number(row.difference, row.unit)} ({low} to {high})"
+
+
 def _several_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Table:
     effect = _effect(rows.iloc[0]["effect_size"])
     heads = ("parameter", "unit", "#F", "#degrees of freedom", f"#effect size ({effect})", "#p", "#p corrected",
-             "#p (ranks)", "#subjects")  # fmt: skip
+             "#p of ranks", "#subjects")  # fmt: skip
     cells = [
         (
             names.title(r.parameter), unit(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
@@ -107,24 +114,25 @@ def _effect(name: object) -> str:
 
 
 def cluster_table(view: View, names: Names, alpha: float) -> Table:
-    """The supra-threshold parts of the curves of a view."""
+    """The supra-threshold parts of the curves of a view; signs as in the figures."""
     tests = view.tests
     if not len(tests):
         return table((), ())
     letters = test_letters(tests)
     rows, strong = [], []
     for r in tests[tests["start_percent"].notna()].itertuples():
-        letter = letters[(r.family, r.comparison, r.side)]
+        # differences and slopes have a direction, F has none
+        sign = 1.0 if "anova" in r.family else variable(r.variable).shown_sign(SIDES[0])
         if r.p_adjusted < alpha:
             strong.append(len(rows))
         rows.append((
-            f"{letter}: {r.comparison}", names.title(r.variable),
+            letters[tuple(getattr(r, name) for name in TEST_KEY)], names.title(r.variable),
             "" if r.side == BOTH else side_words(r.side), f"{r.start_percent:.0f} to {r.end_percent:.0f}",
-            probability(r.p_cluster), number(r.mean_effect, r.unit), unit(r.unit), number(r.peak), number(r.threshold),
-            probability(r.p_adjusted), f"{r.subjects:.0f}",
+            probability(r.p_cluster), probability(r.p_adjusted), number(sign * r.mean_effect, r.unit), unit(r.unit),
+            number(sign * r.peak), number(r.threshold), f"{r.subjects:.0f}",
         ))  # fmt: skip
-    heads = ("comparison", "variable", "side", "#% of the cycle", "#p", "#mean effect there", "unit", "#peak statistic",
-             "#threshold", "#p of the curve, corrected", "#subjects")  # fmt: skip
+    heads = ("test", "variable", "side", "#% of the cycle", "#p", "#p of the curve, corrected", "#mean effect there",
+             "unit", "#peak statistic", "#threshold", "#n")  # fmt: skip
     return table(heads, rows, strong)
 
 
@@ -134,13 +142,22 @@ def test_lines(view: View) -> list[str]:
         return []
     found = []
     letters = test_letters(view.tests)
-    for key, rows in view.tests.groupby(["family", "comparison", "side"], sort=False):
+    for key, rows in view.tests.groupby(list(TEST_KEY), sort=False):
+        _, within, comparison, side = key
         curves = rows["variable"].nunique()
         beyond = rows[rows["start_percent"].notna()]["variable"].nunique()
-        side = "" if key[2] == BOTH else f", {side_words(key[2])} side"
-        test = str(rows.iloc[0]["test"])
-        found.append(f"{letters[key]}: {key[1]}{side} ({test}): {beyond} of {curves} curves beyond the threshold.")
+        first = rows.iloc[0]
+        where = f" in {within}" if within and first["factor"] == "predictor" else ""
+        sides = "" if side == BOTH else f", {side_words(side)} side"
+        found.append(
+            f"{letters[key]}: {_versus(comparison)}{where}{sides} ({first['test']}, n {first['subjects']:.0f}): "
+            f"{beyond} of {curves} curves beyond the threshold."
+        )
     return found
+
+
+def _versus(comparison: str) -> str:
+    return comparison.replace(" - ", " − ")
 
 
 def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Table, Table]:

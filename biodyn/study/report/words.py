@@ -30,9 +30,8 @@ def spread(mean: float, sd: float, unit: str) -> str:
     """Mean ± SD."""
     if not np.isfinite(mean):
         return MISSING
-    digits = _digits(unit, abs(mean))
-    text = f"{mean:.{digits}f}".replace("-", "−")
-    return text + (f" ± {sd:.{digits}f}" if np.isfinite(sd) else "")
+    text = f" ± {sd:.{_digits(unit, abs(mean))}f}" if np.isfinite(sd) else ""
+    return number(mean, unit) + text
 
 
 def probability(p: float) -> str:
