@@ -1,0 +1,111 @@
+"""Checks of the data as the report lists them, and names for whatever the page shows."""
+
+from __future__ import annotations
+
+import pytest
+from sessions import Laboratory
+
+import biodyn
+from biodyn.model.library import load_table
+from biodyn.plots.display import display_table
+from biodyn.report.data_checks import data_check_rows, frames_words
+from biodyn.report.html import evidence_words, trial_report
+from biodyn.result import TrialResult
+
+
+@pytest.fixture(scope="module")
+def result(laboratory: Laboratory) -> TrialResult:
+    return biodyn.run_trial(laboratory.walk, laboratory.static)
+
+
+def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResult) -> None:
+    rows = {row["title"]: row for row in data_check_rows(result.record)}
+    checks = load_table("data_checks")["check"]
+    assert list(rows) == [check["title"] for check in checks]
+    assert all(row["status"] == "good" for row in rows.values()), rows
+    for check in checks:
+        assert bool(rows[check["title"]]["value"]) == ("shown" in check)
+    for entry in result.record["data_checks"]:
+        # a sound recording, so every number is on the good side; the units and the handedness have a side of their own
+        if entry["value"] is not None and entry["key"] not in ("force_unit", "moment_unit", "sides"):
+            assert abs(entry["value"]) <= entry["limit"], entry
+
+
+def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laboratory) -> None:
+    found = biodyn.run_trial(laboratory.walk, laboratory.static, mass_kg=80.0)
+    row = next(row for row in data_check_rows(found.record) if row["title"].startswith("Stated mass"))
+    assert row["status"] == "look"
+    assert row["value"].endswith("%")
+    assert float(row["value"].split()[0]) == pytest.approx(100.0 * (74.0 / 80.0 - 1.0), abs=1.0)
+    assert row["limit"] == "3 %"
+    (finding,) = row["findings"]
+    assert "80.0 kg" in finding["message"]
+    assert finding["hint"]
+    page = trial_report(found.view, {})
+    start = page.index('<section id="data"')
+    section = page[start : page.index("</section>", start)]
+    for part in (row["title"], row["value"], finding["hint"]):
+        assert part in section
+
+
+def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
+    codes = [code for check in load_table("data_checks")["check"] for code in check["codes"]]
+    assert len(codes) == len(set(codes))
+
+
+def test_frames_are_told_with_their_times() -> None:
+    assert frames_words([100, 154], 100.0) == "frames 100–154, 1.00 to 1.54 s"
+    assert frames_words([7, 7], 50.0) == "frame 7, 0.14 s"
+    assert frames_words(None, 100.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("overhang_m", 0.0123, "overhang 1.23 cm"),
+        ("sole_speed_m_s", 0.31, "sole speed 0.31 m/s"),
+        ("peak_n", 812.0, "peak 812 N"),
+        ("peak_bw", 1.1, "peak 1.1 body weights"),
+        ("start_missed_s", 0.02, "start missed 0.02 s"),
+        ("cop_distance_95_m", 0.004, "CoP distance (95th percentile) 0.4 cm"),
+        ("share_inside", 0.98, "share inside 0.98"),
+    ],
+)
+def test_evidence_has_units(name: str, value: float, words: str) -> None:
+    assert evidence_words(name, value) == words
+
+
+def test_every_variable_of_the_cycle_table_has_a_proper_name(result: TrialResult) -> None:
+    unnamed = set(result.gait_cycles["variable"].astype(str)) - set(display_table()["variable"])
+    assert unnamed == set()
+
+
+def test_shown_signs_of_joint_axes_and_coordinates_agree(result: TrialResult) -> None:
+    """A ball joint's moment is shown alike, whether along its coordinates or on the joint's axes."""
+    cycles = result.gait_cycles
+    variables = display_table()["variable"]
+
+    def shown(name: str, side: str) -> list[float]:
+        own = cycles[(cycles["side"] == side) & (cycles["variable"] == name)]["value"]
+        entry = variables[name]
+        sign = entry.get("sign", 1.0) * (-1.0 if entry.get("mirrored") and side == "l" else 1.0)
+        return list(sign * own.dropna())
+
+    pairs = {
+        "hip_jcs_moment_x": "hip_adduction_moment",
+        "hip_jcs_moment_y": "hip_rotation_moment",
+        "hip_jcs_moment_z": "hip_flexion_moment",
+        "knee_jcs_moment_z": "knee_angle_moment",
+        "ankle_jcs_moment_z": "ankle_angle_moment",
+        "lumbar_jcs_moment_x": "lumbar_bending_moment",
+        "lumbar_jcs_moment_y": "lumbar_rotation_moment",
+        "lumbar_jcs_moment_z": "lumbar_extension_moment",
+        "shoulder_jcs_moment_x": "arm_add_moment",
+        "shoulder_jcs_moment_z": "arm_flex_moment",
+        "elbow_jcs_moment_z": "elbow_flex_moment",
+        "wrist_jcs_moment_x": "wrist_dev_moment",
+    }
+    for side in ("r", "l"):
+        for axis, coordinate in pairs.items():
+            assert shown(axis, side) == pytest.approx(shown(coordinate, side), abs=1e-9)
+            assert variables[axis]["positive"] == variables[coordinate]["positive"]
