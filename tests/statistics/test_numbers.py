@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -292,3 +294,9 @@ def test_no_variance_between_subjects_is_said() -> None:
     found = mixed_model(y.reshape(-1), np.repeat(np.arange(8), 4), factors={"side": ["r", "l"] * 16})
     assert "mixed-singular" in [entry.code for entry in found.diagnostics]
     assert found.icc < 1e-3
+
+
+def test_statsmodels_is_imported_only_to_fit() -> None:
+    """It takes a second, which no other command should wait for."""
+    code = "import sys, biodyn.statistics, biodyn.statistics.spm; sys.exit('statsmodels' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -3,7 +3,7 @@
 Expected Euler characteristic of the part of a field above u: ``E(u) = R0 rho0(u) + R1 rho1(u)`` (Worsley et al. 1996, Human
 Brain Mapping 4:58-73; Worsley et al. 2004, NeuroImage 23:S189-S195). Clusters come like a Poisson process (Adler &
 Hasofer 1976), each with an extent k of ``P(K > k) = exp(-beta k^2)`` (Friston et al. 1994, Human Brain Mapping
-1:210-220). Verified for curves of human movement by Pataky (2016, PeerJ 4:e2652).
+1:210-220). In one dimension, for curves of human movement: Pataky (2016, J Stat Softw 71(7)).
 """
 
 from __future__ import annotations

@@ -1,0 +1,178 @@
+"""Are the statistics right, and quick? `python benchmarks/group_statistics.py [--runs 2000]`
+
+Curves against spm1d (PyPI, GPL: a reference here, no part of the program) on the example data it brings along; the error rate on
+smooth curves without effect, and the power on a known bump; permutation against spm1d's time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import spm1d
+
+from biodyn.statistics import spm
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "statistics"))
+from reference_cases import (
+    field_difference,
+    one_effect_cases,
+    reference_inference,
+    repeated_cases,
+    two_effect_cases,
+)
+
+_NODES = 101
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def against_spm1d() -> None:
+    """Print a row a data set: ours / spm1d's."""
+    print("statistic (largest difference), FWHM, resels, threshold and cluster p: ours / spm1d, two-tailed where t")
+    worst = 0.0
+    for case in (*one_effect_cases(), *two_effect_cases(), *repeated_cases()):
+        theirs = reference_inference(case, two_tailed=True)
+        ours = spm.random_field_inference(case.ours)
+        field, reference = case.ours, case.theirs
+        ps = " ".join(
+            f"{a.p:.2e}/{b.P:.2e}" for a, b in zip(ours.clusters, theirs.clusters, strict=False)
+        )  # spm1d's p of 1e-16 are round-off
+        note = "" if case.same_residuals else "  (spm1d: approximate residuals)"
+        if case.same_residuals:
+            worst = max(worst, abs(ours.threshold / theirs.zstar - 1.0), abs(field.fwhm / reference.fwhm - 1.0))
+        print(
+            f"  {case.name:46s} dz {field_difference(case):.0e}  FWHM {field.fwhm:8.4f}/{reference.fwhm:8.4f}  "
+            f"R1 {field.resels[1]:7.4f}/{reference.resels[1]:7.4f}  u {ours.threshold:8.5f}/{theirs.zstar:8.5f}  "
+            f"clusters {len(ours.clusters)}/{len(theirs.clusters)} {ps[:58]}{note}"
+        )
+    print(f"largest relative difference of threshold or FWHM where the residuals are the same: {worst:.0e}", flush=True)
+
+
+def null_tests(draw: Draw, subjects: int) -> dict[str, Callable[[np.random.Generator], spm.StatisticField]]:
+    """The tests on curves without effect, n subjects (groups of n and about n / 2 more)."""
+    n, more = subjects, subjects + subjects // 2
+    labels = [0] * n + [1] * more + [2] * n
+    table = np.repeat(np.arange(n), 3)
+    return {
+        "one-sample t": lambda rng: spm.one_sample_t(draw(rng, n)),
+        "two-sample t": lambda rng: spm.two_sample_t(draw(rng, n), draw(rng, more)),
+        "Welch t, SD 2:1": lambda rng: spm.two_sample_t(2.0 * draw(rng, n), draw(rng, more), equal_variance=False),
+        "regression": lambda rng: spm.regression(draw(rng, n), rng.random(n)),
+        "ANOVA, 3 groups": lambda rng: spm.anova(draw(rng, len(labels)), labels),
+        "repeated, 3 conditions": lambda rng: spm.anova_repeated(
+            draw(rng, 3 * n) + 2.0 * draw(rng, n)[table], [0, 1, 2] * n, table
+        ),
+    }
+
+
+def error_rates(runs: int) -> None:
+    """Print the share of null data sets with anything beyond the 5 % threshold."""
+    print(
+        f"\nfalse positives in % of {runs} null data sets at alpha 5 % (1 SD of chance: {100 * (0.0475 / runs) ** 0.5:.1f})"
+    )
+    names = list(null_tests(lambda rng, count: np.zeros((count, _NODES)), 4))
+    print(f"  {'FWHM':>5s} {'n':>3s}  " + "  ".join(f"{name:>22s}" for name in names))
+    everything = []
+    for fwhm in (10.0, 20.0, 35.0):
+        for subjects in (6, 10, 20):
+            rng = np.random.default_rng(round(1000 * fwhm) + subjects)
+            tests = null_tests(lambda rng, count, width=fwhm: spm.smooth_noise(count, _NODES, width, rng), subjects)
+            rates = [
+                100.0 * np.mean([spm.random_field_inference(make(rng)).significant for _ in range(runs)])
+                for make in tests.values()
+            ]
+            everything.append(rates)
+            print(f"  {fwhm:5.0f} {subjects:3d}  " + "  ".join(f"{rate:22.2f}" for rate in rates), flush=True)
+    rates = np.array(everything)
+    print(f"  mean {rates.mean():.2f}, lowest {rates.min():.2f}, highest {rates.max():.2f}; from n = 10: ", end="")
+    rates = rates[[1, 2, 4, 5, 7, 8]]
+    print(f"mean {rates.mean():.2f}, lowest {rates.min():.2f}, highest {rates.max():.2f}")
+    approximate_residuals(runs)
+
+
+def approximate_residuals(runs: int) -> None:
+    """Print the error rate of repeated measures with either program's smoothness."""
+    rng, n = np.random.default_rng(1), 10
+    subject, condition = np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)
+    found = np.zeros(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(runs):
+            curves = spm.smooth_noise(3 * n, _NODES, 12.0, rng) + 2.0 * spm.smooth_noise(n, _NODES, 40.0, rng)[subject]
+            ours = spm.random_field_inference(spm.anova_repeated(curves, condition, subject))
+            theirs = spm1d.stats.anova1rm(curves, condition, subject, equal_var=True).inference(0.05)
+            found += [ours.significant, theirs.h0reject]
+    a, b = 100.0 * found / runs
+    print(f"  repeated measures, subjects smoother (FWHM 40) than errors (12), n = 10: {a:.2f} %, spm1d {b:.2f} %")
+
+
+def power(runs: int) -> None:
+    """Print how often a Gaussian bump at 50 % (FWHM 20 nodes) is found, 12 against 12 curves."""
+    print(
+        "\npower: a bump at 50 %, two samples of 12, curves of FWHM 20; share found by theory / 1000 permutations, its middle"
+    )
+    shape = np.exp(-4.0 * np.log(2.0) * ((np.arange(_NODES) - 50.0) / 20.0) ** 2)
+    for height in (0.0, 0.75, 1.0, 1.5, 2.0):
+        rng = np.random.default_rng(2)
+        found, middles = np.zeros(2), []
+        for _ in range(runs):
+            first, second = (spm.smooth_noise(12, _NODES, 20.0, rng) for _ in range(2))
+            field = spm.two_sample_t(first + height * shape, second)
+            theory = spm.random_field_inference(field)
+            found += [theory.significant, spm.permutation_inference(field, permutations=1000).significant]
+            middles += [0.5 * (cluster.start + cluster.end) for cluster in theory.clusters if cluster.sign > 0]
+        print(
+            f"  {height:4.2f} SD: {found[0] / runs:.3f} / {found[1] / runs:.3f}   {np.median(middles):.1f} %",
+            flush=True,
+        )
+
+
+def permutation_times(count: int = 10_000) -> None:
+    """Print the time of a permutation test, and spm1d's."""
+    print(f"\n{count} permutations of {_NODES} nodes: s, and how much longer spm1d takes")
+    rng = np.random.default_rng(3)
+    y, x = spm.smooth_noise(24, _NODES, 15.0, rng), rng.random(24)
+    labels = np.repeat([0, 1, 2], 8)
+    tests = spm1d.stats.nonparam
+    for name, field, reference in (
+        ("one-sample t, 24", spm.one_sample_t(y), tests.ttest(y)),
+        ("two-sample t, 14 + 10", spm.two_sample_t(y[:14], y[14:]), tests.ttest2(y[:14], y[14:])),
+        ("regression, 24", spm.regression(y, x), tests.regress(y, x)),
+        ("regression with 2 covariates, 24", spm.regression(y, x, rng.random((24, 2))), None),
+        ("ANOVA, 3 x 8", spm.anova(y, labels), tests.anova1(y, labels)),
+        ("repeated ANOVA, 8 x 3", spm.anova_repeated(y, labels, np.tile(np.arange(8), 3)), None),
+    ):
+        spm.permutation_inference(field, permutations=100)
+        start = time.perf_counter()
+        ours = spm.permutation_inference(field, permutations=count)
+        seconds = time.perf_counter() - start
+        text = f"  {name:34s} {seconds:6.2f}"
+        if reference is not None:
+            # spm1d takes all iterations in one stride, at 1000 already; its time is proportional
+            share = count // 10
+            start = time.perf_counter()
+            tails = {"two_tailed": True} if field.kind == "t" else {}
+            theirs = reference.inference(0.05, iterations=share, **tails)
+            ratio = (time.perf_counter() - start) * count / share / seconds
+            text += f"  x {ratio:5.1f}   threshold {ours.threshold:.3f} / {theirs.zstar:.3f} (drawn otherwise)"
+        print(text, flush=True)
+
+
+def main() -> None:
+    """Print everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000)
+    arguments = parser.parse_args()
+    against_spm1d()
+    permutation_times()
+    error_rates(arguments.runs)
+    power(arguments.runs // 4)
+
+
+if __name__ == "__main__":
+    main()
