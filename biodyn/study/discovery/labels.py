@@ -63,7 +63,7 @@ def _labels(
         text = plain_text(p.folders[level])
         is_session = p.folders[: level + 1] in sessions
         group += [t.text for t in found if t.kind == "group" and above]
-        session += [t.text for t in found if t.kind == "session"]
+        session += _numbered_sessions(text, found)
         activity = next((t.text for t in found if t.kind == "activity"), activity)
         said = [t for t in found if t.kind == "condition"]
         if not above or len(person.homes) > 1:
@@ -109,6 +109,16 @@ def _joined(text: str, said: Sequence[Token]) -> list[str]:
             words.append(text[token.start : token.end])
         end = token.end
     return words
+
+
+def _numbered_sessions(text: str, found: Sequence[Token]) -> list[str]:
+    """Session words of a folder, each with the number behind it: 'post 2' is not 'post 1'."""
+    following = [*found[1:], None]
+    return [
+        text[token.start : after.end if after is not None and after.kind == "counter" else token.end]
+        for token, after in zip(found, following, strict=False)
+        if token.kind == "session"
+    ]
 
 
 def _once(words: Iterable[str]) -> list[str]:

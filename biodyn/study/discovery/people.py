@@ -32,6 +32,7 @@ _PASSING: tuple[Kind, ...] = ("static", "other", "empty", "activity", "condition
 _LEAST_COMMON_LABELS = 0.5
 _ANOTHER_BODY = 0.1  # relative difference of mass or height: more than one person changes between visits
 _LONG_NUMBER = 3
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +247,13 @@ def _by_folders(placed: list[Placed], stored: dict[Path, str]) -> list[Placed]:
         for kind in _PERSON_KINDS:
             for level, name in enumerate(p.folders):
                 for token in tokens(name):
-                    if token.kind == kind and _may_name_person(token, level) and passes(p.folders[: level + 1], token):
+                    is_year = _YEAR.fullmatch(name) and not all(map(_is_passing, p.folders[level + 1 :]))
+                    if (
+                        token.kind == kind
+                        and not is_year
+                        and _may_name_person(token, level)
+                        and passes(p.folders[: level + 1], token)
+                    ):
                         found = replace(p, label=token.text, level=level, span=(token.start, token.end))
                         return replace(found, source="the folder's name")
         return p

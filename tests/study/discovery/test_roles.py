@@ -119,3 +119,23 @@ def test_codes(tmp_path: Path) -> None:
     found = {path: trial.condition for path, trial in _trials(tmp_path, files).items()}
     assert found["P01/C1_01.c3d"] == found["P01/c1_02.c3d"] != found["P01/C2_01.c3d"] == "C2"
     assert found["P01/T01.c3d"] == found["P01/T02.c3d"] == ""
+
+
+def test_a_number_after_a_session_in_a_name_is_the_trials(tmp_path: Path) -> None:
+    files = {f"P01/walk_{s}_0{n}.c3d": WALK for s in ("pre", "post") for n in (1, 2)}
+    trials = _trials(tmp_path, {**files, "P01/static_pre.c3d": STILL, "P01/static_post.c3d": STILL})
+    for path, trial in trials.items():
+        assert trial.session == ("pre" if "pre" in path else "post")
+        assert _static(trial) == f"P01/static_{trial.session}.c3d"
+
+
+def test_numbered_session_folders_are_sessions_each(tmp_path: Path) -> None:
+    files = {f"P01/post {n}/{what}.c3d": WALK if what == "w1" else STILL for n in (1, 2) for what in ("w1", "static")}
+    trials = _trials(tmp_path, files)
+    assert [t.session for t in trials.values()] == ["post 1", "post 2"]
+    assert all(trial.static is not None and trial.static.parent == trial.path.parent for trial in trials.values())
+
+
+def test_years_above_people_are_no_people(tmp_path: Path) -> None:
+    plan = discover(write_tree(tmp_path, {"2019/Anna/w1.c3d": WALK, "2019/Bob/w1.c3d": WALK, "2020/Cy/w1.c3d": WALK}))
+    assert [t.subject for t in plan.trials] == ["Anna", "Bob", "Cy"]
