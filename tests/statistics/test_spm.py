@@ -139,6 +139,22 @@ def test_random_field_theory_agrees_with_permutation() -> None:
         assert drawn.threshold == pytest.approx(theory.threshold, rel=0.08)
 
 
+def test_unequal_conditions_need_the_correction() -> None:
+    """One of four conditions varies four times as much: the uncorrected test finds what is not there."""
+    rng = np.random.default_rng(21)
+    subject, condition = np.repeat(np.arange(10), 4), np.tile(np.arange(4), 10)
+    size = np.where(condition == 3, 4.0, 1.0)[:, None]
+    found = {"assumed": 0, "greenhouse-geisser": 0}
+    for _ in range(300):
+        curves = size * draw(rng, 40)
+        for sphericity in found:
+            field = spm.anova_repeated(curves, condition, subject, sphericity=sphericity)
+            found[sphericity] += spm.random_field_inference(field).significant
+    assert found["assumed"] > 0.15 * 300
+    # 5 % of 300 is 15; more than 27 once in a thousand
+    assert found["greenhouse-geisser"] <= stats.binom.ppf(0.999, 300, 0.05)
+
+
 # -- smoothness and search region --------------------------------------------------------------------------------------
 
 
@@ -368,6 +384,8 @@ def test_greenhouse_geisser_is_one_for_spherical_and_less_for_others() -> None:
     assert field.df[0] / 2.0 > 0.95  # 60 subjects x ~10 independent nodes estimate it within about 1 %
     # one condition that varies wildly: S has one large eigenvalue, epsilon near 1 / (k - 1)
     wild = spherical * np.where(condition == 2, 20.0, 1.0)[:, None]
+    assert [entry.code for entry in spm.anova_repeated(wild, condition, subject).diagnostics] == ["spm-sphericity"]
+    assert spm.anova_repeated(spherical, condition, subject).diagnostics == ()
     field = spm.anova_repeated(wild, condition, subject, sphericity="greenhouse-geisser")
     assert field.df[0] / 2.0 == pytest.approx(0.5, abs=0.02)
     assert field.df[1] / field.df[0] == pytest.approx(59.0)

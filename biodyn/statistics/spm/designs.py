@@ -9,6 +9,7 @@ them out and says so, "error" raises.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from biodyn.errors import StatisticsError
 from biodyn.statistics.spm.curves import Invalid, checked_curves, coded
 from biodyn.statistics.spm.field import StatisticField
 from biodyn.statistics.spm.linear_model import exchange_of, linear_field, linear_test
-from biodyn.statistics.spm.sphericity import greenhouse_geisser
+from biodyn.statistics.spm.sphericity import greenhouse_geisser, sphericity_doubts
 from biodyn.statistics.spm.welch import welch_field
 
 Labels = Sequence[object] | ArrayLike
@@ -92,7 +93,8 @@ def anova_repeated(
     """Test whether conditions (J,) measured in the same subjects (J,) differ (one-way repeated measures, F).
 
     One curve a subject and condition; subjects may lack conditions. Differences between conditions are assumed to vary
-    equally (sphericity) unless the degrees of freedom are corrected ("greenhouse-geisser", complete data only).
+    equally (sphericity) unless the degrees of freedom are corrected ("greenhouse-geisser", complete data only); a Diagnostic
+    says where the assumption looks wrong.
     """
     y = checked_curves(curves)
     condition, levels = coded(conditions, y.shape[0], "conditions")
@@ -106,7 +108,11 @@ def anova_repeated(
         epsilon = greenhouse_geisser(y, condition, subject)
         df = (epsilon * test.effect.shape[1], epsilon * test.error_df)
         name += f" (Greenhouse-Geisser, epsilon {epsilon:.3f})"
-    return linear_field(name, y, test, exchange_of(matrix, blocks=subject), invalid, df)
+    field = linear_field(name, y, test, exchange_of(matrix, blocks=subject), invalid, df)
+    if df is None and len(levels) > 2 and len(y) == len(levels) * len(names):
+        doubts = sphericity_doubts(greenhouse_geisser(y, condition, subject))
+        field = replace(field, diagnostics=field.diagnostics + doubts)
+    return field
 
 
 def linear_model(

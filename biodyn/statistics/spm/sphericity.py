@@ -6,7 +6,10 @@ import numpy as np
 from scipy.linalg import helmert
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
+
+_LEAST_EPSILON = 0.75  # below it the correction is recommended (Girden 1992, ANOVA: Repeated Measures)
 
 
 def greenhouse_geisser(curves: FloatArray, condition: IntArray, subject: IntArray) -> float:
@@ -33,3 +36,19 @@ def greenhouse_geisser(curves: FloatArray, condition: IntArray, subject: IntArra
     varies = trace > 0.0
     mean = np.mean(covariance[varies] / trace[varies, None, None], axis=0)
     return float(np.trace(mean) ** 2 / ((levels - 1) * np.sum(mean**2)))
+
+
+def sphericity_doubts(epsilon: float) -> tuple[Diagnostic, ...]:
+    """Return the Diagnostic that sphericity should not be assumed, where it should not."""
+    if epsilon >= _LEAST_EPSILON:
+        return ()
+    return (
+        Diagnostic(
+            code="spm-sphericity",
+            severity="warning",
+            message=f"Differences between the conditions vary unequally (epsilon {epsilon:.2f}): the threshold is too low.",
+            value=epsilon,
+            limit=_LEAST_EPSILON,
+            hint='Use sphericity="greenhouse-geisser"; permutation supposes the same and is no way out.',
+        ),
+    )
