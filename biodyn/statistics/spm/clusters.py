@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.integrate import trapezoid
 
 from biodyn.conventions import FloatArray
 from biodyn.statistics.spm.curves import runs
@@ -49,7 +50,7 @@ def _one_sided(z: FloatArray, threshold: float, sign: int, circular: bool) -> li
         peak_node = first + int(np.argmax(excess[first : last + 1]))
         inside = np.concatenate([[0.0], excess[first : last + 1], [0.0]])
         at = np.concatenate([[start], np.arange(first, last + 1), [end]])
-        mass = float(np.trapezoid(inside, at))
+        mass = float(trapezoid(inside, at))
         found.append(Stretch(start, end, end - start, mass, sign * float(z[peak_node]), peak_node, sign))
     if circular and len(found) > 1 and found[0].start == 0.0 and found[-1].end == len(z) - 1.0:
         head, tail = found[0], found[-1]
