@@ -82,7 +82,7 @@ def run_on_cluster(tasks: Sequence[Task], scheduler: str, limits: Limits, on_out
             ) from error
         lost = dict.fromkeys(range(len(tasks)), 0)
         futures = {client.submit(perform_on_worker, task, limits, pure=False): i for i, task in enumerate(tasks)}
-        running = as_completed(list(futures))
+        running = as_completed(list(futures), loop=client.loop)  # the client is not the default one
         for future in running:
             index = futures.pop(future)
             fault = future.exception()
