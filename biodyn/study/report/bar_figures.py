@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -71,7 +71,7 @@ def _histogram(
         bars.append(Bars(middle, zero, np.histogram(other, edges)[0].astype(float), 0.9 * width, INK, outline=True))
     beyond = f"beyond: {int((filled > limit).sum())}"
     if len(other):
-        beyond = f"beyond: RMS {int((filled > limit).sum())}, largest {int((other > limit).sum())}"
+        beyond = f"beyond: {int((filled > limit).sum())}, {int((other > limit).sum())}"
     return Panel(
         title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0, xlim=(0.0, largest),
         corner=f"{beyond} of {len(filled)}" if len(filled) else "", note="" if len(filled) else "known of no trial",
@@ -93,7 +93,7 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     found = {side: _known([trial.number(f"{figure_name}_{SIDE_NAMES[side]}") for trial in done]) for side in SIDES}
     most = int(min(max((own.max(initial=0.0) for own in found.values()), default=0.0), _MOST_CYCLES))
-    places = np.arange(most + 1)
+    places = np.arange(most + 1, dtype=np.float64)
     bars = tuple(
         Bars(
             places + shift, np.zeros(most + 1),
@@ -102,10 +102,10 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
         )
         for shift, (side, own) in zip((-0.2, 0.2), found.items(), strict=True)
     )  # fmt: skip
-    ticks = tuple((float(n), f"{n}+" if n == _MOST_CYCLES else str(n)) for n in places.tolist())
+    ticks = tuple((n, f"{n:.0f}+" if n == _MOST_CYCLES else f"{n:.0f}") for n in places.tolist())
     total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(own.sum())}" for side, own in found.items())
     return Panel(
-        title, "trials", places.astype(float), "cycles of a side in a trial", bars=bars, floor=0.0,
+        title, "trials", places, "cycles of a side in a trial", bars=bars, floor=0.0,
         xlim=(-0.6, max(most, 1) + 0.6), xticks=ticks, corner=total,
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
     nine = score_variables()
     labels = [names.title(one.variable) for one in nine]
     columns = [f"gvs_{one.name}" for one in nine]
-    panels = []
+    panels: list[Panel] = []
     for cell in cells:
         own = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
         if not len(own):
@@ -127,8 +127,11 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
             bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_COLORS[side], 0.34))
         overall = per_subject[per_subject["side"] == BOTH_SIDES]
         bars.append(_profile_bars(overall, ["gps"], 0.0, MUTED, 0.5, start=len(columns) + 1))
-        ticks = [(float(i), label) for i, label in enumerate([*labels, "GPS a side", "GPS"])]
-        title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), f"{own['subject'].nunique()} subjects")))
+        ticks = [
+            (float(i), label)
+            for i, label in enumerate([*(label.replace(" ", "\n", 1) for label in labels), "GPS\nof a side", "GPS"])
+        ]
+        title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()))))
         panels.append(
             Panel(
                 title, "degrees", np.arange(float(len(ticks))), bars=tuple(bars), floor=0.0,
@@ -137,7 +140,13 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
         )  # fmt: skip
     keys = [Key(SIDE_NAMES[side], SIDE_COLORS[side], "area") for side in SIDES]
     keys += [Key("both sides", MUTED, "area"), Key("± 1 SD between subjects", INK, width=1.0)]
+    largest = max((bars.reach for panel in panels for bars in panel.bars), default=0.0)
+    panels = [replace(panel, ceiling=largest) for panel in panels]
     return figure(panels, keys, "Movement analysis profile", columns=1, height=1300)
+
+
+def _people(count: int) -> str:
+    return f"{count} subject{'' if count == 1 else 's'}"
 
 
 def _factor(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from biodyn.plots.display import PERCENT, Variable, display_table, load_norms, v
 from biodyn.plots.style import BAND, MUTED, NORM_LINE, SIDE_COLORS
 from biodyn.study.report.drawing import Area, Key, Line, Mark, Panel, Strip, figure
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
+from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.words import level_words, probability
 
 #: Columns that tell the tests of one curve apart.
@@ -46,7 +48,7 @@ def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
         norms = load_norms(str(name))
         curves = {}
         own = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
-        for key, rows in own.groupby("variable", sort=False):
+        for (key,), rows in parts_of(own, "variable"):
             mean, sd = rows["mean"].to_numpy(float), rows["sd"].to_numpy(float)
             sign = variable(str(key)).shown_sign(SIDES[0])
             curves[str(key)] = (sign * mean, sd if np.isfinite(sd).any() else None)
@@ -206,11 +208,11 @@ def _strips(tests: pd.DataFrame, name: str) -> list[Strip]:
         return []
     letters = test_letters(tests)
     found = []
-    for key, rows in tests[tests["variable"] == name].groupby(list(TEST_KEY), sort=False):
+    for key, rows in parts_of(tests[tests["variable"] == name], *TEST_KEY):
         clusters = rows[rows["start_percent"].notna()]
         spans = tuple(
             (float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
-            for row in clusters.itertuples()
+            for row in rows_of(clusters)
         )
         found.append(Strip(letters[key], "#1f2933", spans))
     return found
@@ -273,7 +275,7 @@ def subject_figure(
     return figure(panels, [*keys, *_norm_keys(norms, present)], alt)
 
 
-def display_figures() -> list[dict[str, object]]:
+def display_figures() -> list[dict[str, Any]]:
     """Figures over the cycle as the trial report has them: name, title, panels; ground forces last."""
     table = display_table()
     return [*table["figure"], table["stance_figure"]]

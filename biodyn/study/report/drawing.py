@@ -17,7 +17,7 @@ from biodyn.plots.style import GRID, INK, LIMIT, MUTED
 
 WIDTH = 10000
 _LEFT, _RIGHT, _TOP, _BOTTOM = 620, 120, 260, 340
-_STRIP, _LEGEND, _LETTER = 150, 240, 62
+_STRIP, _LEGEND, _LETTER = 150, 240, 56
 _LONG = 22  # letters of an axis label that need a smaller type
 _AXIS = "#b7bfc7"
 
@@ -55,6 +55,12 @@ class Bars:
     color: str
     error: FloatArray | None = None
     outline: bool = False
+
+    @property
+    def reach(self) -> float:
+        """The highest end of a bar or whisker; 0 without any."""
+        ends = self.top + (0.0 if self.error is None else np.nan_to_num(self.error))
+        return float(ends[np.isfinite(ends)].max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,7 @@ class Panel:
     note: str = ""
     xlim: tuple[float, float] | None = None
     floor: float | None = None
+    ceiling: float | None = None
     xticks: tuple[tuple[float, str], ...] | None = None
 
 
@@ -187,7 +194,8 @@ def _panel(panel: Panel, left: float, top: float, width: float, height: float) -
         parts.append(_strip(strip, frame, below))
         below += _STRIP
     for tick, words in panel.xticks if panel.xticks is not None else _xticks(frame.xlim):
-        parts.append(_text(float(frame.px(tick)), below + 115, words, 'text-anchor="middle"'))
+        for number, line in enumerate(words.split("\n")):
+            parts.append(_text(float(frame.px(tick)), below + 115 + 125 * number, line, 'text-anchor="middle"'))
     if panel.xlabel:
         parts.append(_text(left + width / 2, below + 245, panel.xlabel, 'text-anchor="middle"'))
     return f"<g>{''.join(parts)}</g>"
@@ -199,8 +207,7 @@ def _frame(panel: Panel, left: float, top: float, width: float, height: float) -
         error = 0.0 if bars.error is None else np.nan_to_num(bars.error)
         found += [bars.base, bars.top + error]
     found += [np.array([mark.at]) for mark in panel.marks if mark.along == "h"]
-    if panel.floor is not None:
-        found.append(np.array([panel.floor]))
+    found += [np.array([edge]) for edge in (panel.floor, panel.ceiling) if edge is not None]
     known = np.concatenate([np.ravel(part)[np.isfinite(np.ravel(part))] for part in found]) if found else np.empty(0)
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
     if high - low < 1e-9 * max(abs(high), abs(low), 1e-3):
@@ -321,19 +328,19 @@ def _legend(keys: Sequence[Key]) -> tuple[str, int]:
     rows: list[list[tuple[Key, float]]] = [[]]
     used = 0.0
     for key in keys:
-        wide = 420 + _LETTER * len(key.words)
-        if rows[-1] and used + wide > WIDTH - 400:
+        wide = 390 + _LETTER * len(key.words)
+        if rows[-1] and used + wide > WIDTH - 200:
             rows.append([])
             used = 0.0
         rows[-1].append((key, wide))
         used += wide
     parts = []
     for number, row in enumerate(rows if keys else []):
-        x = (WIDTH - sum(wide for _, wide in row)) / 2
-        y = number * _LEGEND + 120
+        left: float = (WIDTH - sum(wide for _, wide in row)) / 2
+        y = number * _LEGEND + 120.0
         for key, wide in row:
-            parts.append(_sample(key, x, y) + _text(x + 290, y + 40, key.words, f'fill="{INK}"'))
-            x += wide
+            parts.append(_sample(key, left, y) + _text(left + 290, y + 40, key.words, f'fill="{INK}"'))
+            left += wide
     return "".join(parts), len(rows) if keys else 0
 
 

@@ -63,7 +63,7 @@ class RunFacts:
             ("marker_set", record["marker_set"]["title"]),
             ("skeleton", (model["citations"]["skeleton"]["title"], model["degrees_of_freedom"])),
             ("sex", record["subject"]["sex"]),
-            ("carried", ", ".join(model["carried_segments"])),
+            ("fitted", len(record["marker_set"]["fitted"])),
         ):
             self.counts.setdefault(name, Counter())[value] += 1
 
@@ -142,6 +142,7 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
         (PACKAGE,),
         report_table()["reference"],
         facts=facts,
+        fitted=facts.listed("fitted"),
         options=source.group["options"],
         tests={str(kind) for kind in source.table("spm").get("test", ())},
         compared=bool(len(source.table("comparisons"))),

@@ -13,8 +13,8 @@ from biodyn.conventions import SIDES
 from biodyn.plots.display import variable
 from biodyn.study.report.curve_figures import TEST_KEY, View, test_letters
 from biodyn.study.report.means import BOTH, Cell
-from biodyn.study.report.source import subject_link
-from biodyn.study.report.table import Table, link, table
+from biodyn.study.report.source import parts_of, rows_of, subject_link
+from biodyn.study.report.table import Table, Value, link, table
 from biodyn.study.report.words import MISSING, Names, level_words, number, probability, side_words, spread, unit
 
 
@@ -40,7 +40,7 @@ def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cel
     if len(cells) == 1:
         columns = [(side_words(side), cells[0], side) for side in (*SIDES, BOTH)]
     found = {
-        (row.parameter, row.condition, row.group, row.side): row for row in means.itertuples() if row.parameter in shown
+        (row.parameter, row.condition, row.group, row.side): row for row in rows_of(means) if row.parameter in shown
     }
     rows = []
     for name in shown:
@@ -58,9 +58,7 @@ def comparison_sections(comparisons: pd.DataFrame, names: Names, alpha: float) -
     if not len(comparisons):
         return []
     found = []
-    for (_, within, comparison, side), rows in comparisons.groupby(
-        ["family", "within", "comparison", "side"], sort=False
-    ):
+    for (_, within, comparison, side), rows in parts_of(comparisons, "family", "within", "comparison", "side"):
         pair = bool((rows["second"] != "").any())
         first = rows.iloc[0]
         title = f"{first['test'][:1].upper()}{first['test'][1:]}: {_versus(comparison)}" + (
@@ -85,7 +83,7 @@ def _pair_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> Tabl
             spread(r.second_mean, r.second_sd, r.unit), _interval(r), number(r.effect), probability(r.p),
             probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
         )
-        for r in rows.itertuples()
+        for r in rows_of(rows)
     ]  # fmt: skip
     return table(heads, cells, strong)
 
@@ -104,7 +102,7 @@ def _several_table(rows: pd.DataFrame, names: Names, strong: Sequence[int]) -> T
             names.title(r.parameter), unit(r.unit), number(r.statistic), f"{r.df1:g}, {r.df2:.3g}", number(r.effect),
             probability(r.p), probability(r.p_adjusted), probability(r.rank_p), f"{r.subjects:.0f}",
         )
-        for r in rows.itertuples()
+        for r in rows_of(rows)
     ]  # fmt: skip
     return table(heads, cells, strong)
 
@@ -119,8 +117,9 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
     if not len(tests):
         return table((), ())
     letters = test_letters(tests)
-    rows, strong = [], []
-    for r in tests[tests["start_percent"].notna()].itertuples():
+    rows: list[tuple[Value, ...]] = []
+    strong: list[int] = []
+    for r in rows_of(tests[tests["start_percent"].notna()]):
         # differences and slopes have a direction, F has none
         sign = 1.0 if "anova" in r.family else variable(r.variable).shown_sign(SIDES[0])
         if r.p_adjusted < alpha:
@@ -142,7 +141,7 @@ def test_lines(view: View) -> list[str]:
         return []
     found = []
     letters = test_letters(view.tests)
-    for key, rows in view.tests.groupby(list(TEST_KEY), sort=False):
+    for key, rows in parts_of(view.tests, *TEST_KEY):
         _, within, comparison, side = key
         curves = rows["variable"].nunique()
         beyond = rows[rows["start_percent"].notna()]["variable"].nunique()
@@ -175,7 +174,7 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
                 probability(r.p_adjusted), number(r.subject_sd, r.unit), number(r.residual_sd, r.unit), unit(r.unit),
                 f"{r.observations:.0f}",
             )
-            for r in effects.itertuples()
+            for r in rows_of(effects)
         ],
         strong,
     )  # fmt: skip
@@ -186,7 +185,7 @@ def mixed_tables(models: pd.DataFrame, names: Names, alpha: float) -> tuple[Tabl
                 names.title(r.parameter), _term(r.term), unit(r.unit), number(r.estimate, r.unit),
                 f"{number(r.low, r.unit)} to {number(r.high, r.unit)}", probability(r.p),
             )
-            for r in models[models["kind"] != "effect"].itertuples()
+            for r in rows_of(models[models["kind"] != "effect"])
         ],
     )  # fmt: skip
     return tests, terms
@@ -203,14 +202,14 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
     own = symmetry[symmetry["kind"] == kind]
     if shown is not None:
         own = own[own["name"].isin(shown)]
-    keys = ["name", "condition", "group"]
     rows = []
-    for (name, condition, group), part in own.groupby(keys, sort=False):
+    condition_of = _condition_words(own)
+    for (name, condition, group), part in parts_of(own, "name", "condition", "group"):
         of = str(part["unit"].iloc[0])
         subject = part.groupby("subject", sort=False)[["right", "left", "difference", "symmetry_index"]].mean()
         mean, sd = subject.mean(), subject.std()
         rows.append((
-            names.title(name), condition, group, unit(of), spread(mean["right"], sd["right"], of),
+            names.title(name), condition_of[condition], group, unit(of), spread(mean["right"], sd["right"], of),
             spread(mean["left"], sd["left"], of), spread(mean["difference"], sd["difference"], of),
             spread(mean["symmetry_index"], sd["symmetry_index"], "%"), str(len(subject)),
         ))  # fmt: skip
@@ -219,23 +218,30 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names, shown: Sequence[str] | 
     return table(heads, rows)
 
 
+def _condition_words(rows: pd.DataFrame) -> dict[str, str]:
+    """Conditions in words; nothing where there is one without a name."""
+    found = list(dict.fromkeys(rows["condition"]))
+    return {condition: level_words(condition, "condition") if len(found) > 1 else condition for condition in found}
+
+
 def repeatability_table(found: pd.DataFrame, names: Names, shown: Sequence[str] | None, kind: str, level: str) -> Table:
     """SEM, MDC, CMC and ICC of parameters or curves, within or between sessions."""
     if not len(found):
         return table((), ())
     own = found[(found["kind"] == kind) & (found["level"] == level)]
+    condition_of = _condition_words(found)
     if shown is not None:
         own = own[own["name"].isin(shown)]
     heads = (kind, "condition", "side", "unit", "#mean", "#SD", "#SEM", "#MDC95", "#CMC", "#ICC(2,1)", "#95 % interval",
              "#ICC(3,1)", "#subjects", "#measurements")  # fmt: skip
     rows = [
         (
-            names.title(r.name), r.condition, side_words(r.side), unit(r.unit), number(r.mean, r.unit),
+            names.title(r.name), condition_of[r.condition], side_words(r.side), unit(r.unit), number(r.mean, r.unit),
             number(r.sd, r.unit), number(r.sem, r.unit), number(r.mdc95, r.unit), number(r.cmc), number(r.icc_2_1),
             f"{number(r.icc_2_1_low)} to {number(r.icc_2_1_high)}" if np.isfinite(r.icc_2_1) else "", number(r.icc_3_1),
             number_of(r.subjects), number_of(r.measurements),
         )
-        for r in own.itertuples(index=False)
+        for r in rows_of(own)
     ]  # fmt: skip
     return table(heads, rows)
 
@@ -245,16 +251,18 @@ def number_of(count: float) -> str:
     return f"{count:.0f}" if np.isfinite(count) else MISSING
 
 
-def score_table(scores: pd.DataFrame, labels: Sequence[str], columns: Sequence[str]) -> Table:
-    """Scores of every subject, session, condition and side."""
+def score_table(scores: pd.DataFrame, labels: Sequence[str], columns: Sequence[str], of_one: bool = False) -> Table:
+    """Scores of every subject, or `of_one`, by session, condition and side."""
     rows = [
         (
-            link(subject_link(r["subject"]), r["subject"]), r["session"], r["condition"], r["group"],
-            "both sides" if r["side"] == "both" else side_words(r["side"]), *(number(r[c], "deg") for c in columns),
+            *(() if of_one else (link(subject_link(r["subject"]), r["subject"]), r["group"])), r["session"],
+            r["condition"], "both" if r["side"] == "both" else side_words(r["side"]),
+            *(number(r[column], "deg") for column in columns),
         )
         for r in scores.to_dict("records")
     ]  # fmt: skip
-    return table(("subject", "session", "condition", "group", "side", *(f"#{label}" for label in labels)), rows)
+    heads = (*(() if of_one else ("subject", "group")), "session", "condition", "side")
+    return table((*heads, *(f"#{label}" for label in labels)), rows)
 
 
 def outlier_table(cycles: pd.DataFrame) -> Table:
@@ -266,9 +274,9 @@ def outlier_table(cycles: pd.DataFrame) -> Table:
     rows = [
         (
             link(subject_link(r.subject), r.subject), r.session, r.condition, r.trial, side_words(r.side), f"{r.cycle:.0f}",
-            number(r.distance), number(r.limit),
+            f"{r.distance:.3f}", f"{r.limit:.3f}",
         )
-        for r in odd.itertuples()
+        for r in rows_of(odd)
     ]  # fmt: skip
     heads = ("subject", "session", "condition", "trial", "side", "#cycle", "#distance to the median cycle", "#limit")
     return table(heads, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -134,7 +134,7 @@ class StudySource:
         return content
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV of ours: words stay words ("001", "NA"), all else becomes numbers; missing is NaN."""
     header = path.open(encoding="utf-8").readline().rstrip("\n").split(",")
     kinds = {name: str if name in _WORDS else np.float64 for name in header}
@@ -142,7 +142,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pd.DataFrame
     for name in ("representative", "outlier", "converged"):  # true and false
         kinds.pop(name, None)
     numeric_missing = {name: [""] for name in header if name not in words}
-    return pd.read_csv(path, usecols=columns, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
+    return pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
 
 
 def _trial(row: Mapping[str, str]) -> Trial:
@@ -153,3 +153,13 @@ def _trial(row: Mapping[str, str]) -> Trial:
 
 def _unfinished(out: Path) -> ResultError:
     return ResultError(f"'{out}' holds no finished study.", "Run 'biodyn study FOLDER --out DIR' to its end.")
+
+
+def rows_of(frame: pd.DataFrame) -> Iterator[Any]:
+    """The rows as named tuples."""
+    yield from frame.itertuples()
+
+
+def parts_of(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Rows with the same values of the columns, in order of first appearance; the values come as a tuple."""
+    yield from frame.groupby(list(columns), sort=False)

@@ -17,7 +17,7 @@ from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_figure
 from biodyn.study.report.methods import PACKAGE
 from biodyn.study.report.sections import score_table
-from biodyn.study.report.source import Trial
+from biodyn.study.report.source import Trial, parts_of, rows_of
 from biodyn.study.report.table import Table, table
 from biodyn.study.report.words import Names, number, side_words, spread, unit
 
@@ -69,7 +69,7 @@ def subject_page(
             parts=[] if data is None else parts(data, tables.cycles, norms),
             parameters=parameter_tables(tables.parameters, names),
             symmetry=symmetry_table(tables.symmetry, names),
-            scores=score_table(tables.scores, labels, columns),
+            scores=score_table(tables.scores, labels, columns, of_one=True),
             outliers=[] if not len(tables.cycles) else odd_cycles(tables.cycles),
             style=resource("style.css") + resource("study.css", PACKAGE),
             script=resource("sorting.js", PACKAGE),
@@ -107,8 +107,7 @@ def facts(trials: Sequence[Trial]) -> list[tuple[str, str]]:
 def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
     """Figures of every session and condition of a subject."""
     flagged = {
-        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative))
-        for row in flags.itertuples()
+        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
     }
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
     for key, rows in data.cells():
@@ -116,7 +115,7 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
     found = []
     stance = data.stride(STANCE)
     for key, sides in cells.items():
-        cycles = {}
+        cycles: dict[str, SideCycles] = {}
         for side in (side for side in SIDES if side in sides):
             rows = sides[side]
             own = data.cycles.iloc[rows]
@@ -152,9 +151,9 @@ def _figures(
 def parameter_tables(means: pd.DataFrame, names: Names) -> list[tuple[str, Table]]:
     """Mean ± SD over the cycles of each side; a table a session and condition."""
     found = []
-    for (session, condition), rows in means.groupby(["session", "condition"], sort=False):
+    for (session, condition), rows in parts_of(means, "session", "condition"):
         by_name: dict[str, dict[str, Any]] = {}
-        for row in rows.itertuples():
+        for row in rows_of(rows):
             by_name.setdefault(row.parameter, {})[row.side] = row
         cells = []
         for name, sides in by_name.items():
@@ -187,7 +186,7 @@ def symmetry_table(symmetry: pd.DataFrame, names: Names) -> Table:
 def odd_cycles(flags: pd.DataFrame) -> list[str]:
     """Outliers in words."""
     return [
-        f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {number(row.distance)} from the median cycle "
-        f"(limit {number(row.limit)})"
-        for row in flags[flags["outlier"]].itertuples()
+        f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {row.distance:.3f} from the median cycle "
+        f"(limit {row.limit:.3f})"
+        for row in rows_of(flags[flags["outlier"]])
     ]

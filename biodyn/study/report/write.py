@@ -20,7 +20,7 @@ from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
-from biodyn.study.report.source import StudySource
+from biodyn.study.report.source import StudySource, rows_of
 from biodyn.study.report.study_page import Gathered, study_page
 from biodyn.study.report.subject import SubjectTables, subject_page
 from biodyn.study.report.words import Names
@@ -62,7 +62,7 @@ def _gather(source: StudySource) -> Gathered:
     parameters = parameter_means(
         source.out / "group" / "parameters.csv", tables["cycles"], options["outliers"] == "leave_out"
     )
-    variables = [str(name) for figure in display_figures() for name in figure["panels"]]  # type: ignore[attr-defined]
+    variables = [str(name) for figure in display_figures() for name in figure["panels"]]
     names = Names({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
     curves = CurveMeans(tuple(dict.fromkeys(variables)))
     return Gathered(findings, facts, curves, parameters, tables, norms_of(tables["normative_bands"]), names)
@@ -108,6 +108,6 @@ def _by_subject(table: pd.DataFrame) -> Callable[[str], pd.DataFrame]:
 
 def _flags(data: SubjectCycles, cycles: pd.DataFrame) -> BoolArray:
     """Which cycles (N,) of the data are outliers."""
-    odd = {(r.trial, int(r.cycle), r.side) for r in cycles[cycles["outlier"]].itertuples()}
+    odd = {(r.trial, int(r.cycle), r.side) for r in rows_of(cycles[cycles["outlier"]])}
     keys = zip(data.cycles["trial"], data.cycles["cycle"], data.cycles["side"], strict=True)
     return np.array([(trial, int(cycle), side) in odd for trial, cycle, side in keys], dtype=bool)
