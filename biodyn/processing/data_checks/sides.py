@@ -74,12 +74,12 @@ def _judged(parts: Mapping[str, float]) -> tuple[list[str], list[str]]:
 
 def handedness_of_walk(markers: Markers, landmarks: Mapping[str, str]) -> dict[str, float]:
     """Median over the walk of `handedness`, by part."""
-    columns = {name: markers.labels.index(label) for name, label in landmarks.items() if label in markers.labels}
-    found: dict[str, list[float]] = {}
-    for frame in markers.positions[:: max(markers.frame_count // _FRAMES, 1)]:
-        for part, sine in handedness({name: frame[column] for name, column in columns.items()}).items():
-            found.setdefault(part, []).append(sine)
-    return {part: float(np.median(sines)) for part, sines in found.items()}
+    frames = markers.positions[:: max(markers.frame_count // _FRAMES, 1)]
+    points = {
+        name: frames[:, markers.labels.index(label)] for name, label in landmarks.items() if label in markers.labels
+    }
+    sines = {part: sine[np.isfinite(sine)] for part, sine in _sines(points).items()}
+    return {part: float(np.median(known)) for part, known in sines.items() if len(known)}
 
 
 def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
@@ -87,21 +87,26 @@ def handedness(points: Mapping[str, FloatArray]) -> dict[str, float]:
 
     points: (3,) m by landmark, Y up. Parts of which a landmark group is not known are left out.
     """
+    sines = _sines({name: point[None] for name, point in points.items() if np.isfinite(point).all()})
+    return {part: float(sine[0]) for part, sine in sines.items() if np.isfinite(sine[0])}
+
+
+def _sines(points: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The same for every frame (T,), from points (T, 3); NaN where a point is missing or a line is too short."""
     found = {}
     for part in load_table("checks")["facing"]:
         known = {
-            group: [points[name] for name in part[group] if name in points and np.isfinite(points[name]).all()]
+            group: [points[name] for name in part[group] if name in points]
             for group in ("front", "back", "right", "left")
         }
         if not all(known.values()):
             continue
         middle = {group: np.mean(places, axis=0) for group, places in known.items()}
-        facing = (middle["front"] - middle["back"]) * (1.0, 0.0, 1.0)
-        across = (middle["right"] - middle["left"]) * (1.0, 0.0, 1.0)
-        lengths = float(np.linalg.norm(facing)), float(np.linalg.norm(across))
-        if min(lengths) > _SHORTEST_M:
-            # X forward, Y up, Z right: facing x across points down for a person with right on the right
-            found[part["part"]] = float(-np.cross(facing, across)[1] / (lengths[0] * lengths[1]))
+        facing, across = middle["front"] - middle["back"], middle["right"] - middle["left"]
+        lengths = np.hypot(facing[:, 0], facing[:, 2]), np.hypot(across[:, 0], across[:, 2])
+        # X forward, Y up, Z right: facing x across points down for a person with right on the right
+        sine = (facing[:, 0] * across[:, 2] - facing[:, 2] * across[:, 0]) / np.maximum(lengths[0] * lengths[1], 1e-12)
+        found[part["part"]] = np.where(np.minimum(*lengths) > _SHORTEST_M, sine, np.nan)
     return found
 
 
