@@ -1,9 +1,10 @@
 """Every identity on every trial, and what proof and replay cost: python benchmarks/proof.py [--replay]
 
-Trials: the sample data, and the recordings of the folder named by BIODYN_TEST_DATA (its `gait` folder). A row a trial: largest
-relative error of each identity over all frames; sum of the parts of the torques against the torques; time of the proof as a
-share of the trial's own computing time. With --replay also how long open-loop windows stay within 1 degree and 1 cm, and
-the feedback torques that tracking needs beside the recorded ones.
+Trials: the sample data, and the recordings of the folder named by BIODYN_TEST_DATA (its `gait` folder). Two tables in Markdown,
+a row a trial. Identities: largest relative error of each over all frames; sum of the parts of the torques against the torques;
+proof and checks of the data as a share of the trial's own computing time. Checks: what each check of the data measured, in its
+unit, with * where it is a finding. With --replay also how long open-loop windows stay within 1 degree and 1 cm, and the feedback
+torques that tracking needs beside the recorded ones.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from biodyn.errors import BiodynError
+from biodyn.model.library import load_table
 from biodyn.processing.driven import driven_by
 from biodyn.processing.parts import torque_parts
 from biodyn.processing.proof import prove
@@ -38,43 +41,65 @@ def trials() -> Iterator[tuple[str, Path]]:
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replay", action="store_true", help="replay every trial too (seconds each)")
     arguments = parser.parse_args()
     titles: list[str] = []
     worst: dict[str, float] = {}
+    checked: list[list[str]] = []
     for name, path in trials():
         try:
             run_trial(path)  # the first run loads what later ones have
-            start = time.perf_counter()
             result = run_trial(path)
-            own = time.perf_counter() - start
         except BiodynError as error:
-            print(f"{name:44s} {error.message}")
+            print(f"| {name} | {error.message} |")
             continue
-        row, codes = check(result, own)
+        row, codes = check(result)
         if not titles:
             titles = codes
-            print(
-                f"{'trial':44s} {'frames':>6s} "
-                + " ".join(f"{code:>16s}" for code in codes)
-                + " residual N (rms)  of trial's time"
-            )
-        print(
-            f"{name[-44:]:44s} {row['frames']:6.0f} "
-            + " ".join(f"{row[c]:16.1e}" for c in codes)
-            + f" {row['residual']:17.1f} {row['share']:15.1%}"
-        )
+            head = ["trial", "frames", *codes, "residual, N RMS", "proof, % of the trial's time", "checks, %"]
+            print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+        numbers = [f"{row[code]:.0e}" for code in codes]
+        ends = [f"{row['residual']:.1f}", f"{100 * row['proof_share']:.0f}", f"{100 * row['checks_share']:.0f}"]
+        print(f"| {name} | {row['frames']:.0f} | " + " | ".join([*numbers, *ends]) + " |", flush=True)
         for code in codes:
             worst[code] = max(worst.get(code, 0.0), row[code])
+        checked.append([name, *data_cells(result)])
         if arguments.replay:
             show_replay(result)
-    print(f"{'worst':51s} " + " ".join(f"{worst[code]:16.1e}" for code in titles))
+    print("| worst | | " + " | ".join(f"{worst[code]:.0e}" for code in titles) + " | | | |\n")
+    head = ["trial", *(f"{entry['title']}{unit_of(entry)}" for entry in load_table("data_checks")["check"])]
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+    for cells in checked:
+        print("| " + " | ".join(cells) + " |")
 
 
-def check(result: TrialResult, own_s: float) -> tuple[dict[str, float], list[str]]:
-    """Return the largest relative errors by identity, frames and share of time, and the identities' codes."""
+def unit_of(entry: dict[str, Any]) -> str:
+    """The unit of a check's number for the head of its column."""
+    unit = entry["shown"][1] if "shown" in entry else ""
+    return f", {unit}" if unit else ""
+
+
+def data_cells(result: TrialResult) -> list[str]:
+    """What every check of the data measured, and * where it led to a finding that is more than an information."""
+    found = {note.code for note in result.diagnostics if note.severity != "info"}
+    records = {entry["key"]: entry for entry in result.record["data_checks"]}
+    cells = []
+    for entry in load_table("data_checks")["check"]:
+        value = records[entry["key"]]["value"]
+        number = "–" if value is None else _short(entry["shown"][0] * value)
+        cells.append(number + ("*" if found & set(entry["codes"]) else ""))
+    return cells
+
+
+def _short(value: float) -> str:
+    """Two digits, and nothing below a thousandth."""
+    return f"{float(f'{value:.2g}'):g}" if abs(value) >= 1e-3 else "0"
+
+
+def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
+    """Return the largest relative errors by identity, frames and shares of time, and the identities' codes."""
     driven = driven_by(result.analysis.fit, result.analysis.dynamics)
     prove(driven)
     start = time.perf_counter()
@@ -87,7 +112,10 @@ def check(result: TrialResult, own_s: float) -> tuple[dict[str, float], list[str
     codes = list(row)
     force = result.analysis.dynamics.residual_force[result.analysis.dynamics.residual_valid]
     residual = float(np.sqrt(np.mean(np.sum(force**2, axis=1)))) if len(force) else float("nan")
-    return row | {"frames": float(known.sum()), "share": spent / own_s, "residual": residual}, codes
+    timings = result.analysis.timings
+    own = sum(seconds for step, seconds in timings.items() if step != "checks")
+    shares = {"proof_share": spent / own, "checks_share": timings["checks"] / own}
+    return row | {"frames": float(known.sum()), "residual": residual} | shares, codes
 
 
 def show_replay(result: TrialResult) -> None:
