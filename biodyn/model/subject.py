@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -213,7 +214,7 @@ def assemble(
                     R = R @ axis_angle(step.axis, angle)
                     continue
                 name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
-                link = add_link(name, link, Joint("revolute", as_axis(step.axis)), R, p)
+                link = add_link(name, link, _hinge(as_axis(step.axis)), R, p)
                 plan.append((str(step.coordinate), name, definition, step.range_rad))
                 R, p = np.eye(3), np.zeros(3)
             frames[definition.name] = BodyFrame(link, R, p)
@@ -246,6 +247,12 @@ def assemble(
         for coordinate, link_name, definition, range_rad in plan
     )
     return tree, coordinates, frames, tuple(carried)
+
+
+@lru_cache(maxsize=256)
+def _hinge(axis: tuple[float, float, float]) -> Joint:
+    """A revolute joint; trials build the same ones thousands of times."""
+    return Joint("revolute", axis)
 
 
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
-from biodyn.model.subject import SubjectModel
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.kinematics import visibility_weights
 from biodyn.processing.uncertainty import parameters
@@ -174,25 +173,22 @@ def _propagate(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
     )
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
-    attitude = body_poses(mb, frames.q)[0]
+    attitude = _single(body_poses(mb, frames.q)[0][:, inputs.model.marker_arrays()[0]])  # of each marker's link
     known = {name: np.zeros_like(variance[name]) for name in columns}
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
         fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
         if gradient is not None:
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
-        A = _single(fit.by_markers.reshape(wide.stop - wide.start, mb.nv, -1))
-        A1, A2 = (rate[inner] for rate in rates(A, rate_hz))
-        A = A[inner]
-        G0, G1, G2 = (_single(part[own]) for part in G)
-        # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
-        g = (G0 @ A + G1 @ A1 + G2 @ A2, G1 @ A + 2.0 * (G2 @ A1), G2 @ A)
+        rows = tuple(_single(part[own]) for part in G)
+        A = _single(fit.by_markers)
+        g = _torque_weights(rows, A, inner, rate_hz)
         variance["marker_noise"][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
             if column.noise is not None and noise_taken_off:
                 known[name][own] = _quadratic(g, column.noise[own], markers.noise_m)
-        turned = _in_segments(inputs.model, g, attitude[wide], inner, rate_hz)
-        variance["soft_tissue"][own] = _quadratic(turned, markers.skin[None, None], markers.skin_m)
+        skin = _torque_weights(rows, _along_segments(A, attitude[wide]), inner, rate_hz)
+        variance["soft_tissue"][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
     moved = (steps, *rates(steps, rate_hz))
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
@@ -228,28 +224,27 @@ def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -
     return np.maximum(total, 0.0)  # round-off where nothing moves
 
 
-def _in_segments(
-    model: SubjectModel, g: tuple[FloatArray, ...], attitude: FloatArray, inner: slice, rate_hz: float
-) -> tuple[FloatArray, ...]:
-    """The same for errors along the axes of the markers' links: n = R s, n' = R s' + R' s, n'' = R s'' + 2 R' s' + R'' s.
+def _torque_weights(
+    G: tuple[FloatArray, ...], A: FloatArray, inner: slice, rate_hz: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers that move the fit by A n.
 
-    attitude: (T, L, 3, 3) of the links with margins around the frames `inner` of g.
+    G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
     """
-    links = model.marker_arrays()[0]
-    # (T, 3, 3, 1, M): every product below runs along the markers
-    R, R1, R2 = (
-        _single(part[inner][:, links].transpose(0, 2, 3, 1)[:, :, :, None])
-        for part in (attitude, *rates(attitude, rate_hz))
-    )
-    count, rows = g[0].shape[:2]
-    by_axis = [part.reshape(count, rows, 3, -1) for part in g]
+    A0 = A.reshape(*A.shape[:2], -1)
+    A1, A2 = (rate[inner] for rate in rates(A0, rate_hz))
+    A0 = A0[inner]
+    G0, G1, G2 = G
+    # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
+    return G0 @ A0 + G1 @ A1 + G2 @ A2, G1 @ A0 + 2.0 * (G2 @ A1), G2 @ A0
 
-    def along(part: FloatArray, turn: FloatArray, axis: int) -> FloatArray:
-        return sum(part[:, :, b] * turn[:, b, axis] for b in range(3))  # type: ignore[return-value]
 
-    result = tuple(np.empty_like(part) for part in by_axis)
+def _along_segments(A: FloatArray, attitude: FloatArray) -> FloatArray:
+    """The same A (T, nv, 3, M) for errors s along the axes of the markers' links, n = R s; attitude R: (T, M, 3, 3)."""
+    R = attitude.transpose(0, 2, 3, 1)[:, :, :, None]  # (T, 3, 3, 1, M): every product below runs along the markers
+    result = np.empty_like(A)
     for axis in range(3):
-        result[0][:, :, axis] = along(by_axis[0], R, axis) + along(by_axis[1], R1, axis) + along(by_axis[2], R2, axis)
-        result[1][:, :, axis] = along(by_axis[1], R, axis) + 2.0 * along(by_axis[2], R1, axis)
-        result[2][:, :, axis] = along(by_axis[2], R, axis)
-    return tuple(part.reshape(count, rows, -1) for part in result)
+        np.multiply(A[:, :, 0], R[:, 0, axis], out=result[:, :, axis])
+        for b in (1, 2):
+            result[:, :, axis] += A[:, :, b] * R[:, b, axis]
+    return result

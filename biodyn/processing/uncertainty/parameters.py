@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.model.anthropometry import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.filtering import butterworth_lowpass
 from biodyn.processing.plates import resample_wrench
-from biodyn.processing.uncertainty.fit_response import marker_places
 from biodyn.processing.uncertainty.inputs import TrialInputs
 from biodyn.processing.uncertainty.magnitudes import Magnitudes
 from biodyn.processing.uncertainty.spectra import white_noise
-from biodyn.rigid_body import effects_of_inertia, forces_of_wrenches, inverse_dynamics
+from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
 
 # Small against every joint, large against round-off.
 _STEP_M = 1e-4
@@ -77,18 +76,23 @@ Source = Callable[[Frames], Columns]
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """A column for each axis of every joint centre with a known error."""
     model = inputs.model
+    own = _Fitted.of(model)
     moved = []
     for body in model.moving:
         sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
         for direction in np.eye(3) if sd else ():
-            moved.append((sd / _STEP_M, with_misplaced_centre(model, body.definition.name, _STEP_M * direction)))
+            other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
+            moved.append((sd / _STEP_M, *_differing(own, _Fitted.of(other), inputs.fit.motion.q)))
 
     def columns(frames: Frames) -> Columns:
-        tau, gradient = _torques(frames, model), fit_gradient(frames, model)
+        tau = _torques(frames, model.multibody)
         return _stacked(
             frames,
-            [factor * (_torques(frames, other) - tau) for factor, other in moved],
-            [factor * (fit_gradient(frames, other) - gradient) for factor, other in moved],
+            [factor * (_torques(frames, other.tree) - tau) for factor, other, _ in moved],
+            [
+                factor * (_fit_gradient(frames, other) - _fit_gradient(frames, before))
+                for factor, other, before in moved
+            ],
         )
 
     return columns
@@ -165,15 +169,16 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     marker_bias, wrench_bias = filter_bias(inputs)
     moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)]
     loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
+    fitted = _Fitted.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
     noise = white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, lambda x: _taken_away(inputs, x))
 
     def columns(frames: Frames) -> Columns:
-        places = marker_places(inputs.model, frames.q)
+        places = fitted.places(frames.q)
         change = _stacked(
             frames,
             [_by_wrenches(frames, change[frames.at]) for change in loads],
-            [-_marker_forces(frames, inputs.model, places, np.nan_to_num(change[frames.at])) for change in moved],
+            [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
         )
         return replace(change, noise=noise[frames.at])
 
@@ -257,23 +262,55 @@ def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
     return np.asarray(sides[distance.argmin(axis=0)])
 
 
-def fit_gradient(frames: Frames, model: SubjectModel) -> FloatArray:
+@dataclass(frozen=True)
+class _Fitted:
+    """A tree and the markers `which` (K,) of all on it: links (K,), places on them (K, 3) m."""
+
+    tree: Multibody
+    which: IntArray
+    links: IntArray
+    p_LM: FloatArray
+
+    @classmethod
+    def of(cls, model: SubjectModel) -> _Fitted:
+        links, p_LM, _ = model.marker_arrays()
+        return cls(model.multibody, np.arange(len(links)), links, p_LM)
+
+    def only(self, which: IntArray) -> _Fitted:
+        return _Fitted(self.tree, which, self.links[which], self.p_LM[which])
+
+    def places(self, q: FloatArray) -> FloatArray:
+        """Places (T, K, 3) m in World."""
+        R, p = body_poses(self.tree, q)
+        return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
+
+
+def _differing(own: _Fitted, other: _Fitted, q: FloatArray) -> tuple[_Fitted, _Fitted]:
+    """Return both, the other first, with the markers alone that the other has elsewhere: all others pull alike in both."""
+    some = q[np.isfinite(q).all(axis=1)]
+    some = some[:: max(len(some) // 5, 1)]
+    elsewhere = np.flatnonzero(np.any(own.places(some) != other.places(some), axis=(0, 2)))
+    return other.only(elsewhere), own.only(elsewhere)
+
+
+def _fit_gradient(frames: Frames, fitted: _Fitted) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y)."""
-    x = marker_places(model, frames.q)
-    return _marker_forces(frames, model, x, np.where(frames.weights[..., None] > 0.0, x - frames.seen_at, 0.0))
+    x, weights = fitted.places(frames.q), frames.weights[:, fitted.which]
+    return _marker_forces(
+        frames, fitted, x, np.where(weights[..., None] > 0.0, x - frames.seen_at[:, fitted.which], 0.0)
+    )
 
 
-def _marker_forces(frames: Frames, model: SubjectModel, x: FloatArray, error: FloatArray) -> FloatArray:
+def _marker_forces(frames: Frames, fitted: _Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
     """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
-    links = model.marker_arrays()[0]
-    bodies = np.unique(links)
-    force = frames.weights[..., None] * error
+    bodies = np.unique(fitted.links)
+    force = frames.weights[:, fitted.which, None] * error
     moment = np.stack(
         [x[..., b] * force[..., c] - x[..., c] * force[..., b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
     )
-    carries = (links == bodies[:, None]).astype(np.float64)  # (bodies, M)
+    carries = (fitted.links == bodies[:, None]).astype(np.float64)  # (bodies, K)
     loads = carries @ np.concatenate([moment, force], axis=2)
-    return forces_of_wrenches(model.multibody, frames.q, loads, bodies)
+    return forces_of_wrenches(fitted.tree, frames.q, loads, bodies)
 
 
 def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
@@ -281,14 +318,9 @@ def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
-def _torques(frames: Frames, model: SubjectModel) -> FloatArray:
+def _torques(frames: Frames, tree: Multibody) -> FloatArray:
     tau = inverse_dynamics(
-        model.multibody,
-        frames.q,
-        frames.v,
-        frames.vdot,
-        frames.wrenches,
-        frames.inputs.dynamics.foot_wrench_links,
+        tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
     )
     return np.asarray(tau[:, frames.rows])
 
