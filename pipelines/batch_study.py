@@ -69,7 +69,8 @@ def figure(curves: pd.DataFrame) -> plt.Figure:
     for panel, (variable, (title, sign)) in zip(panels, CURVES.items(), strict=True):
         for condition, rows in curves[curves["variable"] == variable].groupby("condition", observed=True):
             middle, spread = sign * rows["mean"], rows["std"]
-            label = f"{condition or 'all'} ({rows['count'].max()} subjects)"
+            name = str(condition) or "all"
+            label = f"{name} ({rows['count'].max()} subjects)"
             line = panel.plot(rows["percent"], middle, label=label)[0]
             panel.fill_between(rows["percent"], middle - spread, middle + spread, color=line.get_color(), alpha=0.2)
         panel.axhline(0.0, color="0.6", linewidth=0.8)

@@ -24,9 +24,12 @@ from biodyn.study.running.task import Limits, Outcome, Task
 if TYPE_CHECKING:
     import pandas as pd
 
+    from biodyn.diagnostics import Diagnostic
+
 DEFINITION_NAME = "study.toml"
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
+_LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error")
 OnOutcome = Callable[[Outcome], None]
 Say = Callable[[str], None]
 
@@ -115,8 +118,9 @@ class Study:
         say("group results")
         group = analyse_study(self.plan, folder, self.definition.analysis)
         say("exporting")
-        export(self.plan, folder, self.definition.output)
-        _write_whole(folder / STUDY_RECORD_NAME, self._record(folder, [*collected.diagnostics, *group.diagnostics]))
+        exported = export(self.plan, folder, self.definition.output)
+        findings = (*collected.diagnostics, *group.diagnostics, *exported)
+        _write_whole(folder / STUDY_RECORD_NAME, self._record(folder, collected.files, findings))
         say("writing the report")
         write_study_report(folder)
 
@@ -150,7 +154,9 @@ class Study:
         else:
             run_local(tasks, workers or running.workers, limits, on_outcome, keep_open)
 
-    def _record(self, folder: Path, diagnostics: Sequence[Any]) -> dict[str, Any]:
+    def _record(
+        self, folder: Path, written: Sequence[Mapping[str, Any]], diagnostics: Sequence[Diagnostic]
+    ) -> dict[str, Any]:
         trials, counts = [], dict.fromkeys(("fine", "look", "checks failed", "failed", "not run"), 0)
         for trial in self.plan.trials:
             record = read_record(folder / trial.folder)
@@ -166,6 +172,7 @@ class Study:
             "counts": counts,
             "trials": trials,
             "files": [{"path": f.path.as_posix(), "role": f.role, "reason": f.reason} for f in self.plan.files],
+            "data_set": list(written),
             "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
         }
 
@@ -225,7 +232,11 @@ class StudyResult:
     def _csv(path: Path) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.read_csv(path)
+        # A subject called 007 is no number, and a trial without a session has the session "".
+        frame = pd.read_csv(path, dtype=dict.fromkeys(_LABELS, str))
+        labels = [name for name in _LABELS if name in frame]
+        frame[labels] = frame[labels].fillna("")
+        return frame
 
 
 def run_study(

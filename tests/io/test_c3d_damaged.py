@@ -122,11 +122,32 @@ def test_a_crash_while_handing_over_is_an_error(write_c3d, monkeypatch):
     class Deadly:
         @property
         def data(self):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSEGV)
 
     facts = {"shapes": [[1000, 50, 3]], "parameters": {}}
     monkeypatch.setattr(_ezc3d, "parse", lambda path: (facts, [Deadly()]))
     assert "broke down" in message_of(write_c3d())
+
+
+@posix_fork
+@pytest.mark.parametrize(("kills", "outcome"), [(1, "read"), (99, "killed from outside")])
+def test_a_reader_that_somebody_kills_starts_again(write_c3d, monkeypatch, tmp_path, kills, outcome):
+    parse, starts = _ezc3d.parse, tmp_path / "starts"
+
+    def killed(path):
+        with starts.open("a") as stream:
+            stream.write(".")
+        if len(starts.read_text()) <= kills:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return parse(path)
+
+    monkeypatch.setattr(_ezc3d, "parse", killed)
+    path = write_c3d()
+    if outcome == "read":
+        assert read_c3d(path).markers.frame_count > 0
+        assert len(starts.read_text()) == kills + 1
+    else:
+        assert outcome in message_of(path)
 
 
 @posix_fork

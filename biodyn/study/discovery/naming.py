@@ -62,8 +62,7 @@ def unique_names(wanted: Mapping[T, Sequence[str]]) -> dict[T, str]:
     return chosen
 
 
-def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Order in which numbers count as numbers: walk2 before walk10; equal texts only where they are the same."""
+def natural_key(text: str) -> tuple[tuple[tuple[int, int, str], ...], str]:
+    """Order in which numbers count as numbers: walk, walk2, walk10; equal texts only where they are the same."""
     parts = re.findall(r"[0-9]+|[^0-9]+", text)
-    key = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts)
-    return (*key, (2, 0, text))
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts), text

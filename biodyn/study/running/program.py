@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
-import biodyn
-
-_PROGRAM_FILES = (".py", ".toml", ".html", ".css", ".js")
+_PROGRAM_FILES = (".py", ".toml", ".j2")
 
 
 @cache
 def program_version() -> str:
     """Version number and a digest of the program's own files: an edited program is another program."""
-    root = Path(biodyn.__file__).parent
+    root = Path(__file__).parents[2]
     digest = hashlib.sha256()
     for path in sorted(p for p in root.rglob("*") if p.suffix in _PROGRAM_FILES):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
         digest.update(path.read_bytes())
-    return f"{biodyn.__version__}+{digest.hexdigest()[:12]}"
+    return f"{version('biodyn')}+{digest.hexdigest()[:12]}"
