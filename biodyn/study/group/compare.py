@@ -90,6 +90,8 @@ def _tests(
         "spm": spm_table(tests, p),
         "spm_curves": spm_curve_table(tests),
     }
+    if any(test.design.kind == "regression" for test in tests):
+        notes["comparisons"].append(f"Parameters are not regressed on {options.predictor}; curves are (spm).")
     for name, made in (("spm", len(tests)), ("comparisons", len(rows))):
         notes[name] = [*reasons, *(_what_was_done(options, name) if made else ()), *notes[name]]
     return Compared(tables, {name: tuple(found) for name, found in notes.items()}, tuple(diagnostics))

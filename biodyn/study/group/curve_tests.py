@@ -19,7 +19,7 @@ from biodyn.statistics.spm.result import Cluster, SpmResult
 from biodyn.study.group.designs import Design
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import joined_finding, reason_of
+from biodyn.study.group.results import joined_finding, joined_notes, reason_of
 from biodyn.study.group.subject_cycles import PERCENT
 
 #: A subject that lacks more of the nodes than this, of those that at least half of the subjects hold, is left out.
@@ -73,29 +73,28 @@ def curve_tests(
         predictor: (cells,) of regressions.
     """
     tests: list[CurveTest] = []
-    notes: list[str] = []
+    notes: list[tuple[str, str]] = []
     doubts: dict[str, list[tuple[str, str]]] = {}
     for design in designs:
         for number, variable, unit in variables:
             curves = [np.stack([cells[row].curves[number] for row in rows]) for rows in design.rows]
             if not any(np.isfinite(part).any() for part in curves):
                 continue
-            name = f"{variable}, {design.label}" + (f", {design.within}" if design.within else "")
+            where = design.label + (f", {design.within}" if design.within else "")
             try:
                 field, subjects = _field(design, curves, predictor, options.least_subjects)
                 result = _inference(field, options)
             except (StatisticsError, np.linalg.LinAlgError) as error:
-                notes.append(f"{name}: not tested. {reason_of(error)}")
+                notes.append((variable, f"not tested ({where}). {reason_of(error)}"))
                 continue
             if subjects < (total := _subjects(design)):
-                notes.append(
-                    f"{name}: {total - subjects} of {total} subjects left out, their curves have too many gaps."
-                )
+                gaps = f"{total - subjects} of {total} subjects left out, their curves have too many gaps ({where})."
+                notes.append((variable, gaps))
             for finding in result.diagnostics:
-                doubts.setdefault(finding.code, []).append((name, finding.message))
+                doubts.setdefault(finding.code, []).append((f"{variable}, {where}", finding.message))
             tests.append(CurveTest(design, side, variable, unit, subjects, result))
     return CurveTests(
-        tuple(tests), tuple(notes), tuple(joined_finding(code, found, "tests") for code, found in doubts.items())
+        tuple(tests), joined_notes(notes), tuple(joined_finding(code, found, "tests") for code, found in doubts.items())
     )
 
 

@@ -16,7 +16,7 @@ from biodyn.study.group.designs import named
 from biodyn.study.group.number_tests import adjusted
 from biodyn.study.group.observations import TrialMean
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import joined_finding, reason_of
+from biodyn.study.group.results import joined_finding, joined_notes, reason_of
 
 MIXED_COLUMNS = [
     "parameter", "unit", "kind", "term", "estimate", "standard_error", "low", "high", "statistic", "df1", "df2", "p",
@@ -54,6 +54,7 @@ def mixed_models(
     interactions = [tuple(factors)] if crossed else []
     rows: list[dict[str, Any]] = []
     notes: list[str] = []
+    failed: list[tuple[str, str]] = []
     doubts: dict[str, list[tuple[str, str]]] = {}
     model = None
     for place, name, unit in parameters:
@@ -70,7 +71,7 @@ def mixed_models(
                 confidence=1.0 - options.alpha,
             )
         except (StatisticsError, np.linalg.LinAlgError) as error:
-            notes.append(f"{name}: no mixed model. {reason_of(error)}")
+            failed.append((name, f"no mixed model. {reason_of(error)}"))
             continue
         rows += _rows(name, unit, model)
         for finding in model.diagnostics:
@@ -78,14 +79,16 @@ def mixed_models(
     if model is not None:
         formula = " * ".join(factors) if crossed else " + ".join(factors)
         references = ", ".join(f"{name} {named(str(level))}" for name, level in model.references.items())
-        notes.insert(0, f"Values of each trial ~ {formula}, reference {references}. {model.methods()}")
+        notes.append(f"Values of each trial ~ {formula}, reference {references}. {model.methods()}")
     if len(factors) == 2 and not crossed:
         notes.append("No interaction of condition and group: some group was not measured in some condition.")
     table = pd.DataFrame(rows, columns=MIXED_COLUMNS)
     effects = table["kind"] == "effect"
     table.loc[effects, "p_adjusted"] = adjusted(table.loc[effects, "term"], table.loc[effects, "p"], options)
     return MixedModels(
-        table, tuple(notes), tuple(joined_finding(code, found, "models") for code, found in doubts.items())
+        table,
+        (*notes, *joined_notes(failed)),
+        tuple(joined_finding(code, found, "models") for code, found in doubts.items()),
     )
 
 

@@ -16,7 +16,7 @@ from biodyn.statistics.mixed import mixed_model
 from biodyn.study.group.designs import Design
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.results import reason_of
+from biodyn.study.group.results import joined_notes, reason_of
 
 COMPARISON_COLUMNS = [
     "family", "factor", "within", "comparison", "side", "parameter", "unit", "test", "subjects", "first", "first_mean",
@@ -45,7 +45,7 @@ def number_tests(
     Parameters: `cells` the designs' rows; `parameters` (place in the cells' parameters, name, unit).
     """
     rows: list[dict[str, Any]] = []
-    notes: list[str] = []
+    notes: list[tuple[str, str]] = []
     for design in designs:
         if design.kind == "regression":
             continue
@@ -57,7 +57,7 @@ def number_tests(
             try:
                 found = _tested(design, values, options)
             except (StatisticsError, np.linalg.LinAlgError) as error:
-                notes.append(f"{name}, {design.label}{where}: not compared. {reason_of(error)}")
+                notes.append((name, f"not compared ({design.label}{where}). {reason_of(error)}"))
                 continue
             key = {
                 "family": design.family,
@@ -66,7 +66,7 @@ def number_tests(
                 "comparison": design.label,
             }
             rows.append({**key, "side": side, "parameter": name, "unit": unit, **found})
-    return NumberTests(tuple(rows), tuple(notes))
+    return NumberTests(tuple(rows), joined_notes(notes))
 
 
 def comparison_table(rows: Sequence[dict[str, Any]], options: AnalysisOptions) -> pd.DataFrame:

@@ -73,3 +73,11 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, StatisticsError):
         return error.message
     return f"Its equations have no solution ({error})."
+
+
+def joined_notes(found: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """One line for all names (name, sentence) of which the same is said."""
+    names: dict[str, list[str]] = {}
+    for name, sentence in found:
+        names.setdefault(sentence, []).append(name)
+    return tuple(f"{', '.join(own)}: {sentence}" for sentence, own in names.items())
