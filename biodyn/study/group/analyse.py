@@ -70,7 +70,9 @@ def analyse_frames(
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
         open_files.close()
-        results = stream.results(out / FOLDER_NAME)
+        # 0/0 where nothing varies: a statistic that is not there is NaN in its table, not a warning on the screen
+        with np.errstate(invalid="ignore", divide="ignore"):
+            results = stream.results(out / FOLDER_NAME)
         for name, table in results.tables.items():
             write_csv(table, folder / f"{name}.csv", STATISTICS_DECIMALS)
         write_record(results, folder)
