@@ -34,7 +34,11 @@ def load(name: str) -> ModuleType:
 def test_every_pipeline_has_settings_and_a_usage_line(name: str) -> None:
     module = load(name)
     assert f"python pipelines/{name}.py" in str(module.__doc__)
-    settings_from(PIPELINES / f"{name}.toml")  # raises on an entry that does not exist
+    settings = PIPELINES / f"{name}.toml"
+    if "STUDY.toml" in str(module.__doc__):
+        assert biodyn.Study.open(settings).plan.trials
+    else:
+        settings_from(settings)  # raises on an entry that does not exist
     with pytest.raises(SystemExit) as stop:
         module.main(["--help"])
     assert stop.value.code == 0
@@ -177,3 +181,24 @@ def test_agreement_with_plug_in_gait(real_data: Path, tmp_path: Path) -> None:
     # what the low-pass filter takes from the first 100 ms of stance is the larger part of the hip's difference
     assert (found.loc["hip extension moment", "r_same"] >= 0.98).all()
     assert (found.loc["knee extension moment", "r_same"] >= 0.95).all()
+
+
+def test_batch_study(laboratory: Laboratory, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = laboratory.copy(tmp_path / "recordings" / "S01")
+    (session.folder / "walk02.c3d").write_bytes(b"no recording")
+    out = tmp_path / "out"
+    assert load("batch_study").main([str(tmp_path / "recordings"), "--out", str(out), "--workers", "1"]) == 3
+    said = capsys.readouterr().out
+    assert "S01/walk02: 'S01/walk02.c3d' is not a C3D file" in said
+    assert (out / "mean_moments.png").stat().st_size > 10_000
+
+
+def test_the_notebook_runs_from_top_to_bottom(
+    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    laboratory.copy(tmp_path / "sample_data" / "subject01")
+    monkeypatch.chdir(tmp_path)
+    source = PIPELINES.parent / "docs" / "study_notebook.py"
+    exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), {})
+    assert "biodyn report" in capsys.readouterr().out
+    assert (tmp_path / "reports" / "sample_study" / "report.html").is_file()
