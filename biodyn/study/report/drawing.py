@@ -244,16 +244,28 @@ def _xticks(xlim: tuple[float, float]) -> tuple[tuple[float, str], ...]:
 
 def path_data(px: FloatArray, py: FloatArray) -> str:
     """The `d` of polylines: px (n,), py (..., n) in drawing units; a gap where either is NaN."""
-    there = np.isfinite(px)
-    x = np.rint(np.where(there, px, 0.0)).astype(np.int64)
+    known = np.isfinite(py.reshape(-1, py.shape[-1])) & np.isfinite(px)
+    points = np.empty((*known.shape, 2), dtype=np.int64)
+    points[..., 0] = np.rint(np.where(np.isfinite(px), px, 0.0))
+    points[..., 1] = np.rint(np.where(known, py.reshape(known.shape), 0.0))
+    whole = known.all(axis=1)
     parts = []
-    for curve in py.reshape(-1, py.shape[-1]):
-        known = np.isfinite(curve) & there
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
+    # Steps from point to point take half the letters of places.
+    steps = np.concatenate([points[whole, :1], np.diff(points[whole], axis=1)], axis=1)
+    for curve in steps.reshape(len(steps), 2 * known.shape[1]).tolist():
+        parts.append(_polyline(curve))
+    for curve_points, there in zip(points[~whole], known[~whole], strict=True):
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], there, [False])).astype(np.int8)))
         for start, end in edges.reshape(-1, 2):
-            points = np.stack([x[start:end], np.rint(curve[start:end]).astype(np.int64)], axis=1)
-            parts.append("M" + " ".join(map(str, points.reshape(-1).tolist())))
+            run = curve_points[start:end]
+            parts.append(_polyline(np.concatenate([run[:1], np.diff(run, axis=0)]).reshape(-1).tolist()))
     return "".join(parts)
+
+
+def _polyline(steps: list[int]) -> str:
+    """Place of the first point, then the steps to the next ones."""
+    words = list(map(str, steps))
+    return f"M{words[0]} {words[1]}" + (f"l{' '.join(words[2:])}" if len(words) > 2 else "h0")
 
 
 def _line(line: Line, x: FloatArray, frame: _Frame) -> str:
@@ -328,7 +340,7 @@ def _legend(keys: Sequence[Key]) -> tuple[str, int]:
     rows: list[list[tuple[Key, float]]] = [[]]
     used = 0.0
     for key in keys:
-        wide = 390 + _LETTER * len(key.words)
+        wide: float = 390.0 + _LETTER * len(key.words)
         if rows[-1] and used + wide > WIDTH - 200:
             rows.append([])
             used = 0.0
