@@ -361,6 +361,7 @@ def _killed(
             bad.append(f"exit code {code}: {run.said()[-600:]}")
         studies += 1
         bad += differences(reference, fingerprint(out)) + left_over(out)
+        print(f"  study {studies} finished: {done} of {wanted} kills so far, {len(bad)} differences", flush=True)
         shutil.rmtree(out)
         if len(bad) > 20:
             break
