@@ -1,0 +1,72 @@
+"""A study that is killed, damaged, repeated or sent to a cluster: small versions of benchmarks/study.py."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from biodyn.simulation.study import write_study
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="watches processes through /proc"),
+]
+_BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "study.py"
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    """The benchmark, loaded as a module."""
+    spec = importlib.util.spec_from_file_location("benchmark_study", _BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_exactly_the_damaged_fail_each_with_its_reason(bench, tmp_path):
+    assert bench.damaged(tmp_path, 2, 9, 0.02)
+
+
+def test_killed_and_resumed_gives_the_same_bytes(bench, tmp_path):
+    assert bench.kills(tmp_path, 2, 6, whole=3, single=3, seed=1)
+
+
+def test_a_cluster_gives_the_same_bytes(bench, tmp_path):
+    pytest.importorskip("distributed")
+    assert bench.cluster(tmp_path, 2, 4)
+
+
+def test_nothing_is_done_twice(bench, tmp_path):
+    assert bench.again(tmp_path, 2, 4)
+
+
+def test_the_checks_of_the_benchmark_can_fail(bench, tmp_path):
+    """Files that differ, are missing or left over are found, and so are sound trials that fail."""
+    mine, theirs = tmp_path / "a", tmp_path / "b"
+    for folder in (mine, theirs):
+        (folder / "trials" / "S01" / "walk").mkdir(parents=True)
+        (folder / "study.csv").write_text("1\n")
+        (folder / "trials" / "S01" / "walk" / "run.json").write_text(str(folder))  # timings may differ
+    assert bench.differences(bench.fingerprint(mine), bench.fingerprint(theirs)) == []
+    (theirs / "study.csv").write_text("2\n")
+    (theirs / "report.html").touch()
+    found = bench.differences(bench.fingerprint(mine), bench.fingerprint(theirs))
+    assert found == ["only one has report.html", "study.csv differs"]
+    (theirs / "trials" / "S01" / ".walk.abc.part").mkdir()
+    assert bench.left_over(theirs) == ["trials/S01/.walk.abc.part"]
+
+    folder = tmp_path / "study"
+    walks, _ = write_study(folder, subjects=1, trials=2, seed=6)
+    shutil.copy(walks[0], tmp_path / "spare.c3d")
+    walks[0].write_bytes(b"")
+    out = tmp_path / "out"
+    bench.finish(folder, out, "--workers", "1")
+    assert not bench.account(folder, out, walks, [])
