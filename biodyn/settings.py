@@ -131,7 +131,7 @@ class UncertaintySettings(_Section):
     """Bands of the joint torques; the magnitudes of the errors are data, `model/library/uncertainty.toml`."""
 
     compute: bool = Field(
-        False, description="compute the bands of the torques; costs about as much time as everything else together"
+        True, description="compute the bands of the torques; about as much time again as the torques themselves"
     )
     magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
     scale: dict[

@@ -14,6 +14,8 @@ from biodyn.rigid_body.jacobians import on_path
 LEAST_LEVER_M = 0.02
 # Keeps blind directions invertible without hiding them: (0.1 mm)^2 against levers of centimetres.
 _RIDGE_M2 = 1e-8
+# Frames whose Jacobians are held in memory together.
+_AT_A_TIME = 256
 
 
 def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
@@ -68,6 +70,7 @@ def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, s
     judged = (start + stop - 1) // 2
     unseen = np.zeros((len(judged), len(model.coordinates)), dtype=bool)
     good = solved[judged]
-    if good.any():
-        unseen[good] = levers(model, q[judged[good]], visible[judged[good]]) < LEAST_LEVER_M
+    for rows in np.array_split(np.flatnonzero(good), max(len(judged) // _AT_A_TIME, 1)):
+        if len(rows):
+            unseen[rows] = levers(model, q[judged[rows]], visible[judged[rows]]) < LEAST_LEVER_M
     return np.asarray(unseen[which] & solved[:, None])
