@@ -73,8 +73,9 @@ def _histogram(
     if len(other):
         beyond = f"beyond: {int((filled > limit).sum())}, {int((other > limit).sum())}"
     return Panel(
-        title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0, xlim=(0.0, largest),
-        corner=f"{beyond} of {len(filled)}" if len(filled) else "", note="" if len(filled) else "known of no trial",
+        title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0,
+        counts=True, xlim=(0.0, largest), corner=f"{beyond} of {len(filled)}" if len(filled) else "",
+        note="" if len(filled) else "known of no trial",
     )  # fmt: skip
 
 
@@ -86,7 +87,14 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
     )
     ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, (name, _) in enumerate(_DECISIONS))
     return Panel(
-        "Contacts with the plates", "contacts", np.arange(3.0), bars=bars, floor=0.0, xlim=(-0.6, 2.6), xticks=ticks
+        "Contacts with the plates",
+        "contacts",
+        np.arange(3.0),
+        bars=bars,
+        floor=0.0,
+        counts=True,
+        xlim=(-0.6, 2.6),
+        xticks=ticks,
     )
 
 
@@ -105,7 +113,7 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     ticks = tuple((n, f"{n:.0f}+" if n == _MOST_CYCLES else f"{n:.0f}") for n in places.tolist())
     total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(own.sum())}" for side, own in found.items())
     return Panel(
-        title, "trials", places, "cycles of a side in a trial", bars=bars, floor=0.0,
+        title, "trials", places, "cycles of a side in a trial", bars=bars, floor=0.0, counts=True,
         xlim=(-0.6, max(most, 1) + 0.6), xticks=ticks, corner=total,
     )  # fmt: skip
 

@@ -101,7 +101,7 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
     """Mean and SD between subjects of every level, tests below each panel; one level alone: its two sides."""
     drawn = _drawn(view)
     present = [name for name in names if any(means.curve(cell, side, name) for _, cell, side, _, _ in drawn)]
-    panels, compared = [], 0
+    panels, compared, spread = [], 0, False
     for number, name in enumerate(present):
         shown = variable(name)
         lines, areas, counts = [], list(_norm_areas(norms, name)), []
@@ -110,6 +110,7 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
             if found is None:
                 continue
             counts.append(int(found.subjects.max()))
+            spread = spread or bool(np.isfinite(found.sd).any())
             areas.append(Area(found.mean - found.sd, found.mean + found.sd, color, 0.16))
             lines.append(Line(found.mean, color, 2.0, dash=dash))
         strips = _strips(view.tests, name)
@@ -119,7 +120,8 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
             _panel(shown, means.units[name], [*_norm_lines(norms, name), *lines], areas, last, strips, _people(counts))
         )
     keys = [Key(words, color, dash=dash) for words, _, _, color, dash in drawn]
-    keys.append(Key("± 1 SD between subjects", MUTED, "area", opacity=0.3))
+    if spread:
+        keys.append(Key("± 1 SD between subjects", MUTED, "area", opacity=0.3))
     keys += _norm_keys(norms, present)
     if compared:
         keys.append(Key("beyond the threshold (SPM)", "#1f2933", "area"))

@@ -17,7 +17,7 @@ from biodyn.plots.style import GRID, INK, LIMIT, MUTED
 
 WIDTH = 10000
 _LEFT, _RIGHT, _TOP, _BOTTOM = 620, 120, 260, 340
-_STRIP, _LEGEND, _LETTER = 150, 240, 56
+_STRIP, _LEGEND, _LETTER = 150, 240, 60
 _LONG = 22  # letters of an axis label that need a smaller type
 _AXIS = "#b7bfc7"
 
@@ -87,8 +87,9 @@ class Panel:
     """One pair of axes.
 
     Attributes:
-        x: (n,) of its curves. xlim, ylim: None = from what is drawn; y always holds `floor` where that is given.
-        xticks: (value, words); None = round numbers. corner: small words at the upper right. note: said in an empty one.
+        x: (n,) of its curves. xlim: None = that of x. floor, ceiling: values that y holds in any case.
+        counts: y counts something. xticks: (value, words); None = round numbers.
+        corner: small words at the upper right. note: said in an empty one.
     """
 
     title: str
@@ -105,6 +106,7 @@ class Panel:
     xlim: tuple[float, float] | None = None
     floor: float | None = None
     ceiling: float | None = None
+    counts: bool = False
     xticks: tuple[tuple[float, str], ...] | None = None
 
 
@@ -215,7 +217,8 @@ def _frame(panel: Panel, left: float, top: float, width: float, height: float) -
     pad = 0.04 * (high - low)
     low = low if panel.floor is not None and low >= panel.floor else low - pad
     high += pad
-    step = _step(high - low, 4.5)
+    step = max(_step(high - low, 4.5), 1.0) if panel.counts else _step(high - low, 4.5)
+    step = float(np.ceil(step)) if panel.counts else step
     ticks = tuple(round(i * step, 10) for i in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1))
     xlim = panel.xlim or (float(panel.x[0]), float(panel.x[-1]))
     return _Frame(left, top, width, height, xlim, (low, high), ticks)
@@ -340,7 +343,7 @@ def _legend(keys: Sequence[Key]) -> tuple[str, int]:
     rows: list[list[tuple[Key, float]]] = [[]]
     used = 0.0
     for key in keys:
-        wide: float = 390.0 + _LETTER * len(key.words)
+        wide: float = 410.0 + _LETTER * len(key.words)
         if rows[-1] and used + wide > WIDTH - 200:
             rows.append([])
             used = 0.0

@@ -118,7 +118,7 @@ class Findings:
         ]
 
 
-def outcome(trials: Sequence[Trial], name: str) -> str:
+def outcome(trials: Sequence[Trial]) -> str:
     """One sentence: people, trials, how they ended."""
     counts = {
         status: sum(t.status == status for t in trials)
@@ -126,16 +126,14 @@ def outcome(trials: Sequence[Trial], name: str) -> str:
     }
     people = len({trial.subject for trial in trials})
     done = sum(trial.done for trial in trials)
-    parts = [
-        f"{counts['fine']} fine",
-        f"{counts['look']} to be looked at",
-        f"{counts['checks failed']} with failed checks",
-    ]
+    words = {"fine": "fine", "look": "to be looked at", "checks failed": "with failed checks"}
+    parts = [f"{counts[status]} {text}" for status, text in words.items() if counts[status]]
+    analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{_count(counts['failed'], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
     return (
         f"{_count(people, 'subject')}, {_count(len(trials), 'trial')}: "
-        f"{'all' if done == len(trials) else done} analysed ({', '.join(parts)})"
+        f"{analysed} analysed{' (' + ', '.join(parts) + ')' if parts else ''}"
         f"{'; ' + ' and '.join(lost) if lost else '; none failed'}."
     )
 

@@ -49,7 +49,7 @@ def study_page(source: StudySource, found: Gathered) -> str:
         .render(
             name=source.record["name"],
             program=source.record["program"],
-            sentence=outcome(trials, source.record["name"]),
+            sentence=outcome(trials),
             head=_head(source, found),
             failures=failed,
             few=_FEW,
