@@ -37,7 +37,7 @@ def page(view):
 class _Page(HTMLParser):
     """Collects what a browser would fetch, and checks that elements close in order."""
 
-    VOID = frozenset({"meta", "img", "br", "input", "link", "hr"})
+    VOID = frozenset({"meta", "img", "br", "input", "link", "hr", "col"})
 
     def __init__(self) -> None:
         super().__init__()
