@@ -89,13 +89,14 @@ class Run:
     """`biodyn study` as a user starts it, in a session of its own.
 
     Attributes:
-        peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
+        lasted_s: from the start to the end, once `wait` saw it. peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
     """
 
     process: subprocess.Popen[bytes]
     log: Path
     started: float = field(default_factory=time.monotonic)
     peaks: dict[str, float] = field(default_factory=dict)
+    lasted_s: float = 0.0
 
     def members(self) -> list[Process]:
         """The coordinator and all it started, wherever they hang in the tree."""
@@ -124,12 +125,8 @@ class Run:
                 return None
             self._watch()
             time.sleep(min(every_s, max(0.0, end - time.monotonic())))
+        self.lasted_s = self.lasted_s or time.monotonic() - self.started
         return self.process.returncode
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return time.monotonic() - self.started
 
     def said(self) -> str:
         """What it has printed."""
@@ -252,7 +249,7 @@ def memory(place: Path, counts: tuple[int, int]) -> bool:
         largest = max(largest, *workers.values())
         print(
             f"{count} trials: coordinator {peaks[-1]:.0f} MB, workers "
-            f"{', '.join(f'{size:.0f}' for size in workers.values())} MB; {run.seconds:.0f} s"
+            f"{', '.join(f'{size:.0f}' for size in workers.values())} MB; {run.lasted_s:.0f} s"
         )
         shutil.rmtree(folder)
     change = peaks[1] / peaks[0] - 1.0
@@ -265,7 +262,7 @@ def damaged(place: Path, subjects: int, trials: int, share: float) -> bool:
     folder, out = place / "damaged", place / "damaged-out"
     walks, hurt = write_study(folder, subjects, trials, seed=1, damage=share)
     run = finish(folder, out, "--workers", "2")
-    print(f"{len(walks)} trials, {len(hurt)} damaged: {run.seconds:.0f} s")
+    print(f"{len(walks)} trials, {len(hurt)} damaged: {run.lasted_s:.0f} s")
     return account(folder, out, walks, hurt)
 
 
@@ -306,11 +303,12 @@ def kills(place: Path, subjects: int, trials: int, whole: int, single: int, seed
     write_study(folder, subjects, trials, seed=7, damage=damage)
     calm = finish(folder, place / "calm", "--workers", "2")
     reference = fingerprint(place / "calm")
-    print(f"undisturbed: {subjects * trials} trials, {len(reference)} files, {calm.seconds:.0f} s")
+    undisturbed_s = calm.lasted_s
+    print(f"undisturbed: {subjects * trials} trials, {len(reference)} files, {undisturbed_s:.0f} s")
     good = _killed(
-        "all processes", folder, place / "all", reference, whole, lambda: rng.uniform(0.0, calm.seconds), _kill_all
+        "all processes", folder, place / "all", reference, whole, lambda: rng.uniform(0.0, undisturbed_s), _kill_all
     )
-    pause = max(1.0, min(6.0, 0.2 * calm.seconds))
+    pause = max(1.0, min(6.0, 0.2 * undisturbed_s))
     return good & _killed(
         "one process", folder, place / "one", reference, single, lambda: rng.uniform(0.2, pause), _kill_one(rng)
     )
@@ -379,7 +377,7 @@ def cluster(place: Path, subjects: int, trials: int) -> bool:
     with dask_cluster(place, 2) as address:
         run = finish(folder, place / "there", "--scheduler", address)
     bad = differences(fingerprint(place / "here"), fingerprint(place / "there"))
-    print(f"{subjects * trials} trials on a two-worker cluster: {run.seconds:.0f} s, {len(bad)} differences")
+    print(f"{subjects * trials} trials on a two-worker cluster: {run.lasted_s:.0f} s, {len(bad)} differences")
     for line in bad[:10]:
         print(f"  !! {line}")
     return not bad
@@ -438,8 +436,8 @@ def again(place: Path, subjects: int, trials: int) -> bool:
     after = _made(out)
     redone = [name for name in made if made[name] != after.get(name)]
     print(
-        f"{len(walks)} trials: first run {first.seconds:.1f} s, second {second.seconds:.1f} s "
-        f"({'nothing changed' if same else '!! something changed'}), after the change of one file {third.seconds:.1f} s "
+        f"{len(walks)} trials: first run {first.lasted_s:.1f} s, second {second.lasted_s:.1f} s "
+        f"({'nothing changed' if same else '!! something changed'}), after the change of one file {third.lasted_s:.1f} s "
         f"({len(redone)} trial analysed again)"
     )
     return same and len(redone) == 1 and made.keys() == after.keys()
