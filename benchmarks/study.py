@@ -89,7 +89,8 @@ class Run:
     """`biodyn study` as a user starts it, in a session of its own.
 
     Attributes:
-        lasted_s: from the start to the end, once `wait` saw it. peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
+        lasted_s: from the start to the end, once `wait` saw it.
+        peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
     """
 
     process: subprocess.Popen[bytes]
