@@ -6,7 +6,7 @@ Two markers are exchanged where the distances of both fit far better the other w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -26,6 +26,7 @@ _LEAST_S = 0.05
 _NEIGHBOURS = 6
 _ENOUGH = 3
 _FRAMES_A_SECOND = 50.0
+_TRIED_AT_ONCE = 40_000  # pairs times frames: some megabytes
 
 
 @dataclass(frozen=True)
@@ -55,29 +56,19 @@ def exchanges(
     step = max(1, round(markers.rate_hz / _FRAMES_A_SECOND))
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
     shape = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
-    own = np.linalg.norm(shape[:, None] - shape[None], axis=-1)
-    distance = np.linalg.norm(p[:, :, None] - p[:, None], axis=-1)
-    misfit = np.abs(distance - own)
+    own = _distances(shape)
+    distance = _distances(p)
     near = _neighbours(labels, own, bodies, parents)
-    found: list[Exchange] = []
     # A marker whose distances fit takes part in no exchange.
     shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
     suspects = [
         i
         for i in range(len(labels))
-        if near[i] and np.count_nonzero(_mean(misfit[:, i, near[i]]) > _LEAST_GAIN_M / 2) >= shortest
+        if near[i]
+        and np.count_nonzero(_mean(np.abs(distance[:, i, near[i]] - own[i, near[i]])) > _LEAST_GAIN_M / 2) >= shortest
     ]
-    for i, j in combinations(suspects, 2):
-        others_i = [k for k in near[i] if k != j]
-        others_j = [k for k in near[j] if k != i]
-        if not others_i or not others_j:
-            continue
-        as_labelled = _mean(misfit[:, i, others_i]) + _mean(misfit[:, j, others_j])
-        exchanged = _mean(np.abs(distance[:, j, others_i] - own[i, others_i])) + _mean(
-            np.abs(distance[:, i, others_j] - own[j, others_j])
-        )
-        gain = 0.5 * (as_labelled - exchanged)
-        better: BoolArray = np.asarray((gain > _LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled))
+    found: list[Exchange] = []
+    for i, j, gain, better in _tried(distance, own, near, list(combinations(suspects, 2))):
         count = int(better.sum())
         longest = max((stop - first for first, stop in finite_stretches(better)), default=0)
         if longest * step >= _LEAST_S * markers.rate_hz:
@@ -117,12 +108,49 @@ def _neighbours(
     return result
 
 
-def _mean(values: FloatArray) -> FloatArray:
-    """Mean over neighbours of (T, K), NaN where none is seen."""
-    seen = np.isfinite(values)
-    total: FloatArray = np.where(seen, values, 0.0).sum(axis=1)
+def _tried(
+    distance: FloatArray, own: FloatArray, near: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
+    """Yield the pairs (i, j) that fit better exchanged in some frame: gain (T,) m and whether it is enough (T,).
+
+    All pairs are tried side by side, some at a time: `distance` (T, M, M) seen and `own` (M, M) standing between markers.
+    """
+    neighbours = np.zeros((len(near), _NEIGHBOURS), dtype=np.int64)
+    counts = np.zeros_like(neighbours, dtype=bool)
+    for i, mine in enumerate(near):
+        neighbours[i, : len(mine)] = mine
+        counts[i, : len(mine)] = True
+    at_once = max(1, _TRIED_AT_ONCE // max(1, len(distance)))
+    for first in range(0, len(pairs), at_once):
+        chosen = np.array(pairs[first : first + at_once])
+        as_labelled = np.zeros((len(distance), len(chosen)))
+        exchanged = np.zeros_like(as_labelled)
+        for one, other in (chosen.T, chosen.T[::-1]):
+            others = neighbours[one]  # (P, K)
+            counted = counts[one] & (others != other[:, None])
+            standing = own[one[:, None], others]
+            as_labelled += _mean(np.abs(distance[:, one[:, None], others] - standing), counted)
+            exchanged += _mean(np.abs(distance[:, other[:, None], others] - standing), counted)
+        gain = 0.5 * (as_labelled - exchanged)
+        better: BoolArray = np.asarray((gain > _LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled))
+        for k in np.flatnonzero(better.any(axis=0)):
+            yield int(chosen[k, 0]), int(chosen[k, 1]), gain[:, k], better[:, k]
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """Distances (..., M, M) between points (..., M, 3)."""
+    squared = np.zeros((*points.shape[:-1], points.shape[-2]))
+    for axis in range(3):
+        squared += (points[..., :, None, axis] - points[..., None, :, axis]) ** 2
+    return np.asarray(np.sqrt(squared))
+
+
+def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
+    """Mean over neighbours, the last axis, of those `counted` and seen; NaN where none is."""
+    seen = np.isfinite(values) & counted
+    total: FloatArray = np.where(seen, values, 0.0).sum(axis=-1)
     with np.errstate(invalid="ignore"):
-        return total / np.where(seen.any(axis=1), seen.sum(axis=1), np.nan)
+        return total / np.where(seen.any(axis=-1), seen.sum(axis=-1), np.nan)
 
 
 def _note(found: Exchange, rate_hz: float) -> Diagnostic:
