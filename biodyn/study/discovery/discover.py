@@ -20,8 +20,12 @@ from biodyn.study.discovery.roles import decide_role, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, clear_static
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
 
-# A study writes tables; figures and a report a trial cost more than everything else and are made on request.
-STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {"output": {"figures": False, "report": False}}
+# A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
+# as everything else, and no group result uses them: they are made on request.
+STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {
+    "output": {"figures": False, "report": False},
+    "uncertainty": {"compute": False},
+}
 _TRIAL_ROLES: tuple[Role, ...] = ("walk", "unreadable")
 
 

@@ -37,6 +37,8 @@ _SETTINGS = """\
 # [settings.output]
 # figures = true      # a study writes tables only, unless asked
 # report = true
+# [settings.uncertainty]
+# compute = true      # bands of every torque; as long again a trial
 """
 
 _REST = """\
