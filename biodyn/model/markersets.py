@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from biodyn.errors import MarkerSetError
@@ -86,6 +87,15 @@ def normalise(label: str) -> str:
 
 def load_marker_set(name: str) -> MarkerSet:
     """Read a marker set of the library (or a TOML path), with the set it extends."""
+    return _loaded(name) if name.endswith(".toml") else _of_library(name)
+
+
+@cache
+def _of_library(name: str) -> MarkerSet:
+    return _loaded(name)
+
+
+def _loaded(name: str) -> MarkerSet:
     table = load_entry("markersets", name)
     parent = load_marker_set(table["extends"]) if "extends" in table else None
     entries = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))

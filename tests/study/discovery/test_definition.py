@@ -50,8 +50,9 @@ def _trials(study: Path, text: str) -> dict[str, PlannedTrial]:
     return {trial.path.as_posix(): trial for trial in _plan(study, text).trials}
 
 
-def test_without_a_definition_figures_and_report_are_off(study: Path) -> None:
-    assert all(t.settings == {"output": {"figures": False, "report": False}} for t in discover(study).trials)
+def test_without_a_definition_figures_report_and_bands_are_off(study: Path) -> None:
+    tables_only = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+    assert all(t.settings == tables_only for t in discover(study).trials)
     assert discover(study, StudyDefinition()) == discover(study)
 
 
@@ -89,6 +90,7 @@ def test_facts_of_subjects_and_trials(study: Path) -> None:
     assert first.settings == {
         "output": {"figures": False, "report": True},
         "signals": {"cutoff_hz": 10.0, "filter_order": 2},
+        "uncertainty": {"compute": False},
     }
     assert (second.condition, second.session, second.settings["signals"]["cutoff_hz"]) == ("stumbling", "second", 12.0)
     assert (slow.mass_kg, slow.condition, slow.settings["signals"]) == (70.0, "slow", {"cutoff_hz": 10.0})
