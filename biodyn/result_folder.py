@@ -95,7 +95,10 @@ def remove_unfinished(folder: Path) -> None:
 
 
 def remove_all_unfinished(parent: Path) -> None:
-    """Remove what killed runs left beside all result folders in `parent`; only where nobody is writing one."""
+    """Remove what killed runs left beside all results in `parent`, folders and files; only where nobody is writing one."""
     for suffix in (_UNFINISHED, _REPLACED):
         for left in parent.glob(f".*{suffix}"):
-            shutil.rmtree(left, ignore_errors=True)
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)

@@ -279,6 +279,7 @@ def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
 
     And what killed runs left half done; the lock says that nobody is writing.
     """
+    remove_all_unfinished(folder)
     planned = {folder / trial.folder for trial in trials}
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
         if record.parent not in planned:

@@ -87,6 +87,15 @@ def test_running_again_changes_nothing(recordings: Path, finished: biodyn.StudyR
     assert _contents(finished.folder) == before
 
 
+def test_what_a_killed_run_left_is_gone_after_the_next(recordings: Path, finished: biodyn.StudyResult) -> None:
+    for name in (".group.ab12cd34.part", ".subjects.ab12cd34.old", "trials/S01/.walk.ab12cd34.part"):
+        (finished.folder / name / "inside").mkdir(parents=True)
+    (finished.folder / ".study.parquet.part").touch()
+    biodyn.run_study(recordings, finished.folder, workers=1)
+    hidden = [str(path.relative_to(finished.folder)) for path in finished.folder.rglob(".*")]
+    assert hidden == [".running"]
+
+
 def test_another_place_and_number_of_workers_give_the_same_bytes(
     recordings: Path, finished: biodyn.StudyResult, tmp_path: Path
 ) -> None:

@@ -23,5 +23,6 @@ def test_all_leavings_go_between_runs(tmp_path):
     (tmp_path / "walk").mkdir()
     for name in (".walk.abcd1234.part", ".walk.abcd1234.old", ".gone.x_y.part"):
         (tmp_path / name / "inside").mkdir(parents=True)
+    (tmp_path / ".study.csv.part").touch()
     remove_all_unfinished(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["walk"]
