@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.effect_sizes import EffectSize, hedges_g, paired_dz
 from biodyn.statistics.levels import CONFIDENCE
+from biodyn.statistics.missing import left_out
 from biodyn.statistics.spm.curves import coded
 
 
@@ -86,32 +88,14 @@ def compare_paired(first: ArrayLike, second: ArrayLike, confidence: float = CONF
     if a.shape != b.shape:
         raise StatisticsError(f"Pairs need equally many values, found {len(a)} and {len(b)}.")
     valid = np.isfinite(a) & np.isfinite(b)
-    diagnostics = _left_out(int((~valid).sum()), "pairs")
+    diagnostics = left_out(int((~valid).sum()), "pairs")
     a, b = a[valid], b[valid]
     _at_least(2, len(a), "pairs")
     x = a - b
     effect = paired_dz(x, confidence)
     found = stats.ttest_rel(a, b)
-    low, high = found.confidence_interval(confidence)
     ranks = stats.wilcoxon(x)
-    return Comparison(
-        test="paired t test",
-        counts=(len(a), len(b)),
-        means=(float(a.mean()), float(b.mean())),
-        sds=(float(a.std(ddof=1)), float(b.std(ddof=1))),
-        difference=float(x.mean()),
-        low=float(low),
-        high=float(high),
-        confidence=confidence,
-        t=float(found.statistic),
-        df=float(found.df),
-        p=float(found.pvalue),
-        effect=effect,
-        rank_test="Wilcoxon signed-rank test",
-        rank_statistic=float(ranks.statistic),
-        rank_p=float(ranks.pvalue),
-        diagnostics=diagnostics,
-    )
+    return _compared("paired t test", a, b, found, effect, "Wilcoxon signed-rank test", ranks, confidence, diagnostics)
 
 
 def compare_independent(
@@ -123,15 +107,31 @@ def compare_independent(
         StatisticsError: fewer than two values in a sample, or values that do not vary.
     """
     a, b = _numbers(first, "first"), _numbers(second, "second")
-    diagnostics = _left_out(int(np.isnan(a).sum() + np.isnan(b).sum()), "values")
+    diagnostics = left_out(int(np.isnan(a).sum() + np.isnan(b).sum()), "values")
     a, b = a[np.isfinite(a)], b[np.isfinite(b)]
     _at_least(2, min(len(a), len(b)), "values in each group")
     effect = hedges_g(a, b, confidence)
     found = stats.ttest_ind(a, b, equal_var=equal_variance)
-    low, high = found.confidence_interval(confidence)
     ranks = stats.mannwhitneyu(a, b, alternative="two-sided")
+    test = "two-sample t test (pooled variance)" if equal_variance else "Welch t test"
+    return _compared(test, a, b, found, effect, "Mann-Whitney U test", ranks, confidence, diagnostics)
+
+
+def _compared(
+    test: str,
+    a: FloatArray,
+    b: FloatArray,
+    found: Any,
+    effect: EffectSize,
+    rank_test: str,
+    ranks: Any,
+    confidence: float,
+    diagnostics: tuple[Diagnostic, ...],
+) -> Comparison:
+    """Two samples without missing values and SciPy's results for them: `found` of a t test, `ranks` of a rank test."""
+    low, high = found.confidence_interval(confidence)
     return Comparison(
-        test="two-sample t test (pooled variance)" if equal_variance else "Welch t test",
+        test=test,
         counts=(len(a), len(b)),
         means=(float(a.mean()), float(b.mean())),
         sds=(float(a.std(ddof=1)), float(b.std(ddof=1))),
@@ -143,7 +143,7 @@ def compare_independent(
         df=float(found.df),
         p=float(found.pvalue),
         effect=effect,
-        rank_test="Mann-Whitney U test",
+        rank_test=rank_test,
         rank_statistic=float(ranks.statistic),
         rank_p=float(ranks.pvalue),
         diagnostics=diagnostics,
@@ -184,7 +184,7 @@ def compare_groups(values: ArrayLike, groups: ArrayLike) -> GroupComparison:
         rank_test="Kruskal-Wallis test",
         rank_statistic=float(ranks.statistic),
         rank_p=float(ranks.pvalue),
-        diagnostics=_left_out(int((~valid).sum()), "values"),
+        diagnostics=left_out(int((~valid).sum()), "values"),
     )
 
 
@@ -214,17 +214,3 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
 def _at_least(needed: int, found: int, what: str) -> None:
     if found < needed:
         raise StatisticsError(f"At least {needed} {what} are needed, found {found}.")
-
-
-def _left_out(count: int, what: str) -> tuple[Diagnostic, ...]:
-    if count == 0:
-        return ()
-    return (
-        Diagnostic(
-            code="statistics-missing",
-            severity="info",
-            message=f"{count} {what} with a missing value were left out.",
-            value=float(count),
-            unit=what,
-        ),
-    )

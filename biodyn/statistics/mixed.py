@@ -18,6 +18,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.levels import CONFIDENCE
+from biodyn.statistics.missing import left_out
 from biodyn.statistics.mixed_design import Design, fixed_effects
 from biodyn.statistics.mixed_fit import Fit, fit_reml
 from biodyn.statistics.spm.curves import coded
@@ -138,7 +139,7 @@ def mixed_model(
     if slope is not None and slope not in numbers:
         raise StatisticsError(f"slope: {slope!r} is no covariate (there are: {', '.join(numbers) or 'none'}).")
     valid = np.isfinite(y) & np.all([np.isfinite(column) for column in numbers.values()] or [np.isfinite(y)], axis=0)
-    diagnostics = _left_out(int((~valid).sum()))
+    diagnostics = left_out(int((~valid).sum()), "values", "that are missing, or whose covariate is,")
     y, who = y[valid], np.unique(who[valid], return_inverse=True)[1].astype(np.int64)
     design = fixed_effects(
         {name: column[valid] for name, column in labels.items()},
@@ -217,17 +218,3 @@ def _tests(design: Design, fit: Fit, df: FloatArray) -> tuple[MixedTest, ...]:
         degrees = (float(len(columns)), float(df[columns].min()))
         tests.append(MixedTest(effect, f, degrees, float(stats.f.sf(f, *degrees))))
     return tuple(tests)
-
-
-def _left_out(count: int) -> tuple[Diagnostic, ...]:
-    if count == 0:
-        return ()
-    return (
-        Diagnostic(
-            code="statistics-missing",
-            severity="info",
-            message=f"{count} values that are missing, or whose covariate is, were left out.",
-            value=float(count),
-            unit="values",
-        ),
-    )

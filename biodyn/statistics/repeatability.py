@@ -13,6 +13,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.levels import CONFIDENCE
+from biodyn.statistics.missing import left_out
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def repeatability(values: ArrayLike, confidence: float = CONFIDENCE) -> Repeatab
             f"Expected values (subjects, sessions) of at least two sessions, found shape {table.shape}."
         )
     complete = np.isfinite(table).all(axis=1)
-    diagnostics = _incomplete(int((~complete).sum()))
+    diagnostics = left_out(int((~complete).sum()), "subjects", "without a value in every session")
     table = table[complete]
     n, k = table.shape
     if n < 2:
@@ -168,18 +169,4 @@ def _agreement(rows: float, columns: float, error: float, n: int, k: int, tail: 
     return (
         Intraclass("ICC(2,1)", value, low, high, f, df, p),
         Intraclass("ICC(2,k)", average, of_mean(low), of_mean(high), f, df, p),
-    )
-
-
-def _incomplete(count: int) -> tuple[Diagnostic, ...]:
-    if count == 0:
-        return ()
-    return (
-        Diagnostic(
-            code="statistics-missing",
-            severity="info",
-            message=f"{count} subjects without a value in every session were left out.",
-            value=float(count),
-            unit="subjects",
-        ),
     )
