@@ -5,15 +5,16 @@ BIODYN_TEST_REFERENCE=... python benchmarks/ik.py
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_body"))
 
+from common import Record, reference_vectors, take_turns
 from reference_vectors import reference_model
 
 from biodyn.rigid_body import Multibody, difference, inverse_kinematics, warm_up
@@ -51,7 +52,8 @@ def gauss_newton_in_pinocchio(mb: Multibody, problem: dict[str, np.ndarray], q: 
 
 def main() -> None:
     warm_up()
-    folder = Path(os.environ["BIODYN_TEST_REFERENCE"]) / "ik_synthetic"
+    record = Record("ik")
+    folder = reference_vectors() / "ik_synthetic"
     print(
         f"{'problem':10} {'DOF':>4} {'markers':>8} {'us/frame':>9} {'iterations':>11} {'from optimum':>14}   Pinocchio"
     )
@@ -61,17 +63,21 @@ def main() -> None:
         optimum[:, 3:7] = optimum[:, [6, 3, 4, 5]]
         bodies = np.array([mb.body_index(body) for body in problem["marker_body"]])
         frames, markers = problem["markers"].shape[:2]
-        best = np.inf
-        for _ in range(REPETITIONS):
-            start = time.perf_counter()
-            fit = inverse_kinematics(mb, bodies, problem["marker_local"], problem["markers"], np.ones(markers))
-            best = min(best, (time.perf_counter() - start) / frames * 1e6)
+
+        def solve(mb: Multibody = mb, bodies: np.ndarray = bodies, problem: dict[str, np.ndarray] = problem) -> Any:
+            weights = np.ones(problem["markers"].shape[1])
+            return inverse_kinematics(mb, bodies, problem["marker_local"], problem["markers"], weights)
+
+        fit = solve()
+        best = 1e6 * take_turns({name: solve}, REPETITIONS)[name].lowest / frames
+        record.add(name, best, "us a frame")
         off = np.degrees(np.abs(difference(mb, fit.q, optimum)).max())
         peer = gauss_newton_in_pinocchio(mb, problem, optimum, 50)
         print(
             f"{name:10} {mb.nv:4d} {markers:8d} {best:9.1f} {fit.iterations.mean():11.2f} {off:10.1e} deg"
             f"   {peer:.0f} us, {peer / best:.0f} x slower"
         )
+    record.close()
 
 
 if __name__ == "__main__":

@@ -10,9 +10,7 @@ the best of several turns counts. At the end, chains of 10 to 80 bodies: the cos
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_body"))
 
 import pinocchio as pin
+from common import Record, reference_vectors, take_turns
 from reference_vectors import MODELS, reference
 from trees import InPinocchio, random_state, random_tree
 
@@ -36,19 +35,13 @@ TURNS = 7
 
 
 def fastest(calls: dict[str, Callable[[], object]], frames: int) -> dict[str, float]:
-    """Return microseconds a frame of each call, taking turns."""
-    best = dict.fromkeys(calls, np.inf)
-    for _ in range(TURNS):
-        for name, call in calls.items():
-            start = time.perf_counter()
-            call()
-            best[name] = min(best[name], (time.perf_counter() - start) / frames * 1e6)
-    return best
+    """Return microseconds a frame of each call's best turn."""
+    return {name: 1e6 * timing.lowest / frames for name, timing in take_turns(calls, TURNS).items()}
 
 
 def mujoco_calls(name: str, frames: int) -> dict[str, Callable[[], object]]:
     """Return MuJoCo's minimal pipelines for inverse and forward dynamics on one state, as often as there are frames."""
-    folder = Path(os.environ["BIODYN_TEST_REFERENCE"]) / "rigid_body"
+    folder = reference_vectors() / "rigid_body"
     model = mujoco.MjModel.from_xml_path(str(folder / f"{name}.mjcf.xml"))
     data = mujoco.MjData(model)
     data.qvel[:], data.qacc[:] = 0.1, 0.2
@@ -74,7 +67,7 @@ def mujoco_calls(name: str, frames: int) -> dict[str, Callable[[], object]]:
     return {"inverse dynamics": inverse, "forward dynamics": forward}
 
 
-def one(name: str, frames: int) -> None:
+def one(name: str, frames: int, record: Record) -> None:
     """Print the figures of one model."""
     mb, ref = reference(name)
     times = -(-frames // len(ref["q"]))
@@ -115,6 +108,7 @@ def one(name: str, frames: int) -> None:
     best = fastest(whole, frames) | fastest(some, len(few))
     for key in ("inverse dynamics", "forward dynamics", "mass matrix", "joint Jacobians"):
         text = f"{name:12} {frames:7d} {key:17} {best[key]:7.2f} us"
+        record.add(f"{name}, {frames} frames, {key}", best[key], "us")
         for peer in ("Pinocchio", "MuJoCo"):
             if f"{key}, {peer}" in best:
                 theirs = best[f"{key}, {peer}"]
@@ -140,10 +134,12 @@ def growth(frames: int = 2000) -> None:
 
 def main() -> None:
     warm_up()
+    record = Record("rigid_body")
     for frames in [int(x) for x in sys.argv[1:]] or [1000, 100_000]:
         for name in MODELS:
-            one(name, frames)
+            one(name, frames, record)
     growth()
+    record.close()
 
 
 if __name__ == "__main__":

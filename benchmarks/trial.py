@@ -13,12 +13,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from common import Record
+
 import biodyn
 from biodyn.result import write_report, write_view
 from biodyn.simulation import Person, TrialOptions, session, write_c3d
 
 
 def main() -> None:
+    record = Record("trial")
     with tempfile.TemporaryDirectory() as folder:
         walk, static = _long_walk(Path(folder))
         for name in ("first run (compiles or loads the kernels)", "second run"):
@@ -35,13 +38,16 @@ def main() -> None:
             print(f"{name}: {frames} frames, {len(result.analysis.model.markers)} markers")
             print(f"  C3D to all tables on disk {tabled - start:.2f} s (analysis {analysed - start:.2f} s); ", end="")
             print(f"figures and report {done - tabled:.2f} s")
+            record.add(f"{name}: C3D to tables", tabled - start)
+            record.add(f"{name}: figures and report", done - tabled)
         for step, seconds in result.analysis.timings.items():
             print(f"    {step:<20} {1000 * seconds:7.1f} ms")
-    _fresh("biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
+    _fresh(record, "biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
         code = "from biodyn.rigid_body import warm_up; warm_up()"
-        _fresh("first-ever compilation", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
-        _fresh("the same from the cache", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
+        _fresh(record, "first-ever compilation", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
+        _fresh(record, "the same from the cache", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
+    record.close()
 
 
 def _long_walk(folder: Path) -> tuple[Path, Path]:
@@ -53,10 +59,12 @@ def _long_walk(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def _fresh(name: str, command: list[str], **environment: str) -> None:
+def _fresh(record: Record, name: str, command: list[str], **environment: str) -> None:
     start = time.perf_counter()
     subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
-    print(f"{name}: {time.perf_counter() - start:.2f} s")
+    seconds = time.perf_counter() - start
+    print(f"{name}: {seconds:.2f} s")
+    record.add(name, seconds)
 
 
 if __name__ == "__main__":
