@@ -18,6 +18,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 # Bottom first. A module may import from lower layers and from its own unit; units of one layer do not import each other.
 _LAYERS: tuple[tuple[str, ...], ...] = (
     ("conventions", "errors", "diagnostics"),
+    ("geometry",),
     ("kernels",),
     ("rigid_body",),
     ("trial", "model", "statistics"),

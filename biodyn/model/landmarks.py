@@ -11,6 +11,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
+from biodyn.geometry.rotations import cross3
 from biodyn.model.definition import AxisRule, BodyDefinition, SkeletonDefinition
 from biodyn.model.hip_centre import hip_centre
 from biodyn.model.library import for_each_side, load_table, sided_entries
@@ -320,12 +321,6 @@ def axes_from(
     axes[:, k] = (third if cyclic else -third) / normal
     axes[:, j] = cross3(axes[:, k], axes[:, i]) if cyclic else cross3(axes[:, i], axes[:, k])
     return axes
-
-
-def cross3(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Vector product of two (3,) vectors: np.cross is made for stacks and takes ten times as long for one."""
-    (a0, a1, a2), (b0, b1, b2) = a.tolist(), b.tolist()
-    return np.array([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0])
 
 
 def about_y(angle: float) -> FloatArray:

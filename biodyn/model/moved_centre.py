@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import axis_angle
 from biodyn.model.scaling import static_angles
-from biodyn.model.subject import SubjectModel, assemble, axis_angle
+from biodyn.model.subject import SubjectModel, assemble
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:

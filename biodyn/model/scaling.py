@@ -10,12 +10,13 @@ import numpy as np
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
+from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.anthropometry import Inertia, Sex, segment_inertias, segment_lines
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import LEAST_LEVER_M, levers
-from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble, cardan_zxy
+from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble
 
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
 # Skin is never farther from its segment's middle line; a marker that is sits on no segment.

@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.geometry.rotations import axis_angle, quaternion_from_matrix
 from biodyn.model.anthropometry import ZERO_INERTIA, Inertia
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
-from biodyn.rigid_body.registration import quaternion_from_matrix
 
 
 @dataclass(frozen=True)
@@ -258,18 +258,3 @@ def _hinge(axis: tuple[float, float, float]) -> Joint:
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:
     """Return a vector (3,) as the joint's axis."""
     return (float(vector[0]), float(vector[1]), float(vector[2]))
-
-
-def axis_angle(axis: FloatArray, angle: float) -> FloatArray:
-    """Rotation matrix (3, 3) about a unit axis (3,) by an angle in rad (Rodrigues)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
-
-
-def cardan_zxy(R: FloatArray) -> FloatArray:
-    """Angles (..., 3) about Z, X, Y with R = Rz Rx Ry, rad: the ISB joint sequence (Grood & Suntay 1983)."""
-    x = np.arcsin(np.clip(R[..., 2, 1], -1.0, 1.0))
-    z = np.arctan2(-R[..., 0, 1], R[..., 1, 1])
-    y = np.arctan2(-R[..., 2, 0], R[..., 2, 2])
-    return np.stack([z, x, y], axis=-1)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
-from biodyn.processing.soles import signed_distance
+from biodyn.geometry.polygons import signed_distance
 from biodyn.trial import GaitEvent, GroundReaction, PlateWrench
 
 # Lighter or heavier, and something else than one person stood there.

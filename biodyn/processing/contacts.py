@@ -10,9 +10,10 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
+from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.loading import PlateSignals, centre_of_pressure, loadings, missed_at_edges, plate_surface
-from biodyn.processing.soles import Sole, signed_distance
+from biodyn.processing.soles import Sole
 from biodyn.trial.wrenches import Contact
 
 # The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.

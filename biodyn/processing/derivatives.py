@@ -11,6 +11,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
+from biodyn.geometry.rotations import continuous_quaternions, rotate
 from biodyn.processing.filtering import finite_stretches
 from biodyn.trial.motion import Motion
 
@@ -55,10 +56,10 @@ class ConfigurationSpline:
                 vdot[:, column : column + 3] = 2.0 * _vector_of_product(conjugate, qddot[:, part])
                 if kind == "free":
                     velocity, acceleration = slice(first, first + 3), slice(column + 3, column + 6)
-                    v_B = _rotate(conjugate, qdot[:, velocity])
+                    v_B = rotate(conjugate, qdot[:, velocity])
                     v[:, acceleration] = v_B
                     # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
-                    vdot[:, acceleration] = _rotate(conjugate, qddot[:, velocity]) - np.cross(omega_B, v_B)
+                    vdot[:, acceleration] = rotate(conjugate, qddot[:, velocity]) - np.cross(omega_B, v_B)
             column += _WIDTHS[kind][1]
         return q, v, vdot
 
@@ -72,7 +73,7 @@ def configuration_spline(
     for kind, first in layout:
         if kind != "scalar":
             part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
-            q[:, part] = _continuous_unit_quaternions(q[:, part])
+            q[:, part] = continuous_quaternions(q[:, part])
     return ConfigurationSpline(layout, make_interp_spline(time_s, q, k=DEGREE))
 
 
@@ -123,13 +124,6 @@ def _check_layout(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int
     return width, speeds
 
 
-def _continuous_unit_quaternions(quaternions: FloatArray) -> FloatArray:
-    """Scale (T, 4) to unit length and flip signs so that neighbours lie in the same half of the sphere."""
-    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
-    turns = np.where(np.einsum("ij,ij->i", unit[1:], unit[:-1]) < 0.0, -1.0, 1.0)
-    return unit * np.concatenate(([1.0], np.cumprod(turns)))[:, None]
-
-
 def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Project a curve in R^4 to the unit sphere: u = s / |s| and its two derivatives by the quotient rule."""
     length = np.linalg.norm(s, axis=1, keepdims=True)
@@ -145,10 +139,3 @@ def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple
 def _vector_of_product(a: FloatArray, b: FloatArray) -> FloatArray:
     """Vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
     return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
-
-
-def _rotate(quaternions: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Rotate (T, 3) vectors by (T, 4) unit quaternions w x y z."""
-    axis = quaternions[:, 1:]
-    twice = 2.0 * np.cross(axis, vectors)
-    return vectors + quaternions[:, :1] * twice + np.cross(axis, twice)

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.registration import rigid_fit
 from biodyn.processing.filtering import finite_stretches
-from biodyn.rigid_body.registration import rigid_fit
 
 GapMethod = Literal["spline", "rigid", "left"]
 # The spline passes through up to this many frames on either side, and through two at least: never extrapolated.

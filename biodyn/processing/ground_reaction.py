@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
+from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts import (
     MIN_SHARED_S,
     OUTLINE_ERROR_M,
@@ -16,7 +17,7 @@ from biodyn.processing.contacts import (
 )
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.loading import PlateSignals, centre_of_pressure, pressure_at_height
-from biodyn.processing.soles import Sole, signed_distance, sole_from_outline
+from biodyn.processing.soles import Sole, sole_from_outline
 from biodyn.trial.wrenches import Contact, GroundReaction
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...

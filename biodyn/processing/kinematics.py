@@ -12,8 +12,9 @@ from scipy.ndimage import binary_dilation
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
+from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.observability import unseen_coordinates
-from biodyn.model.subject import AttachedMarker, SubjectModel, cardan_zxy
+from biodyn.model.subject import AttachedMarker, SubjectModel
 from biodyn.processing.derivatives import CoordinateKind, motion_from_configuration
 from biodyn.processing.filtering import finite_stretches
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics

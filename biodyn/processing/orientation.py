@@ -6,12 +6,14 @@ only, so it is constant and exact, and the path may deviate from X by up to 45 d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.rotations import angle_between
 from biodyn.trial.recording import Recording
 
 _AXIS_NAMES = "XYZ"
@@ -202,10 +204,10 @@ def _path_notes(
 ) -> list[Diagnostic]:
     """Say where the path is oblique to the axes, or turns."""
     notes = []
-    oblique_deg = _angle_deg(travel, forward)
+    oblique_deg = math.degrees(angle_between(travel, forward))
     third = positions.shape[0] // 3
     headings = [_displacement(positions[:third]) @ horizontal, _displacement(positions[-third:]) @ horizontal]
-    turn_deg = _angle_deg(*headings) if min(np.linalg.norm(h) for h in headings) > 0.1 else 0.0
+    turn_deg = math.degrees(angle_between(*headings)) if min(np.linalg.norm(h) for h in headings) > 0.1 else 0.0
     if turn_deg > _TURN_DEG:
         notes.append(
             Diagnostic(
@@ -230,11 +232,6 @@ def _path_notes(
             )
         )
     return notes
-
-
-def _angle_deg(a: FloatArray, b: FloatArray) -> float:
-    cosine = float(a @ b) / (float(np.linalg.norm(a)) * float(np.linalg.norm(b)))
-    return float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
 
 
 def _foot_columns(positions: FloatArray, up: FloatArray) -> FloatArray:

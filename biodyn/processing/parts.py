@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import cross
 from biodyn.processing.driven import DrivenMotion
-from biodyn.processing.segments import cross
 from biodyn.rigid_body import inverse_dynamics
 
 #: Parts in the order of tables and figures.

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.driven import DrivenMotion
 from biodyn.processing.identity import Identity, Proof, consistent_motion
-from biodyn.processing.segments import SegmentForces, SegmentMotion, cross, segment_forces, segment_motion, turn
+from biodyn.processing.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
 from biodyn.rigid_body import bias_forces, forward_dynamics, mass_matrix
 
 # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
@@ -28,7 +29,7 @@ def prove(driven: DrivenMotion) -> Proof:
     q, v, vdot, tau = driven.q[known], driven.v[known], driven.vdot[known], driven.tau[known]
     wrenches = driven.wrenches[known]
     check = _Checker(known)
-    inertial = turn(mass_matrix(mb, q), vdot)
+    inertial = apply(mass_matrix(mb, q), vdot)
     bias = bias_forces(mb, q, v, wrenches, driven.wrench_bodies)
     torque_size = np.abs(inertial) + np.abs(bias)
     motion = segment_motion(mb, q, v, vdot)
@@ -120,7 +121,7 @@ def _segments(
     for k, body in enumerate(driven.wrench_bodies):
         demand[:, body] -= wrenches[:, k]
     whole = about(p_root, demand.sum(axis=1))
-    recorded = np.concatenate([turn(R_root, tau[:, :3]), turn(R_root, tau[:, 3:6])], axis=1)
+    recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
     residual = check(
         "momentum",
         "The residual is what momentum lacks",

@@ -20,9 +20,9 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ResultError
+from biodyn.geometry.rotations import apply, cross, matrices_from_quaternions
 from biodyn.processing.derivatives import ConfigurationSpline, configuration_spline
 from biodyn.processing.driven import DrivenMotion
-from biodyn.processing.segments import cross, quaternion_matrices, turn
 from biodyn.rigid_body import Multibody, centre_of_mass, inverse_dynamics
 
 Torques = Literal["recorded", "recomputed"]
@@ -100,9 +100,9 @@ def drives(driven: DrivenMotion, torques: Torques) -> tuple[Drive, ...]:
 
 def residual_wrench(q: FloatArray, tau: FloatArray) -> FloatArray:
     """Return the base's generalised force as a wrench (T, 6) about the world origin in world axes."""
-    R, p = quaternion_matrices(q[:, 3:7] / np.linalg.norm(q[:, 3:7], axis=1, keepdims=True)), q[:, :3]
-    force = turn(R, tau[:, 3:6])
-    return np.concatenate([turn(R, tau[:, :3]) + cross(p, force), force], axis=1)
+    R, p = matrices_from_quaternions(q[:, 3:7]), q[:, :3]
+    force = apply(R, tau[:, 3:6])
+    return np.concatenate([apply(R, tau[:, :3]) + cross(p, force), force], axis=1)
 
 
 def resting(driven: DrivenMotion, duration_s: float) -> DrivenMotion:

@@ -12,6 +12,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
+from biodyn.geometry.rotations import apply, axis_angle, cross, matrices_from_quaternions
 from biodyn.rigid_body import Multibody
 
 
@@ -51,12 +52,12 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
         kind, parent = body.joint.kind, int(mb.parents[i])
         at_q, at_v = mb.q_slice(body.name), mb.v_slice(body.name)
         if kind == "free" and parent < 0 and np.array_equal(body.R_PJ, np.eye(3)) and not body.p_PJ.any():
-            R = R_WB[i] = quaternion_matrices(q[:, at_q][:, 3:])
+            R = R_WB[i] = matrices_from_quaternions(q[:, at_q][:, 3:])
             p_WB[i] = q[:, at_q][:, :3]
             twist, rate = v[:, at_v], vdot[:, at_v]
-            w[i], u[i], alpha[i] = turn(R, twist[:, :3]), turn(R, twist[:, 3:]), turn(R, rate[:, :3])
+            w[i], u[i], alpha[i] = apply(R, twist[:, :3]), apply(R, twist[:, 3:]), apply(R, rate[:, :3])
             # vdot holds the derivatives of body components: the point's acceleration has omega x v besides.
-            a[i] = turn(R, rate[:, 3:]) + cross(w[i], u[i])
+            a[i] = apply(R, rate[:, 3:]) + cross(w[i], u[i])
             continue
         if kind not in ("weld", "revolute", "prismatic") or parent < 0:
             raise ModelError(
@@ -72,7 +73,7 @@ def segment_motion(mb: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray
             angle, rate, rate_dot = (x[:, at].reshape(T, 1) for x, at in ((q, at_q), (v, at_v), (vdot, at_v)))
             e = axes[i] = R @ axis
             if kind == "revolute":
-                R = R @ turns(axis, angle[:, 0])
+                R = R @ axis_angle(axis, angle[:, 0])
                 w[i] = w_P + rate * e
                 alpha[i] = alpha_P + rate_dot * e + cross(w_P, rate * e)
             else:
@@ -126,7 +127,7 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
     spin_rate = np.zeros((T, B, 3))
     R, w, alpha = motion.R_WB[:, loaded], motion.omega[:, loaded], motion.alpha[:, loaded]
     I_W = R @ inertia[loaded] @ np.swapaxes(R, -1, -2)
-    spin_rate[:, loaded] = turn(I_W, alpha) + cross(w, turn(I_W, w))
+    spin_rate[:, loaded] = apply(I_W, alpha) + cross(w, apply(I_W, w))
     force = mass * motion.com_acceleration
     g = np.array(mb.gravity_W)
     weight = np.broadcast_to(mass * g, (T, B, 3))
@@ -137,34 +138,3 @@ def segment_forces(mb: Multibody, motion: SegmentMotion) -> SegmentForces:
             force * motion.com_velocity + spin_rate * motion.omega - weight * motion.com_velocity, axis=-1
         ),
     )
-
-
-def quaternion_matrices(quaternions: FloatArray) -> FloatArray:
-    """Rotation matrices (T, 3, 3) of unit quaternions w x y z (T, 4)."""
-    w, x, y, z = quaternions.T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
-
-
-def turns(axis: FloatArray, angle: FloatArray) -> FloatArray:
-    """Rotations (T, 3, 3) about a unit axis (3,) by angles (T,) rad (Rodrigues)."""
-    x, y, z = axis
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + np.sin(angle)[:, None, None] * K + (1.0 - np.cos(angle))[:, None, None] * (K @ K)
-
-
-def turn(R: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Matrices (..., 3, 3) times vectors (..., 3)."""
-    product: FloatArray = (R @ vectors[..., None])[..., 0]
-    return product
-
-
-def cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cross product over the last axis; several times faster than NumPy's general one."""
-    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
-    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.geometry.rotations import skew
 from biodyn.kernels import joints as kinds
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.joint import Body, Joint
@@ -45,10 +46,6 @@ def _steps(joint: Joint) -> list[_Step]:
         turn = _Step(kinds.REVOLUTE, np.cross(axes[0], axes[1]), zero)
         return [_Step(kinds.SCREW, zero, axes[0]), _Step(kinds.SCREW, zero, axes[1]), turn]
     return [_Step(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
-
-
-def _skew(a: FloatArray) -> FloatArray:
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def _six(S: FloatArray) -> FloatArray:
@@ -136,7 +133,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         slide=slide,
         p_slide=np.einsum("nij,nj->ni", R, slide),
         R_fixed=(R @ along).reshape(n, 9),
-        R_sin=(R @ np.array([_skew(a) for a in axis])).reshape(n, 9),
+        R_sin=(R @ np.array([skew(a) for a in axis])).reshape(n, 9),
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
         com=com,

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
+from biodyn.geometry.registration import rigid_fit
+from biodyn.geometry.rotations import quaternion_from_matrix
 from biodyn.kernels import ik
 from biodyn.kernels.ik_terms import Problem, Work
 from biodyn.kernels.joints import FREE
@@ -18,7 +20,6 @@ from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked
 from biodyn.rigid_body.motion import body_poses
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.rigid_body.registration import quaternion_from_matrix, rigid_fit
 
 CONVERGED: Final = ik.CONVERGED
 STOPPED: Final = ik.STOPPED

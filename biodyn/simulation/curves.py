@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import from_cardan_zxy
 from biodyn.model.subject import SubjectModel
 
 BASE_CURVES = ("forward", "upward", "sideways", "tilt", "list", "rotation")
@@ -186,7 +187,7 @@ def motion(
     a, b, c = y[:, 3:6].T
     sb, cb, sc, cc = np.sin(b), np.cos(b), np.sin(c), np.cos(c)
     da, db, dc = yd[:, 3:6].T
-    R = rotation_zxy(y[:, 3:6])
+    R = from_cardan_zxy(y[:, 3:6])
     zero, one = np.zeros_like(a), np.ones_like(a)
     # omega_B = a' Ry^T Rx^T e_z + b' Ry^T e_x + c' e_y
     E = np.stack(
@@ -205,19 +206,6 @@ def motion(
     into_v = [coordinate.v_index for coordinate in model.coordinates]
     q[:, into_q], v[:, into_v], vdot[:, into_v] = y[:, 6:], yd[:, 6:], ydd[:, 6:]
     return q, v, vdot
-
-
-def rotation_zxy(angles: FloatArray) -> FloatArray:
-    """Return R (T, 3, 3) = Rz(a) Rx(b) Ry(c) of angles (T, 3)."""
-    (sa, sb, sc), (ca, cb, cc) = np.sin(angles).T, np.cos(angles).T
-    return np.stack(
-        [
-            np.stack([ca * cc - sa * sb * sc, -sa * cb, ca * sc + sa * sb * cc], -1),
-            np.stack([sa * cc + ca * sb * sc, ca * cb, sa * sc - ca * sb * cc], -1),
-            np.stack([-cb * sc, sb, cb * cc], -1),
-        ],
-        axis=-2,
-    )
 
 
 def _quaternion_zxy(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.model.subject import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
@@ -76,22 +77,10 @@ class Walk:
 def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
     """Return the wrench (T, 6) about the world origin that the ground must supply for the motion, Nm and N."""
     tau = inverse_dynamics(model.multibody, q, v, vdot)
-    R = _base_rotation(q)
+    R = matrices_from_quaternions(q[:, 3:7])
     force = np.einsum("tij,tj->ti", R, tau[:, 3:6])
     moment = np.einsum("tij,tj->ti", R, tau[:, :3]) + np.cross(q[:, :3], force)
     return np.concatenate([moment, force], axis=-1)
-
-
-def _base_rotation(q: FloatArray) -> FloatArray:
-    w, x, y, z = q[:, 3:7].T
-    return np.stack(
-        [
-            np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
-            np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], -1),
-            np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1),
-        ],
-        axis=-2,
-    )
 
 
 def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60, near: Walk | None = None) -> Walk:

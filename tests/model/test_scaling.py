@@ -11,10 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import MarkerSetError, StaticTrialError
+from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.definition import load_skeleton
 from biodyn.model.markersets import recognise
 from biodyn.model.scaling import ScalingOptions, scale, with_mass, with_moved_centres
-from biodyn.model.subject import SubjectModel, cardan_zxy
+from biodyn.model.subject import SubjectModel
 from biodyn.rigid_body import body_poses
 from biodyn.simulation.person import measures, template_points
 

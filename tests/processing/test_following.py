@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sessions import Laboratory, hidden
 
+from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import levers, unseen_coordinates
 from biodyn.model.scaling import uncertain_turns, with_loose_centres, with_moved_centres
@@ -173,7 +174,7 @@ def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: Subje
 
 def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: dict[str, float]) -> SubjectModel:
     from biodyn.model.landmarks import about_y
-    from biodyn.model.subject import assemble, cardan_zxy
+    from biodyn.model.subject import assemble
 
     axis = {"z": 2, "x": 0, "y": 1}
     order = {"z": 0, "x": 1, "y": 2}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from biodyn.geometry.registration import rigid_fit
 from biodyn.processing.gaps import fill_gaps
-from biodyn.rigid_body.registration import rigid_fit
 
 RATE_HZ = 100.0
 SPLINE_S, RIGID_S = 0.1, 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import GRAVITY_W, SIDES, STANDARD_GRAVITY_M_S2
-from biodyn.processing.soles import signed_distance
+from biodyn.geometry.polygons import signed_distance
 from biodyn.rigid_body import body_poses, body_velocities
 from biodyn.simulation.feet import points_in_world, zero_moment_point
 from biodyn.simulation.reaction import foot_wrenches

@@ -1,4 +1,4 @@
-"""Rigid registration of points, and the quaternion of a rotation matrix."""
+"""Rigid registration: the pose of a body from points whose places on it are known."""
 
 from __future__ import annotations
 
@@ -22,17 +22,3 @@ def rigid_fit(p_B: FloatArray, p_W: FloatArray, weights: FloatArray | None = Non
     U[..., :, 2] *= np.sign(np.linalg.det(U @ Vt))[..., None]
     R = U @ Vt
     return R, centre_W - R @ centre_B
-
-
-def quaternion_from_matrix(R: FloatArray) -> FloatArray:
-    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3), w >= 0: dominant eigenvector of Bar-Itzhack's K matrix (2000)."""
-    K = np.array(
-        [
-            [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
-            [0.0, R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[0, 2] + R[2, 0]],
-            [0.0, 0.0, R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2]],
-            [0.0, 0.0, 0.0, R[2, 2] - R[0, 0] - R[1, 1]],
-        ]
-    )
-    quaternion = np.linalg.eigh(K, UPLO="U")[1][:, -1]
-    return np.asarray(quaternion if quaternion[0] >= 0 else -quaternion)
