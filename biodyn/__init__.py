@@ -4,45 +4,8 @@
 Imports are lazy, so that the command line answers at once.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
 __version__ = "0.1.0"
-__all__ = [
-    "Settings",
-    "Study",
-    "StudyResult",
-    "TrialResult",
-    "__version__",
-    "replay",
-    "run_study",
-    "run_trial",
-    "vary_trial",
-]
-
-if TYPE_CHECKING:
-    from biodyn.replaying import replay
-    from biodyn.settings import Settings
-    from biodyn.study import Study, StudyResult, run_study
-    from biodyn.variation import vary_trial
-    from biodyn.workflow import TrialResult, run_trial
-
-_LAZY = {
-    "run_trial": "biodyn.workflow",
-    "replay": "biodyn.replaying",
-    "TrialResult": "biodyn.workflow",
-    "Settings": "biodyn.settings",
-    "vary_trial": "biodyn.variation",
-    "Study": "biodyn.study",
-    "StudyResult": "biodyn.study",
-    "run_study": "biodyn.study",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from importlib import import_module
-
-        return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'biodyn' has no attribute '{name}'")
+__getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
+__all__ = ["__version__", *_names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,8 @@ _CONFINED = {
     "numba": {"kernels"},
     "pydantic": {"settings", "study"},
     "statsmodels": {"statistics"},
+    "defusedxml": {"rigid_body"},
+    "lazy_loader": {"biodyn", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; tables/csv uses its fast writer.
     "pyarrow": {"study", "biodyn.tables.csv"},
@@ -184,3 +187,11 @@ def test_no_marker_body_or_coordinate_name_in_the_code() -> None:
 )
 def test_a_typed_name_is_found(line: str) -> None:
     assert _typed_names(ast.parse(line), _names())
+
+
+@pytest.mark.parametrize("package", ["biodyn", "biodyn.rigid_body", "biodyn.study"])
+def test_every_public_name_loads_and_shows_in_tab_completion(package: str) -> None:
+    module = importlib.import_module(package)
+    assert module.__all__
+    assert set(module.__all__) - {"__version__"} <= set(dir(module))
+    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []

@@ -7,6 +7,8 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 import numpy as np
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import GRAVITY_W, FloatArray
@@ -90,8 +92,8 @@ def from_urdf(
     try:
         if not text.lstrip().startswith("<"):
             text = Path(source).read_text(encoding="utf-8")
-        robot = ET.fromstring(text)
-    except (OSError, UnicodeDecodeError, ET.ParseError) as error:
+        robot = fromstring(text)
+    except (OSError, UnicodeDecodeError, ET.ParseError, DefusedXmlException) as error:
         raise ModelError(
             f"The URDF model cannot be read: {error}.", "Give the path of an URDF file or its text."
         ) from error

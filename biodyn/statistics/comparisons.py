@@ -193,15 +193,16 @@ def holm(p_values: ArrayLike) -> FloatArray:
 
     Sorted upwards, ``p'(i) = max over j <= i of min(1, (m - j + 1) p(j))``: all p' <= alpha keep the error rate of the family.
     """
+    from statsmodels.stats.multitest import multipletests  # slow to import, and a single trial needs none of it
+
     p = np.asarray(p_values, dtype=float)
     if ((p < 0.0) | (p > 1.0)).any():
         raise StatisticsError("p values must lie between 0 and 1.")
-    flat = p.reshape(-1)
-    order = np.argsort(flat)[: int(np.isfinite(flat).sum())]  # NaN sorts last
-    adjusted = np.full(flat.shape, np.nan)
-    steps = flat[order] * np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted.reshape(p.shape)
+    known = np.isfinite(p)
+    adjusted = np.full(p.shape, np.nan)
+    if known.any():
+        adjusted[known] = multipletests(p[known], method="holm")[1]
+    return adjusted
 
 
 def _numbers(values: ArrayLike, name: str) -> FloatArray:

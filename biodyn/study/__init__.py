@@ -4,19 +4,6 @@
 `collecting/` streams what they wrote into one data set; `group/` compares; `report/` shows. `study.py` joins them.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from typing import TYPE_CHECKING, Any
-
-__all__ = ["Study", "StudyResult", "run_study"]
-
-if TYPE_CHECKING:
-    from biodyn.study.study import Study, StudyResult, run_study
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:  # when asked for: the trial processes need little of it
-        from biodyn.study import study
-
-        return getattr(study, name)
-    raise AttributeError(f"module 'biodyn.study' has no attribute '{name}'")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
