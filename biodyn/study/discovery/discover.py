@@ -15,9 +15,11 @@ from biodyn.study.discovery.labels import label_files
 from biodyn.study.discovery.naming import natural_key, unique_names
 from biodyn.study.discovery.overrides import apply_definition, left_out, merged, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
-from biodyn.study.discovery.people import Person, Placed, gather_people, place_people
 from biodyn.study.discovery.roles import decide_role, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, clear_static
+from biodyn.study.discovery.subjects.assign import assign_subjects
+from biodyn.study.discovery.subjects.assignment import SubjectAssignment
+from biodyn.study.discovery.subjects.join import Subject, join_subjects
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
@@ -62,25 +64,27 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
 
 def _findings(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[Finding]:
     """What every file is taken for by names and headers."""
-    placed = place_people(files, root_name or "study", given)
-    people = gather_people(placed)
+    assignments = assign_subjects(files, root_name or "study", given)
+    people = join_subjects(assignments)
     labels = label_files(people)
-    walks = frozenset(name_pattern(p) for p in placed if _has_plates(p) and decide_role(p, frozenset())[0] == "walk")
+    walks = frozenset(
+        name_pattern(p) for p in assignments if _has_plates(p) and decide_role(p, frozenset())[0] == "walk"
+    )
     findings = []
     for name, person in zip(_names(people), people, strict=True):
         for p in person.members:
             role, reason = decide_role(p, walks)
-            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.home))
+            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site))
     return sorted(findings, key=lambda finding: finding.path)
 
 
-def _has_plates(p: Placed) -> bool:
+def _has_plates(p: SubjectAssignment) -> bool:
     return p.file.facts is not None and p.file.facts.plate_count > 0
 
 
-def _names(people: Sequence[Person]) -> list[str]:
+def _names(people: Sequence[Subject]) -> list[str]:
     """Unique names; with the site's before where two people share one."""
-    wanted = {i: (person.label, "_".join((*person.homes[0], person.label))) for i, person in enumerate(people)}
+    wanted = {i: (person.label, "_".join((*person.sites[0], person.label))) for i, person in enumerate(people)}
     names = unique_names(wanted)
     return [names[i] for i in range(len(people))]
 
@@ -140,7 +144,7 @@ def _static(walk: Finding, statics: Sequence[LabelledFile]) -> Path | None:
 
 
 def _labelled(f: Finding, facts: FileFacts) -> LabelledFile:
-    return LabelledFile(f.path, facts, f.labels.session, f.labels.condition, f.home)
+    return LabelledFile(f.path, facts, f.labels.session, f.labels.condition, f.site)
 
 
 def _trial_names(walks: Sequence[Finding]) -> dict[Path, str]:

@@ -18,7 +18,7 @@ class Finding:
 
     Attributes:
         path: relative to the study's root. facts: None where the header cannot be read. subject: unique name.
-        home: folders around the person's.
+        site: folders around the person's.
         static: as written. settings: over the default trial settings.
     """
 
@@ -28,7 +28,7 @@ class Finding:
     reason: str
     subject: str
     labels: Labels
-    home: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
     static: str | None = None
     mass_kg: float | None = None
     height_m: float | None = None

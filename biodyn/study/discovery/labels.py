@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from biodyn.study.discovery.people import Person, Placed, looks_static
+from biodyn.study.discovery.subjects.assignment import SubjectAssignment, looks_static
+from biodyn.study.discovery.subjects.join import Subject
 from biodyn.study.discovery.words import Token, plain_text, tokens, vocabulary
 
 
@@ -24,10 +25,10 @@ class Labels:
     activity: str = ""
 
 
-def label_files(people: Sequence[Person]) -> dict[Placed, Labels]:
+def label_files(people: Sequence[Subject]) -> dict[SubjectAssignment, Labels]:
     """Return the labels of every file of the people, spelled alike throughout."""
     idle = _idle_words(people)
-    found: dict[Placed, Labels] = {}
+    found: dict[SubjectAssignment, Labels] = {}
     sessions = _session_folders(people)
     for person in people:
         codes = _code_meanings(person)
@@ -48,7 +49,11 @@ def label_files(people: Sequence[Person]) -> dict[Placed, Labels]:
 
 
 def _labels(
-    p: Placed, person: Person, sessions: frozenset[tuple[str, ...]], codes: Mapping[str, str], idle: frozenset[str]
+    p: SubjectAssignment,
+    person: Subject,
+    sessions: frozenset[tuple[str, ...]],
+    codes: Mapping[str, str],
+    idle: frozenset[str],
 ) -> Labels:
     if p.keys:
         return _bids_labels(p)
@@ -59,14 +64,14 @@ def _labels(
     own_level = -1 if p.level is None else p.level
     for level in range(len(p.folders)):
         found = p.folder_tokens(level)
-        above = level < own_level or (p.level is None and p.home and plain_text(p.folders[level]) in p.home)
+        above = level < own_level or (p.level is None and p.site and plain_text(p.folders[level]) in p.site)
         text = plain_text(p.folders[level])
         is_session = p.folders[: level + 1] in sessions
         group += [t.text for t in found if t.kind == "group" and above]
         session += _numbered_sessions(text, found)
         activity = next((t.text for t in found if t.kind == "activity"), activity)
         said = [t for t in found if t.kind == "condition"]
-        if not above or len(person.homes) > 1:
+        if not above or len(person.sites) > 1:
             said += [t for t in found if t.kind in ("plain", "group", "code", "subject", "number")]
         if is_session or (not above and _is_session_code(found)):
             session.append(text[found[0].start : found[-1].end] if found else text)
@@ -90,7 +95,7 @@ def _labels(
     return Labels("_".join(_once(session)), "_".join(_once(condition)), "_".join(_once(group)), activity)
 
 
-def _bids_labels(p: Placed) -> Labels:
+def _bids_labels(p: SubjectAssignment) -> Labels:
     keys = vocabulary()["bids"]
     session = f"{keys['session']}-{p.keys[keys['session']]}" if keys["session"] in p.keys else ""
     values = [p.keys[key] for key in keys["condition"] if key in p.keys]
@@ -132,7 +137,7 @@ def _is_session_code(found: Sequence[Token]) -> bool:
     return found[0].kind == "number" or found[0].word in vocabulary()["session_numbered"]
 
 
-def _session_folders(people: Sequence[Person]) -> frozenset[tuple[str, ...]]:
+def _session_folders(people: Sequence[Subject]) -> frozenset[tuple[str, ...]]:
     """Folders below people's, named like nothing else, that each hold a static trial of their own.
 
     Sessions where somebody at the site has several; a lone one may be a condition.
@@ -145,7 +150,7 @@ def _session_folders(people: Sequence[Person]) -> frozenset[tuple[str, ...]]:
             first = 0 if p.level is None else p.level + 1
             for level in range(first, len(p.folders)):
                 kinds = {t.kind for t in tokens(p.folders[level])}
-                if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.home:
+                if kinds and kinds <= {"plain", "counter", "code"} and plain_text(p.folders[level]) not in p.site:
                     holders[p.folders[: level + 1]].add(looks_static(p.file))
         own = [folders for folders, statics in holders.items() if statics == {True, False}]
         of_site[_site(person)] += own
@@ -154,14 +159,14 @@ def _session_folders(people: Sequence[Person]) -> frozenset[tuple[str, ...]]:
     return frozenset(folders for site in several for folders in of_site[site])
 
 
-def _site(person: Person) -> tuple[str, ...]:
+def _site(person: Subject) -> tuple[str, ...]:
     """Folders around people without those that name groups or conditions."""
-    if len(person.homes) > 1:
+    if len(person.sites) > 1:
         return ()
-    return tuple(name for name in person.homes[0] if not any(t.kind == "group" for t in tokens(name)))
+    return tuple(name for name in person.sites[0] if not any(t.kind == "group" for t in tokens(name)))
 
 
-def _code_meanings(person: Person) -> dict[str, str]:
+def _code_meanings(person: Subject) -> dict[str, str]:
     """What codes like T1 or C2 in the names of the person's walks are: "session", "condition"; others count trials.
 
     A trial's number follows it somewhere, or several walks share it.
@@ -188,7 +193,7 @@ def _code_meanings(person: Person) -> dict[str, str]:
     return found
 
 
-def _idle_words(people: Sequence[Person]) -> dict[Placed, frozenset[str]]:
+def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[str]]:
     """Words of file names that tell no condition.
 
     They are in every walk of a site, or in all files of one person and in no other's, or in a single file. A code is
@@ -200,22 +205,22 @@ def _idle_words(people: Sequence[Person]) -> dict[Placed, frozenset[str]]:
     users: dict[str, set[int]] = defaultdict(set)
     for number, person in enumerate(people):
         for p in person.members:
-            of_site[p.home].append(words[p])
+            of_site[p.site].append(words[p])
             if not looks_static(p.file):
-                walks_of_site[p.home].append(words[p])
+                walks_of_site[p.site].append(words[p])
             for word in words[p]:
                 users[word].add(number)
-    of_all = {home: set.intersection(*found) for home, found in walks_of_site.items()}
-    uses = {home: Counter(word for file in found for word in file) for home, found in of_site.items()}
-    idle: dict[Placed, frozenset[str]] = {}
+    of_all = {site: set.intersection(*found) for site, found in walks_of_site.items()}
+    uses = {site: Counter(word for file in found for word in file) for site, found in of_site.items()}
+    idle: dict[SubjectAssignment, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))
         own = {word for word in of_person if len(users[word]) == 1}
         has_static = any(looks_static(p.file) for p in person.members)
         for p in person.members:
             plain = {t.text.casefold() for t in p.stem_tokens() if t.kind not in ("code", "subject")}
-            lone = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.home])}
-            idle[p] = frozenset((own if has_static else own & plain) | (of_all.get(p.home, set()) & plain) | lone)
+            lone = {t.text.casefold() for t in p.stem_tokens() if _is_lone(t, uses[p.site])}
+            idle[p] = frozenset((own if has_static else own & plain) | (of_all.get(p.site, set()) & plain) | lone)
     return idle
 
 
@@ -224,7 +229,9 @@ def _is_lone(token: Token, uses: Counter[str]) -> bool:
     return token.kind == "plain" and (uses[token.text.casefold()] < 2 or len(token.text) == 1)
 
 
-def _with_activity(people: Sequence[Person], found: dict[Placed, Labels]) -> dict[Placed, Labels]:
+def _with_activity(
+    people: Sequence[Subject], found: dict[SubjectAssignment, Labels]
+) -> dict[SubjectAssignment, Labels]:
     """Ordinary walks are called so where other trials of the same site have conditions."""
     walks = {i: [p for p in person.members if not looks_static(p.file)] for i, person in enumerate(people)}
     sites = {_site(person) for i, person in enumerate(people) if any(found[p].condition for p in walks[i])}
