@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,18 +114,7 @@ def fit_markers(
             q_prior=q_prior,
         )
 
-    solution = solve()
-    lost = np.zeros((len(p_WM), len(model.coordinates)), dtype=bool)
-    step = max(round(_JUDGED_EVERY_S * markers.rate_hz), 1)
-    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED, step)
-    if unseen.any():
-        # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is
-        # carried on, never lost.
-        hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
-        longest = round(longest_bridge_s * markers.rate_hz)
-        prior_weights, q_prior = bridge(model, solution.q, unseen, ramp_frames)
-        lost = long_stretches(unseen & ~hidden, longest)
-        solution = solve(prior_weights, q_prior)
+    solution, lost = _carried_over_gaps(model, solve, ramp, ramp_frames, markers.rate_hz, longest_bridge_s)
     solved: BoolArray = np.asarray(np.isfinite(solution.q).all(axis=1))
     if not solved.any():
         raise MarkerSetError(
@@ -151,6 +140,30 @@ def fit_markers(
         link_p_W=p,
         model=model,
     )
+
+
+def _carried_over_gaps(
+    model: SubjectModel,
+    solve: Callable[..., InverseKinematics],
+    ramp: FloatArray,
+    ramp_frames: int,
+    rate_hz: float,
+    longest_bridge_s: float,
+) -> tuple[InverseKinematics, BoolArray]:
+    """Solve; where no marker sees a coordinate, solve again with its bridge. Also return (T, C) what is lost for too long.
+
+    `ramp` (T, M): share of its weight that each marker has.
+    """
+    solution = solve()
+    step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
+    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED, step)
+    if not unseen.any():
+        return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
+    # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is carried
+    # on, never lost.
+    hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
+    lost = long_stretches(unseen & ~hidden, round(longest_bridge_s * rate_hz))
+    return solve(*bridge(model, solution.q, unseen, ramp_frames)), lost
 
 
 def bridge(model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: int) -> tuple[FloatArray, FloatArray]:

@@ -127,6 +127,73 @@ def _limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> 
     return low, high
 
 
+def _measured(
+    mb: Multibody, marker_body: ArrayLike, p_BM: ArrayLike, p_WM: ArrayLike, weights: ArrayLike
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return bodies (M,), places (M, 3), recorded positions (T, M, 3), weights (1 or T, M); ModelError names what is wrong."""
+    places = checked(p_BM, (None, 3), "p_BM")
+    markers = places.shape[0]
+    body = np.asarray(marker_body)
+    if body.shape != (markers,) or not np.issubdtype(body.dtype, np.integer):
+        raise ModelError(f"marker_body must hold {markers} body indices, found shape {body.shape} of {body.dtype}.")
+    if markers and not (int(body.min()) >= 0 and int(body.max()) < len(mb.bodies)):
+        raise ModelError(f"marker_body names bodies {body.min()} to {body.max()}, the model has {len(mb.bodies)}.")
+    if not np.isfinite(places).all():
+        raise ModelError(f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no place in p_BM.")
+    recorded = checked(p_WM, (None, markers, 3), "p_WM")
+    shares = _rows(weights, markers, len(recorded), "weights")
+    if not (shares >= 0).all():
+        raise ModelError("weights must be numbers >= 0.")
+    return body.astype(np.int64), places, recorded, shares
+
+
+def _priors(
+    mb: Multibody, prior_weights: ArrayLike | None, q_prior: ArrayLike | None, frames: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return prior weights (nv,) and prior (0, 1 or T, nq); ModelError where only one of them is given."""
+    if (prior_weights is None) != (q_prior is None):
+        raise ModelError("prior_weights and q_prior belong together; give both or none.")
+    if prior_weights is None or q_prior is None:
+        return np.zeros(mb.nv), np.zeros((0, mb.nq))
+    return checked(prior_weights, (mb.nv,), "prior_weights"), _rows(q_prior, mb.nq, frames, "q_prior")
+
+
+def _rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
+    """Return values that hold for all frames (width,) or for each (T, width) as (1 or T, width)."""
+    array = np.asarray(values, dtype=np.float64)
+    once = array.ndim == 1
+    return checked(array[None] if once else array, (1 if once else frames, width), name)
+
+
+def _solved(
+    mb: Multibody, problem: Problem, start: FloatArray, tolerance: float, max_iterations: int
+) -> InverseKinematics:
+    """Run the kernel from `start` (nq,) over all frames."""
+    frames, markers = problem.p_WM.shape[:2]
+    result = InverseKinematics(
+        q=np.empty((frames, mb.nq)),
+        marker_error=np.empty((frames, markers)),
+        cost=np.empty(frames),
+        iterations=np.empty(frames, dtype=np.int64),
+        status=np.empty(frames, dtype=np.int8),
+    )
+    ik.inverse_kinematics(
+        mb.tree,
+        problem,
+        start,
+        tolerance,
+        max_iterations,
+        MIN_MARKERS,
+        _workspace(mb.tree, mb.nq, markers),
+        result.q,
+        result.marker_error,
+        result.cost,
+        result.iterations,
+        result.status,
+    )
+    return result
+
+
 def inverse_kinematics(
     mb: Multibody,
     marker_body: ArrayLike,
@@ -162,45 +229,15 @@ def inverse_kinematics(
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
-    places = checked(p_BM, (None, 3), "p_BM")
-    markers = places.shape[0]
-    body = np.asarray(marker_body)
-    if body.shape != (markers,) or not np.issubdtype(body.dtype, np.integer):
-        raise ModelError(f"marker_body must hold {markers} body indices, found shape {body.shape} of {body.dtype}.")
-    if markers and not (int(body.min()) >= 0 and int(body.max()) < len(mb.bodies)):
-        raise ModelError(f"marker_body names bodies {body.min()} to {body.max()}, the model has {len(mb.bodies)}.")
-    if not np.isfinite(places).all():
-        raise ModelError(f"Markers {np.flatnonzero(~np.isfinite(places).all(axis=1)).tolist()} have no place in p_BM.")
-    recorded = checked(p_WM, (None, markers, 3), "p_WM")
-    frames = recorded.shape[0]
-    shares = np.asarray(weights, dtype=np.float64)
-    shares = checked(
-        shares[None] if shares.ndim == 1 else shares, (1 if shares.ndim == 1 else frames, markers), "weights"
-    )
-    if not (shares >= 0).all():
-        raise ModelError("weights must be numbers >= 0.")
+    body, places, recorded, shares = _measured(mb, marker_body, p_BM, p_WM, weights)
     low, high = _limits(mb, lower, upper)
+    pulls, prior = _priors(mb, prior_weights, q_prior, len(recorded))
     start = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0").copy()
-    if (prior_weights is None) != (q_prior is None):
-        raise ModelError("prior_weights and q_prior belong together; give both or none.")
-    pulls, prior = np.zeros(mb.nv), np.zeros((0, mb.nq))
-    if prior_weights is not None and q_prior is not None:
-        pulls = checked(prior_weights, (mb.nv,), "prior_weights")
-        given = np.asarray(q_prior, dtype=np.float64)
-        prior = checked(given[None] if given.ndim == 1 else given, (1 if given.ndim == 1 else frames, mb.nq), "q_prior")
-
     seen = np.isfinite(recorded).all(axis=2) & (shares > 0)
     usable = np.flatnonzero(seen.sum(axis=1) >= MIN_MARKERS)
     if usable.size:
         first = int(usable[0])
         start = _placed_base(mb, start, body, places, recorded[first], shares[min(first, len(shares) - 1)])
-    result = InverseKinematics(
-        q=np.empty((frames, mb.nq)),
-        marker_error=np.empty((frames, markers)),
-        cost=np.empty(frames),
-        iterations=np.empty(frames, dtype=np.int64),
-        status=np.empty(frames, dtype=np.int8),
-    )
     problem = Problem(
         marker_link=mb.link_of_body[body].astype(np.int64),
         p_BM=places,
@@ -211,18 +248,4 @@ def inverse_kinematics(
         prior_weights=pulls,
         q_prior=prior,
     )
-    ik.inverse_kinematics(
-        mb.tree,
-        problem,
-        start,
-        float(tolerance),
-        int(max_iterations),
-        MIN_MARKERS,
-        _workspace(mb.tree, mb.nq, markers),
-        result.q,
-        result.marker_error,
-        result.cost,
-        result.iterations,
-        result.status,
-    )
-    return result
+    return _solved(mb, problem, start, float(tolerance), int(max_iterations))
