@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.geometry.rotations import axis_angle, quaternion_from_matrix
 from biodyn.model.anthropometry import ZERO_INERTIA, Inertia
-from biodyn.model.definition import BodyDefinition, SkeletonDefinition
+from biodyn.model.definition import BodyDefinition, Rotation, SkeletonDefinition
 from biodyn.rigid_body import Body, Joint, Multibody
 
 
@@ -179,74 +180,92 @@ def assemble(
     in `loose` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
     of every segment on a link, and the carried segments.
     """
-    links: list[_Link] = []
-    frames: dict[str, BodyFrame] = {}
-    plan: list[tuple[str, str, BodyDefinition, tuple[float, float]]] = []
+    chain = _Chain()
     carried: list[str] = []
     load: dict[int, Inertia] = {}
-
-    def add_link(name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
-        parent_name = None if parent is None else links[parent].name
-        links.append(_Link(name, parent_name, joint, R, p))
-        return len(links) - 1
-
     for body in bodies:
         definition = body.definition
         if not definition.parent:
-            index = add_link(definition.name, None, Joint("free"), np.eye(3), np.zeros(3))
-            frames[definition.name] = BodyFrame(index, np.eye(3), np.zeros(3))
+            chain.add_root(definition.name)
         else:
-            base = frames[definition.parent]
-            R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
-            steps = list(zip(definition.rotations, body.static_angles_rad, strict=True))
-            free = [
-                s for s, _ in steps if s.coordinate and s.coordinate not in locked and definition.name in skeleton.free
-            ]
-            if definition.name in loose and free:
-                # Sliding along the parent body's axes; R is their attitude on the link, undone behind the last slide.
-                for axis, direction in zip("xyz", np.eye(3), strict=True):
-                    link = add_link(
-                        f"{definition.name}:{axis}", link, Joint("prismatic", as_axis(R @ direction)), np.eye(3), p
-                    )
-                    p = np.zeros(3)
-            for step, angle in steps:
-                if step not in free:
-                    R = R @ axis_angle(step.axis, angle)
-                    continue
-                name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
-                link = add_link(name, link, _hinge(as_axis(step.axis)), R, p)
-                plan.append((str(step.coordinate), name, definition, step.range_rad))
-                R, p = np.eye(3), np.zeros(3)
-            frames[definition.name] = BodyFrame(link, R, p)
+            open_ = definition.name in skeleton.free
+            free = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
+            chain.add_body(body, free, slides=definition.name in loose and bool(free))
             if not free:
                 carried.append(definition.name)
-        frame = frames[definition.name]
+        frame = chain.frames[definition.name]
         moved = body.inertia.moved(frame.R_LB, frame.p_LB)
         load[frame.link] = load[frame.link] + moved if frame.link in load else moved
 
     loaded = []
-    for i, at in enumerate(links):
+    for i, at in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
         loaded.append(Body(at.name, at.parent, at.joint, at.R_PJ, at.p_PJ, inertia.mass, inertia.com, inertia.tensor))
     tree = Multibody(tuple(loaded))
     # The tree may order its bodies anew; places on links follow the names.
     frames = {
-        name: BodyFrame(tree.body_index(links[frame.link].name), frame.R_LB, frame.p_LB)
-        for name, frame in frames.items()
+        name: BodyFrame(tree.body_index(chain.links[frame.link].name), frame.R_LB, frame.p_LB)
+        for name, frame in chain.frames.items()
     }
-    coordinates = tuple(
-        Coordinate(
-            name=coordinate,
-            joint=definition.joint,
-            body=definition.name,
-            side=definition.side,
-            q_index=tree.q_slice(link_name).start,
-            v_index=tree.v_slice(link_name).start,
-            range_rad=range_rad,
-        )
-        for coordinate, link_name, definition, range_rad in plan
+    return tree, tuple(_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(carried)
+
+
+class _Chain:
+    """The links while they are strung: one axis each.
+
+    Attributes:
+        links: in order from the root. frames: the place of every segment on its link.
+        plan: (coordinate, its link's name, segment, range rad) of every coordinate.
+    """
+
+    def __init__(self) -> None:
+        self.links: list[_Link] = []
+        self.frames: dict[str, BodyFrame] = {}
+        self.plan: list[tuple[str, str, BodyDefinition, tuple[float, float]]] = []
+
+    def add_root(self, name: str) -> None:
+        """Add the floating base."""
+        index = self._add(name, None, Joint("free"), np.eye(3), np.zeros(3))
+        self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
+
+    def add_body(self, body: ScaledBody, free: Sequence[Rotation], slides: bool) -> None:
+        """Add a segment: a link for each free rotation; fixed ones are folded into the placements beside them."""
+        definition = body.definition
+        base = self.frames[definition.parent]
+        R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
+        if slides:
+            # Sliding along the parent body's axes; R is their attitude on the link, undone behind the last slide.
+            for axis, direction in zip("xyz", np.eye(3), strict=True):
+                joint = Joint("prismatic", as_axis(R @ direction))
+                link = self._add(f"{definition.name}:{axis}", link, joint, np.eye(3), p)
+                p = np.zeros(3)
+        for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
+            if step not in free:
+                R = R @ axis_angle(step.axis, angle)
+                continue
+            name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
+            link = self._add(name, link, _hinge(as_axis(step.axis)), R, p)
+            self.plan.append((str(step.coordinate), name, definition, step.range_rad))
+            R, p = np.eye(3), np.zeros(3)
+        self.frames[definition.name] = BodyFrame(link, R, p)
+
+    def _add(self, name: str, parent: int | None, joint: Joint, R: FloatArray, p: FloatArray) -> int:
+        self.links.append(_Link(name, None if parent is None else self.links[parent].name, joint, R, p))
+        return len(self.links) - 1
+
+
+def _coordinate(
+    tree: Multibody, name: str, link: str, definition: BodyDefinition, range_rad: tuple[float, float]
+) -> Coordinate:
+    return Coordinate(
+        name=name,
+        joint=definition.joint,
+        body=definition.name,
+        side=definition.side,
+        q_index=tree.q_slice(link).start,
+        v_index=tree.v_slice(link).start,
+        range_rad=range_rad,
     )
-    return tree, coordinates, frames, tuple(carried)
 
 
 @lru_cache(maxsize=256)
