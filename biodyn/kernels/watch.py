@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Say = Callable[[str], None]
-COMPILING = "Compiling the kernels for the first time on this machine; this is done once."
+COMPILING = "Compiling the kernels; this is done once after an installation."
 COMPILING_AGAIN = "Compiling the kernels."
 
 
