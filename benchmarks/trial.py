@@ -40,8 +40,8 @@ def main() -> None:
     _fresh("biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
         code = "from biodyn.rigid_body import warm_up; warm_up()"
-        _fresh("first-ever compilation", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
-        _fresh("the same from the cache", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
+        _fresh("first-ever compilation", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
+        _fresh("the same from the cache", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
 
 
 def _long_walk(folder: Path) -> tuple[Path, Path]:
