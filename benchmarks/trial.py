@@ -45,8 +45,8 @@ def main() -> None:
     _fresh(record, "biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
         code = "from biodyn.rigid_body import warm_up; warm_up()"
-        _fresh(record, "first-ever compilation", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
-        _fresh(record, "the same from the cache", [sys.executable, "-c", code], NUMBA_CACHE_DIR=cache)
+        _fresh(record, "first-ever compilation", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
+        _fresh(record, "the same from the cache", [sys.executable, "-c", code], BIODYN_CACHE_DIR=cache)
     record.close()
 
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from biodyn.errors import BiodynError
+from biodyn.errors import BiodynError, system_refusal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +31,7 @@ app = typer.Typer(
 )
 
 _FINE, _CHECKS_FAILED, _BAD_INPUT, _SOME_FAILED = 0, 1, 2, 3
+_INTERRUPTED = 130  # as shells say of Ctrl-C; other signals end with 128 and their number too
 _PROGRAM_ERROR = 70  # EX_SOFTWARE of sysexits.h: outside the meanings above
 _TRACEBACK_SWITCH = "BIODYN_TRACEBACK"
 _TELL_EVERY_S = 10.0  # of a study, where there is no terminal for a live line
@@ -204,7 +205,7 @@ def study(
         folder = out if out is not None else Path("reports") / found.plan.name
         try:
             progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):
             console.print("Stopped. The same command goes on where it was.", highlight=False)
             raise
         console.print(f"{progress.line()}.", highlight=False)
@@ -262,11 +263,27 @@ def models() -> None:
 
 def main() -> None:
     """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    _end_in_order()
     try:
         app()
     except Exception as error:  # whatever was not foreseen: the only place that may catch it
         _tell_program_error(error)
         sys.exit(_PROGRAM_ERROR)
+
+
+def _end_in_order() -> None:
+    """Let SIGTERM and a closed terminal end the program as Ctrl-C does, so that what it was writing is removed."""
+    import signal
+    from types import FrameType
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: the second would interrupt the tidying
+        sys.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
 
 
 def _tell_program_error(error: Exception) -> None:
@@ -278,17 +295,21 @@ def _tell_program_error(error: Exception) -> None:
     from importlib.metadata import version
 
     trace = "".join(traceback.format_exception(error))
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as stream:
-        stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
-        stream.write(f"{' '.join(sys.argv)}\n\n{trace}")
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as stream:
+            stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
+            stream.write(f"{' '.join(sys.argv)}\n\n{trace}")
+        place = stream.name
+    except OSError:
+        place = f"what {_TRACEBACK_SWITCH}=1 shows"
     if os.environ.get(_TRACEBACK_SWITCH):
         print(trace, file=sys.stderr)
     first = str(error).splitlines()[0] if str(error) else ""
     print(
         f"biodyn: the program failed ({type(error).__name__}{': ' + first if first else ''}): a fault of biodyn, not of your "
-        f"data; please report it with {stream.name} (what was called and where it failed, no measured data).",
+        f"data; please report it with {place} (what was called and where it failed, no measured data).",
         file=sys.stderr,
     )
 
@@ -299,29 +320,33 @@ def _plain_errors() -> Iterator[None]:
     try:
         yield
     except BiodynError as error:
-        print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
-        raise typer.Exit(_BAD_INPUT) from None
+        _refuse(error)
+    except (OSError, MemoryError) as error:
+        refusal = system_refusal(error)
+        if refusal is None:
+            raise
+        _refuse(refusal)
+    except EOFError as error:  # to typer the end of standard input, which is never read here
+        raise RuntimeError(f"unexpected end of data: {error}") from error
+    except KeyboardInterrupt:
+        print("biodyn: stopped.", file=sys.stderr)
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+def _refuse(error: BiodynError) -> NoReturn:
+    print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
+    raise typer.Exit(_BAD_INPUT) from None
 
 
 @contextmanager
 def _progress(console: Console) -> Iterator[Callable[[str], None]]:
-    with console.status("starting") as status:
-        steps: list[str] = []
+    from biodyn.kernels.watch import watched
 
-        def show(name: str) -> None:
-            steps.append(name)
-            if len(steps) == 2:  # the files could be read: now there is something to compute
-                _say_if_compiling(console)
-            status.update(f"{name} ...")
+    def tell(sentence: str) -> None:
+        console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
-        yield show
-
-
-def _say_if_compiling(console: Console) -> None:
-    from biodyn.rigid_body import is_compiled
-
-    if not is_compiled():
-        console.print("Compiling the kernels for the first time on this machine; this is done once.", highlight=False)
+    with console.status("starting") as status, watched(tell):
+        yield lambda name: status.update(f"{name} ...")
 
 
 def _console() -> Console:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 
 class BiodynError(Exception):
     """Base of every error biodyn raises on purpose; the command line prints it without a traceback, exit code 2.
@@ -53,3 +56,55 @@ class StatisticsError(BiodynError):
 
 class StudyError(BiodynError):
     """A study cannot be planned, run or resumed."""
+
+
+class SystemRefusalError(BiodynError):
+    """The operating system refuses what has to be done: no room, no permission, a limit."""
+
+
+# What the system says no to whatever the program does, and what helps. Anything else, such as a file that is not there
+# although it was just written, would be a fault of ours.
+_MAKE_ROOM = "Make room there, or choose another place with --out."
+_CHOOSE_PLACE = "Choose another place with --out, or change the permissions."
+_SHORTEN = "Choose a shorter --out."
+_LOOK_AT_DISK = "Check the disk or the network drive, or choose another place with --out."
+_REFUSALS: dict[str, str] = {
+    "ENOSPC": _MAKE_ROOM,
+    "EDQUOT": _MAKE_ROOM,
+    "EFBIG": "Raise the limit of file sizes ('ulimit -f'), or choose another place with --out.",
+    "ENAMETOOLONG": _SHORTEN,
+    "EROFS": _CHOOSE_PLACE,
+    "EACCES": _CHOOSE_PLACE,
+    "EPERM": _CHOOSE_PLACE,
+    "ELOOP": "Links there lead in a circle: choose another place with --out.",
+    "ENOTDIR": "Choose another place with --out.",
+    "EIO": _LOOK_AT_DISK,
+    "ENXIO": _LOOK_AT_DISK,
+    "ENODEV": _LOOK_AT_DISK,
+    "ESTALE": _LOOK_AT_DISK,
+    "ENOTCONN": _LOOK_AT_DISK,
+    "EHOSTDOWN": _LOOK_AT_DISK,
+    "ETIMEDOUT": _LOOK_AT_DISK,
+    "EMFILE": "Raise the limit of open files ('ulimit -n').",
+    "ENFILE": "Close other programs: the whole machine has too many open files.",
+    "ENOMEM": "Close other programs, or cut the recording.",
+    "EAGAIN": "Raise the limit of processes ('ulimit -u'), or close other programs.",
+}
+_HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasattr(errno, name)}
+
+
+def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
+    """Return the refusal of the operating system that an exception tells of; None where it tells of something else."""
+    if isinstance(error, MemoryError):
+        return SystemRefusalError("There is not enough memory.", _REFUSALS["ENOMEM"])
+    if error.errno not in _HINTS:
+        return None
+    name = error.filename if error.filename2 is None else error.filename2
+    where = "What was to be read or written" if not isinstance(name, (str, bytes)) else f"'{_shown(os.fsdecode(name))}'"
+    return SystemRefusalError(f"{where}: {os.strerror(error.errno)}.", _HINTS[error.errno])
+
+
+def _shown(path: str, longest: int = 120) -> str:
+    """A path on one line of the screen."""
+    text = path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return text if len(text) <= longest else f"{text[: longest // 2]}...{text[-longest // 3 :]}"

@@ -18,6 +18,7 @@ from biodyn.processing.replay_drive import drives, resting
 from biodyn.report.record import json_ready, result_arrays
 from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.result import TrialResult, read_view
+from biodyn.result_folder import replacing
 from biodyn.settings import ReplaySettings, settings_from
 from biodyn.tables.csv import write_csv
 from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
@@ -153,7 +154,11 @@ class ReplayResult:
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
         """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder."""
         target = Path(folder) / REPLAY_FOLDER
-        target.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as place:
+            self._write(place, progress)
+        return target
+
+    def _write(self, target: Path, progress: Progress | None) -> None:
         for name, table in self.tables().items():
             decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
             write_csv(table, target / f"{name}.csv", decimals)
@@ -167,7 +172,6 @@ class ReplayResult:
             (target / REPLAY_ANIMATION).write_bytes(self.animation())
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
-        return target
 
 
 def replay(

@@ -84,6 +84,24 @@ def replacing(folder: Path) -> Iterator[Path]:
         raise
 
 
+@contextmanager
+def updating(folder: Path) -> Iterator[Path]:
+    """Yield a temporary folder whose files take their places in `folder` when the block ends well.
+
+    On an error nothing in `folder` has changed: what needs room or permission is done before the first file moves.
+    """
+    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_UNFINISHED, dir=folder))
+    try:
+        yield temporary
+        files = sorted(path for path in temporary.rglob("*") if path.is_file())
+        for path in files:
+            (folder / path.relative_to(temporary)).parent.mkdir(parents=True, exist_ok=True)
+        for path in files:
+            os.replace(path, folder / path.relative_to(temporary))
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def remove_unfinished(folder: Path) -> None:
     """Remove what killed runs left beside a result folder when they wrote it; others may be writing its siblings."""
     ours = re.compile(rf"\.{re.escape(folder.name)}\.[^.]+({re.escape(_UNFINISHED)}|{re.escape(_REPLACED)})")

@@ -38,6 +38,7 @@ from biodyn.processing.tracking import TrackingOptions, track
 from biodyn.processing.uncertainty import TrialInputs, load_magnitudes, torque_uncertainty
 from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult, read_view, write_report
+from biodyn.result_folder import updating
 from biodyn.settings import Settings, settings_from
 from biodyn.trial import Contact, GroundReaction, Recording
 
@@ -381,12 +382,13 @@ def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder."""
     target = Path(folder)
     view = read_view(target)
-    write_report(
-        view,
-        target,
-        figures=True,
-        report=True,
-        dpi=int(view.record["settings"]["output"]["figure_dpi"]),
-        progress=progress,
-    )
+    with updating(target) as place:
+        write_report(
+            view,
+            place,
+            figures=True,
+            report=True,
+            dpi=int(view.record["settings"]["output"]["figure_dpi"]),
+            progress=progress,
+        )
     return target

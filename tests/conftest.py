@@ -11,6 +11,14 @@ from sessions import Laboratory
 from biodyn.simulation import Person, TrialOptions, session
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Where several processes will share the tests, compile the kernels once, before they start."""
+    if getattr(session.config.option, "numprocesses", None):
+        from biodyn.rigid_body import warm_up
+
+        warm_up()
+
+
 @pytest.fixture(scope="session")
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
     """Static trial and walk over three plates, 1 mm marker noise."""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from biodyn.model.library import for_each_side
 
@@ -48,6 +52,10 @@ _CONFINED = {
     "rich": {"cli"},
     "jinja2": {"report"},
     "numba": {"kernels"},
+    "llvmlite": {"kernels"},
+    "platformdirs": {"kernels"},
+    "filelock": {"study"},
+    "PIL": {"plots"},
     "pydantic": {"settings", "study"},
     "statsmodels": {"statistics"},
     "defusedxml": {"rigid_body"},
@@ -120,6 +128,20 @@ def test_libraries_stay_in_their_place(library: str) -> None:
     allowed = _CONFINED[library]
     strangers = {name for name in users if name not in allowed and _unit(name) not in allowed}
     assert strangers == set()
+
+
+def test_every_imported_library_is_declared() -> None:
+    """What another library happens to bring along today is not there tomorrow."""
+    project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
+    owners = packages_distributions()
+    used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}
+    foreign = used - sys.stdlib_module_names - {"biodyn"}
+    undeclared = {
+        name for name in foreign if not declared & {canonicalize_name(owner) for owner in owners.get(name, [name])}
+    }
+    assert undeclared == set()
 
 
 def test_pipelines_use_the_public_interface() -> None:

@@ -1,16 +1,24 @@
 """The decorators of the kernels: `kernel` for an algorithm over frames, the others for its parts.
 
 Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays.
+
+Compiled kernels are kept by `storage`, not beside the sources where numba would put them: an installation may be
+read-only, and what pip did not write it does not remove. Numba has no public way to choose the place. The names used
+here that it does not promise are guarded by a test; a version that lacks them compiles in every process.
 """
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import IndexDataCacheFile
+
+from biodyn.kernels import storage
+from biodyn.kernels.watch import COMPILING, COMPILING_AGAIN, tell
 
 _njit: Any = numba.njit  # its annotations leave out the options used here
 # no reference counting: kernels allocate nothing, and counting would cost more than the arithmetic
@@ -31,36 +39,81 @@ part: Any = _njit(**_INTERNAL)
 merged: Any = _njit(inline="always", **_INTERNAL)
 
 
+class _KernelCache:
+    """The compiled forms of one kernel on disk, as numba's dispatcher asks for them (`numba.core.caching._Cache`)."""
+
+    def __init__(self, function: Any) -> None:
+        self._name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}"
+        self._source = _foreign_source(function.__code__.co_filename)
+
+    @property
+    def cache_path(self) -> str | None:
+        folder = storage.storage().writable
+        return None if folder is None else str(folder)
+
+    def prefix(self, codegen: Any) -> str:
+        """What the names of all forms for this processor begin with."""
+        processor = hashlib.sha256(repr(codegen.magic_tuple()).encode()).hexdigest()[:8]
+        return f"{self._name}-{processor}-"
+
+    def _file_name(self, signature: Any, codegen: Any) -> str:
+        key = hashlib.sha256(f"{signature}\0{self._source}".encode()).hexdigest()[:24]
+        return f"{self.prefix(codegen)}{key}"
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told."""
+        target.refresh()
+        content = storage.read(self._file_name(signature, target.codegen()))
+        if content is None:
+            tell(COMPILING if storage.storage().writable is not None else COMPILING_AGAIN)
+            tell(storage.storage().note)
+            return None
+        return numba.core.compiler.CompileResult._rebuild(target, *pickle.loads(content))
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep a compiled form."""
+        if compiled.lifted or compiled.library.has_dynamic_globals:  # holds addresses of this process
+            return
+        content = numba.core.serialize.dumps(compiled._reduce())
+        tell(storage.write(self._file_name(signature, compiled.codegen), content))
+
+    def enable(self) -> None:
+        """Part of what numba asks of a cache; this one is never off."""
+
+    disable = flush = enable
+
+
 @cache
-def sources_stamp() -> tuple[float, int]:
-    """Return (newest modification time, total size) of the kernel sources.
-
-    Numba renews a cached kernel only when the kernel's own file changes, not when a helper in another file does;
-    with this stamp a change of any kernel source renews them all.
-    """
-    states = [path.stat() for path in Path(__file__).parent.glob("*.py")]
-    return max(state.st_mtime for state in states), sum(state.st_size for state in states)
+def _foreign_source(path: str) -> str:
+    """Digest of a source file outside this folder; the stamp of the storage covers those within."""
+    source = Path(path)
+    return "" if source.parent == Path(__file__).parent else hashlib.sha256(source.read_bytes()).hexdigest()
 
 
-def _cache_file(dispatcher) -> IndexDataCacheFile | None:
-    """Return where numba keeps a kernel on disk; None where this version of numba does not tell."""
-    found = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    return found if isinstance(found, IndexDataCacheFile) else None
-
-
-def is_cached(dispatcher) -> bool:
-    """Tell whether a compiled form of the kernel for this processor waits on disk (False where unknown)."""
-    cache_file = _cache_file(dispatcher)
-    if cache_file is None:
+def keeps_kernels() -> bool:
+    """Tell whether this version of numba has what keeping compiled kernels on disk needs."""
+    try:
+        needed = (
+            numba.core.compiler.CompileResult._rebuild,
+            numba.core.compiler.CompileResult._reduce,
+            numba.core.serialize.dumps,
+            numba.core.codegen.CPUCodegen.magic_tuple,
+            numba.core.registry.CPUDispatcher.enable_caching,
+        )
+    except AttributeError:
         return False
-    processor = dispatcher.targetctx.codegen().magic_tuple()
-    return any(key[1] == processor for key in cache_file._load_index())
+    return all(callable(one) for one in needed)
+
+
+def is_cached(dispatcher: Any) -> bool:
+    """Tell whether a compiled form of the kernel for this processor waits on disk."""
+    kept = getattr(dispatcher, "_cache", None)
+    return isinstance(kept, _KernelCache) and storage.holds(kept.prefix(dispatcher.targetctx.codegen()))
 
 
 def kernel(function: Any) -> Any:
-    """Compile `function` on first call, cache it on disk, release the interpreter lock while it runs."""
-    dispatcher = _njit(cache=True, nogil=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
-    cache_file = _cache_file(dispatcher)
-    if cache_file is not None:
-        cache_file._source_stamp = sources_stamp()
+    """Compile `function` on first call, keep it on disk, release the interpreter lock while it runs."""
+    dispatcher = _njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    if keeps_kernels() and hasattr(dispatcher, "_cache") and function.__closure__ is None:
+        dispatcher._cache = _KernelCache(function)
     return dispatcher

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, rnea
+from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, rnea, storage
 from biodyn.kernels.jit import is_cached
+from biodyn.kernels.watch import COMPILING, tell
 from biodyn.rigid_body.algorithms import (
-    body_accelerations,
     body_poses,
     difference,
     energies,
     forward_dynamics,
-    integrate,
     inverse_dynamics,
     inverse_dynamics_derivatives,
     joint_jacobians,
@@ -29,7 +28,8 @@ from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
 
 
-def _kernels() -> tuple[Any, ...]:
+def trial_kernels() -> tuple[Any, ...]:
+    """Return the kernels that the analysis of a trial calls: these and no others, a test watches."""
     return (
         ik.inverse_kinematics,
         rnea.inverse_dynamics,
@@ -38,16 +38,14 @@ def _kernels() -> tuple[Any, ...]:
         crba.joint_columns,
         id_derivatives.inverse_dynamics_derivatives,
         kinematics.poses,
-        kinematics.motion,
         energetics.whole_body,
-        manifold.integrate,
         manifold.difference,
     )
 
 
 def is_compiled() -> bool:
     """Tell whether the kernels of a trial are compiled for this processor already, in memory or on disk."""
-    return all(kernel.signatures or is_cached(kernel) for kernel in _kernels())
+    return all(kernel.signatures or is_cached(kernel) for kernel in trial_kernels())
 
 
 def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
@@ -60,12 +58,12 @@ def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
 
 
 def compile_kinematics() -> None:
-    """Compile, or load, what the fit of markers and the differentiation of motions need."""
+    """Compile, or load, what the fit of markers and the differentiation of its motion need."""
     mb, q, _ = _tiny()
     p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
     inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5))
     body_poses(mb, q)
-    integrate(mb, q, difference(mb, q, q))
+    difference(mb, q, q)
 
 
 def compile_dynamics() -> None:
@@ -77,7 +75,6 @@ def compile_dynamics() -> None:
     mass_matrix(mb, q)
     joint_jacobians(mb, q)
     inverse_dynamics_derivatives(mb, q, v, v, wrenches, [1])
-    body_accelerations(mb, q, v, v)
     energies(mb, q, v)
 
 
@@ -88,7 +85,9 @@ def warm_up() -> None:
     result on disk; should that fail, this process does it.
     """
     helper = None
-    if not is_compiled() and (os.cpu_count() or 1) > 1 and sys.executable:
+    kept = storage.storage().writable is not None
+    if kept and not is_compiled() and (os.cpu_count() or 1) > 1 and sys.executable:
+        tell(COMPILING)
         command = f"from {__name__} import compile_dynamics; compile_dynamics()"
         quiet = subprocess.DEVNULL
         helper = subprocess.Popen([sys.executable, "-c", command], stdin=quiet, stdout=quiet, stderr=quiet)

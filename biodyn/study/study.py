@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,7 @@ from biodyn.result_folder import remove_all_unfinished
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
-from biodyn.study.running.lock import LOCK_NAME, only_run
+from biodyn.study.running.lock import only_run, owner_of
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task
@@ -94,10 +95,11 @@ class Study:
                 f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
                 "See 'biodyn study FOLDER --dry-run' for what each file is taken for.",
             )
-        with self._owned(folder) as keep_open:
-            say("analysing trials")
+        # On a cluster others may still be writing when this process is stopped: the next run tidies up.
+        alone = _tidy_when_stopped(folder) if scheduler is None else nullcontext()
+        with self._owned(folder) as keep_open, alone:
             try:
-                self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open)
+                self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open, say)
                 self.summarise(folder, say)
             except OSError as error:
                 where = f": '{error.filename}'" if error.filename else ""
@@ -143,6 +145,7 @@ class Study:
         retry_failed: bool,
         on_outcome: OnOutcome,
         keep_open: tuple[int, ...],
+        say: Say,
     ) -> None:
         _remove_strangers(folder, self.plan.trials)
         running = self.definition.running
@@ -150,9 +153,9 @@ class Study:
         root = self.plan.root.resolve()
         tasks = [Task(trial, root, folder, program_version(), limits, retry_failed) for trial in self.plan.trials]
         if scheduler is not None:
-            run_on_cluster(tasks, scheduler, limits, on_outcome)
+            run_on_cluster(tasks, scheduler, limits, on_outcome, say)
         else:
-            run_local(tasks, workers or running.workers, limits, on_outcome, keep_open)
+            run_local(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
 
     def _record(
         self, folder: Path, written: Sequence[Mapping[str, Any]], diagnostics: Sequence[Diagnostic]
@@ -262,12 +265,11 @@ def require_free(folder: Path, root: Path) -> None:
     """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
-    lock = folder / LOCK_NAME
-    if not lock.is_file():
+    owner = owner_of(folder)
+    if owner is None:
         if folder.is_dir() and any(folder.iterdir()):
             raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
         return
-    owner = lock.read_text(encoding="utf-8").strip()
     if owner and owner != os.path.relpath(root, folder):
         raise StudyError(
             f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
@@ -279,16 +281,30 @@ def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
 
     And what killed runs left half done; the lock says that nobody is writing.
     """
-    remove_all_unfinished(folder)
+    _remove_unfinished_everywhere(folder)
     planned = {folder / trial.folder for trial in trials}
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
         if record.parent not in planned:
             shutil.rmtree(record.parent)
     for subject in sorted(folder.glob("trials/*")):
-        if subject.is_dir():
-            remove_all_unfinished(subject)
-            if not any(subject.iterdir()):
-                subject.rmdir()
+        if subject.is_dir() and not any(subject.iterdir()):
+            subject.rmdir()
+
+
+def _remove_unfinished_everywhere(folder: Path) -> None:
+    for place in (folder, folder / "group", folder / "subjects", *sorted(folder.glob("trials/*"))):
+        if place.is_dir():
+            remove_all_unfinished(place)
+
+
+@contextmanager
+def _tidy_when_stopped(folder: Path) -> Iterator[None]:
+    """Remove what was being written when a study ends early; its trial processes are dead by then."""
+    try:
+        yield
+    except BaseException:
+        _remove_unfinished_everywhere(folder)
+        raise
 
 
 def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) -> dict[str, Any]:
@@ -311,5 +327,8 @@ def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) 
 
 def _write_whole(path: Path, content: Mapping[str, Any]) -> None:
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    try:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

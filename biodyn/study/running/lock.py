@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+import filelock
 
 from biodyn.errors import StudyError
 
@@ -18,33 +19,42 @@ _PATIENCE_S = 10.0  # processes of a killed run end within moments, a trial in w
 def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     """Hold the lock of an output folder; yields the descriptors that its trial processes should inherit.
 
-    The lock's file stays and says whose folder it is (`owner`).
-    While one of them lives the lock is held, so that no run begins beside what a killed one left working.
+    The lock's file stays and says whose folder it is (`owner`). Where this process is killed, the lock is held while one
+    of those processes lives, so that no run begins beside what it is writing; Windows has no such inheritance.
     Raises StudyError where another run holds it. Where the file system knows no locks, nothing is held.
     """
-    if os.name != "posix":
-        (out / LOCK_NAME).write_text(f"{owner}\n", encoding="utf-8")
-        yield ()
-        return
-    import fcntl
+    held: list[int] = []
 
-    lock = os.open(out / LOCK_NAME, os.O_CREAT | os.O_RDWR, 0o644)
+    def acquired(descriptor: int) -> None:
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        os.write(descriptor, f"{owner}\n".encode())
+        held.append(descriptor)
+
+    path = out / LOCK_NAME
+    lock = filelock.FileLock(
+        path, timeout=_PATIENCE_S, mode=0o644, fallback_to_soft=False, preserve_lock_file=True, on_acquired=acquired
+    )
     try:
-        last = time.monotonic() + _PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > last:
-                    raise StudyError(
-                        f"Another run is working in '{out}'.", "Wait until it is done, or choose another --out."
-                    ) from None
-                time.sleep(0.1)
-            except OSError:  # no locks on this file system (some network ones)
-                break
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{owner}\n".encode(), 0)
-        yield (lock,)
+        lock.acquire()
+    except filelock.Timeout:
+        raise StudyError(
+            f"Another run is working in '{out}'.", "Wait until it is done, or choose another --out."
+        ) from None
+    except (OSError, NotImplementedError):  # no locks on this file system (some network ones); the folder can be written
+        path.write_text(f"{owner}\n", encoding="utf-8")
+    try:
+        yield tuple(held) if os.name == "posix" else ()
     finally:
-        os.close(lock)
+        lock.release()
+
+
+def owner_of(out: Path) -> str | None:
+    """Return whose output folder this is, empty where that is not known, None where no study was run there."""
+    path = out / LOCK_NAME
+    if not path.is_file():
+        return None
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except PermissionError:  # Windows lets nobody read a file while a run holds its lock
+        return ""

@@ -16,18 +16,27 @@ _LOST_WORKERS = 20  # times a task is given to another worker after a whole work
 _WAIT_FOR_WORKERS_S = 60.0
 
 
+def _silent(*_: object) -> None:
+    """Tell nobody."""
+
+
 def run_local(
-    tasks: Sequence[Task], workers: int | None, limits: Limits, on_outcome: OnOutcome, keep_open: tuple[int, ...] = ()
+    tasks: Sequence[Task],
+    workers: int | None,
+    limits: Limits,
+    on_outcome: OnOutcome,
+    keep_open: tuple[int, ...] = (),
+    say: Callable[[str], None] = _silent,
 ) -> None:
     """Perform the tasks in `workers` processes of this machine (None: one a processor).
 
     Dask's threaded scheduler hands the tasks out; each of its threads watches over one process of its own.
-    `on_outcome` is called as each ends, one call at a time. Raises StudyError for what is true of every trial.
+    `on_outcome` is called as each ends, one call at a time; `say` hears what is being done. Raises StudyError for what is true of every trial.
     """
     import dask
 
     count = max(1, min(workers or processors(), len(tasks)))
-    first = TrialProcess(limits, keep_open)
+    first = TrialProcess(limits, keep_open, on_note=say)
     started, own, telling = [first], threading.local(), threading.Lock()
     idle = [first]
 
@@ -49,6 +58,7 @@ def run_local(
     try:
         # The first process compiles the kernels, where they are not yet; the others then load them.
         pool.submit(first.start).result()
+        say("analysing trials")
         dask.compute(*lazy, scheduler="threads", pool=pool)
     finally:
         for process in started:
@@ -56,7 +66,13 @@ def run_local(
         pool.shutdown(cancel_futures=True)
 
 
-def run_on_cluster(tasks: Sequence[Task], scheduler: str, limits: Limits, on_outcome: OnOutcome) -> None:
+def run_on_cluster(
+    tasks: Sequence[Task],
+    scheduler: str,
+    limits: Limits,
+    on_outcome: OnOutcome,
+    say: Callable[[str], None] = _silent,
+) -> None:
     """Perform the tasks on the workers of a Dask cluster that share this machine's files; see `run_local`.
 
     Raises StudyError where the cluster cannot be reached, has no workers, or cannot do what every trial needs.
@@ -74,6 +90,7 @@ def run_on_cluster(tasks: Sequence[Task], scheduler: str, limits: Limits, on_out
             f"No Dask scheduler answers at '{scheduler}': {error}.", "Check address and network."
         ) from error
     with client:
+        say("analysing trials")
         try:
             client.wait_for_workers(1, timeout=_WAIT_FOR_WORKERS_S)
         except TimeoutError as error:

@@ -31,6 +31,10 @@ _ONE_THREAD = dict.fromkeys(
 )
 
 
+def _silent(*_: Any) -> None:
+    """Tell nobody."""
+
+
 class _DiedError(Exception):
     """The process ended without an answer; `code` as of subprocess."""
 
@@ -47,11 +51,19 @@ class TrialProcess:
     """One process for trials, one after the other.
 
     Parameters: `limits` of a trial; `keep_open`: descriptors the process inherits (the lock of the study); `command`
-    that speaks the protocol of `worker`, given the memory limit and the parent's number.
+    that speaks the protocol of `worker`, given the memory limit and the parent's number; `on_note` hears what takes long
+    at its start.
     """
 
-    def __init__(self, limits: Limits, keep_open: tuple[int, ...] = (), command: Sequence[str] = WORKER) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        keep_open: tuple[int, ...] = (),
+        command: Sequence[str] = WORKER,
+        on_note: Callable[[str], None] = _silent,
+    ) -> None:
         self._limits = limits
+        self._on_note = on_note
         self._command = command
         self._keep_open = keep_open
         self._process: subprocess.Popen[bytes] | None = None
@@ -98,7 +110,7 @@ class TrialProcess:
             self._end()
             self._process = self._opened()
             try:
-                message = next(self._messages(time.monotonic() + _START_LIMIT_S))
+                message = self._first_answer(time.monotonic() + _START_LIMIT_S)
             except _DiedError as death:
                 self._end()
                 if death.code != -_SIGKILL:
@@ -111,6 +123,13 @@ class TrialProcess:
                 raise StudyError(f"A trial process did not start within {_START_LIMIT_S:g} s.") from late
             else:
                 _require_fine(message)
+
+    def _first_answer(self, deadline: float) -> dict[str, Any]:
+        for message in self._messages(deadline):
+            if "note" not in message:
+                return message
+            self._on_note(message["note"])
+        raise AssertionError("messages end with an error only")
 
     def close(self) -> None:
         """End the process for good, from any thread; a task in work raises StudyError."""

@@ -3,7 +3,7 @@
     python -m biodyn.study.running.worker MEMORY_MB PARENT_PID
 
 Messages to the parent on standard output: {"ready": true}, {"key": ...} before an analysis, then {"outcome": ...} or
-{"fatal": ...}, which ends the study. What libraries print goes to nowhere.
+{"fatal": ...}, which ends the study; {"note": ...} before "ready" is a sentence for the person who waits. What libraries print goes to nowhere.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ def main() -> None:
 
     try:
         from biodyn.errors import BiodynError
+        from biodyn.kernels.watch import watched
         from biodyn.rigid_body import warm_up
         from biodyn.study.running.files import Files
         from biodyn.study.running.perform import perform
         from biodyn.study.running.task import task_from
 
         _limit_memory(memory_mb)
-        warm_up()
+        with watched(lambda sentence: say(note=sentence)):
+            warm_up()
     except Exception as error:  # without this process there is no study: say why, where it can be heard
         say(
             fatal=f"A trial process cannot work: {type(error).__name__}: {error}.",
