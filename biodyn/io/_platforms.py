@@ -20,6 +20,11 @@ _POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
 Group = Mapping[str, Mapping[str, Any]]
 
 
+def plate_channels(groups: Mapping[str, Group]) -> list[int]:
+    """Return the sorted 0-based analog channels the force plates use."""
+    return sorted({int(c) - 1 for c in _numbers(groups.get("FORCE_PLATFORM", {}), "CHANNEL") if c >= 1})
+
+
 def read_plates(
     plate_group: Group,
     analog_group: Group,
@@ -133,7 +138,7 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
             raise _Incomplete(f"FORCE_PLATFORM:CHANNEL names {len(wanted)} of the {needed} channels of type {kind}")
     missing = [c for c in wanted if c - 1 not in kept_channels]
     if missing:
-        raise _Incomplete(f"analog channel {missing[0]} of it is not stored")
+        raise _Incomplete(f"analog channel {missing[0]} of it is not stored, or without a scale")
     return [kept_channels.index(c - 1) for c in wanted]
 
 
