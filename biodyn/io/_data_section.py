@@ -6,7 +6,7 @@ Format: the C3D user manual, c3d.org (data section, ANALOG parameters). A physic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.io._header import unsigned
 from biodyn.io._layout import DataLayout
-from biodyn.io._parameters import Groups, decoded_floats
+from biodyn.io._parameters import Groups, continued, decoded_floats
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ def read_data(
     if not layout.is_float:
         points *= layout.scale
     points[words[..., 3] < 0] = np.nan
-    scales = {c: _scaling(groups, c, layout.channel_count) for c in channels if c < layout.channel_count}
-    kept = [c for c, scaling in scales.items() if scaling is not None]
-    analog = frames[:, split:].reshape(-1, max(layout.channel_count, 1))[:, kept]
-    if not layout.is_float and _is_unsigned(groups):
-        analog = analog.astype("<i2", copy=False).view("<u2")
-    offset, scale = np.array([scales[c] for c in kept], dtype=float).reshape(-1, 2).T
-    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
-        samples = (analog.astype(float) - offset) * scale if kept else np.empty((0, 0))
-    return DataSection(points, samples, tuple(kept), tuple(c for c in scales if scales[c] is None))
+    table = frames[:, split:].reshape(-1, max(layout.channel_count, 1))
+    if not layout.is_float and _format(groups) == "UNSIGNED":
+        table = table.astype("<i2").view("<u2")
+    scaled: dict[int, FloatArray | None] = {
+        c: _physical(table[:, c].astype(float), _scaling(groups, c)) for c in channels if c < layout.channel_count
+    }
+    kept = {c: values for c, values in scaled.items() if values is not None}
+    samples = np.stack(list(kept.values()), axis=1) if kept else np.empty((0, 0))
+    return DataSection(points, samples, tuple(kept), tuple(c for c in scaled if c not in kept))
 
 
 def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[Any, np.dtype[Any]]:
@@ -67,31 +67,50 @@ def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[An
     return decoded_floats(words, processor).reshape(shape)
 
 
-def _is_unsigned(groups: Groups) -> bool:
-    """ANALOG:FORMAT; integers are signed where it is silent."""
+@dataclass(frozen=True)
+class _Scaling:
+    """OFFSET as stored and as it may be meant (the first is said to be right), and SCALE times GEN_SCALE."""
+
+    offsets: tuple[float, ...]
+    scale: float
+
+
+def _format(groups: Groups) -> str:
+    """ANALOG:FORMAT: "UNSIGNED", "SIGNED" or "" where it is silent; integers are signed then."""
     values = groups.get("ANALOG", {}).get("FORMAT", {}).get("values", [])
-    return bool(values) and str(values[0]).strip().upper().startswith("UNSIGNED")
+    text = str(values[0]).strip().upper() if values else ""
+    return "UNSIGNED" if text.startswith("UNSIGNED") else text
 
 
-def _scaling(groups: Groups, channel: int, count: int) -> tuple[float, float] | None:
-    """OFFSET, and SCALE times GEN_SCALE, of a channel; None where the file does not hold them."""
+def _scaling(groups: Groups, channel: int) -> _Scaling | None:
+    """How a channel's numbers become physical; None where the file does not hold it."""
     analog = groups.get("ANALOG", {})
-    scales, offsets = _continued(analog, "SCALE"), _continued(analog, "OFFSET")
-    general = _continued(analog, "GEN_SCALE") or [1.0]
+    scales, offsets = _numbers(analog, "SCALE"), _numbers(analog, "OFFSET")
+    general = _numbers(analog, "GEN_SCALE") or [1.0]
     if channel >= len(scales) or (offsets and channel >= len(offsets)):
         return None
     offset = offsets[channel] if offsets else 0
-    if _is_unsigned(groups) and isinstance(offset, int):  # then the offset's 16 bits are unsigned too
-        offset = unsigned(offset)
     scale = float(scales[channel]) * float(general[0])
-    return (float(offset), scale) if np.isfinite(scale) and np.isfinite(offset) else None
+    if not (np.isfinite(scale) and np.isfinite(offset)):
+        return None
+    if not isinstance(offset, int) or offset >= 0:
+        return _Scaling((float(offset),), scale)
+    meant = {"UNSIGNED": (unsigned(offset),), "": (offset, unsigned(offset))}.get(_format(groups), (offset,))
+    return _Scaling(tuple(float(value) for value in meant), scale)
 
 
-def _continued(group: Any, name: str) -> list[float]:
-    """Values of a parameter with those of its continuations: SCALE, SCALE2 ..."""
-    values = list(group.get(name, {}).get("values", []))
-    number = 2
-    while f"{name}{number}" in group:
-        values += group[f"{name}{number}"]["values"]
-        number += 1
-    return [value for value in values if not isinstance(value, str)]
+def _physical(values: FloatArray, scaling: _Scaling | None) -> FloatArray | None:
+    """(stored - OFFSET) * SCALE * GEN_SCALE, with the offset that is nearest to what an unloaded channel reads."""
+    if scaling is None:
+        return None
+    offset = scaling.offsets[0]
+    if len(scaling.offsets) > 1 and np.isfinite(values).any():
+        rest = float(np.median(values[np.isfinite(values)]))
+        offset = min(scaling.offsets, key=lambda candidate: abs(candidate - rest))
+    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
+        physical: FloatArray = (values - offset) * scaling.scale
+    return physical
+
+
+def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:
+    return [value for value in continued(group, name) if not isinstance(value, str)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import InputFileError
-from biodyn.io._parameters import ParameterSection, Wanted, decoded_floats, read_parameters
+from biodyn.io._parameters import ParameterSection, Wanted, continued, decoded_floats, read_parameters
 
 BLOCK_BYTES = 512
 _KEY = 0x50  # second byte of every C3D file
@@ -53,7 +53,7 @@ class C3dHeader:
 
     Attributes:
         path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
-        words: the header block's numbers. parameters: the parameter section.
+        words: the header block's numbers. parameters: the parameter section. tail: the file's last bytes, up to a block.
     """
 
     path: Path
@@ -61,6 +61,7 @@ class C3dHeader:
     processor: str
     words: HeaderWords
     parameters: ParameterSection = field(default_factory=ParameterSection)
+    tail: bytes = b""
 
     @property
     def texts(self) -> Mapping[str, tuple[str, ...]]:
@@ -80,17 +81,7 @@ class C3dHeader:
     @property
     def point_labels(self) -> tuple[str, ...]:
         """POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
-        return continued(self.texts, "POINT:LABELS")[: self.words.points]
-
-
-def continued(table: Mapping[str, tuple[Any, ...]], key: str) -> tuple[Any, ...]:
-    """Values of a parameter with those of its continuations: LABELS, LABELS2, LABELS3 ..."""
-    values = list(table.get(key, ()))
-    number = 2
-    while f"{key}{number}" in table:
-        values += table[f"{key}{number}"]
-        number += 1
-    return tuple(values)
+        return tuple(continued(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
 
 
 def unsigned(value: float) -> int:
@@ -150,7 +141,9 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
         words = _words(block, processor)
         stream.seek(start + 4)
         section = stream.read(_section_bytes(prefix[2], start, words.data_block))
-    return C3dHeader(path, size, processor, words, read_parameters(section, processor, wanted))
+        stream.seek(max(0, size - BLOCK_BYTES))
+        tail = stream.read(BLOCK_BYTES)
+    return C3dHeader(path, size, processor, words, read_parameters(section, processor, wanted), tail)
 
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:

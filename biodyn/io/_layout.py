@@ -159,17 +159,27 @@ def _long(values: tuple[float, ...]) -> int | None:
 
 
 def _frame_that_fits(header: C3dHeader, first: _Frame, second: _Frame, claims: list[int]) -> _Frame:
-    """The header's frame where it fills the file, else the nearest to it of those the parameters allow that do."""
+    """The header's frame where it fills the file, else the nearest to it of those the parameters allow that do.
+
+    In a small file several may end in its last block; then behind the right one is nothing but padding.
+    """
     size = header.size_bytes
     fitting = [frame for frame in _between(first, second) if any(frame.fits(n, size) for n in claims)]
     if fitting:
-        return fitting[0]
+        padded = [frame for frame in fitting if any(_is_padding(header, frame, n) for n in claims)]
+        return (padded or fitting)[0]
     if first == second or any(0 < n <= first.stored(size)[0] for n in claims):
         return first
     raise InputFileError(
         f"'{header.path}' contradicts itself and its size ({size} bytes fit neither): {_difference(first, second)}.",
         COPY_AGAIN,
     )
+
+
+def _is_padding(header: C3dHeader, frame: _Frame, frames: int) -> bool:
+    """True where so many frames fill the file, up to zeros at its end."""
+    rest = frame.stored(header.size_bytes)[1] - frames * frame.bytes
+    return frame.fits(frames, header.size_bytes) and not any(header.tail[len(header.tail) - rest :])
 
 
 def _between(first: _Frame, second: _Frame) -> Iterator[_Frame]:
@@ -222,6 +232,7 @@ def _frame_count(header: C3dHeader, frame: _Frame, claims: list[int]) -> tuple[i
             _EXPORT_AGAIN,
         )
     fitting = [count for count in claims if frame.fits(count, header.size_bytes)]
+    fitting.sort(key=lambda count: not _is_padding(header, frame, count))  # stable: of equals the most trustworthy
     count = fitting[0] if fitting else min(claims)
     if count == _WORD_LIMIT and not fitting and stored > count:
         count = stored  # only full 16-bit counts, and more frames than they can say

@@ -47,6 +47,16 @@ class ParameterSection:
         return groups
 
 
+def continued(group: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
+    """Values of a parameter of a group with those of its continuations: LABELS, LABELS2, LABELS3 ..."""
+    values = list(group.get(name, {}).get("values", []))
+    number = 2
+    while f"{name}{number}" in group:
+        values += group[f"{name}{number}"]["values"]
+        number += 1
+    return values
+
+
 @dataclass(frozen=True)
 class _Record:
     group: int

@@ -19,6 +19,7 @@ from biodyn.io._header import COPY_AGAIN, C3dHeader, check_path, read_header
 from biodyn.io._labels import PointRoles, point_roles
 from biodyn.io._layout import DataLayout, data_layout
 from biodyn.io._names import letters, names
+from biodyn.io._parameters import continued
 from biodyn.io._platforms import plate_channels, read_plates
 from biodyn.io._process import Failure, Parsed, parse_files
 from biodyn.io._second_reading import second_opinion
@@ -236,11 +237,7 @@ def _values(groups: Groups, group: str, name: str) -> list[Any]:
 
 def _point_labels(groups: Groups, count: int) -> list[str]:
     """POINT:LABELS with LABELS2, LABELS3 ..., one for every point; "" where the file names none."""
-    labels = [str(v) for v in _values(groups, "POINT", "LABELS")]
-    number = 2
-    while f"LABELS{number}" in groups.get("POINT", {}):
-        labels += [str(v) for v in _values(groups, "POINT", f"LABELS{number}")]
-        number += 1
+    labels = [str(v) for v in continued(groups.get("POINT", {}), "LABELS")]
     return (labels + [""] * count)[:count]
 
 
