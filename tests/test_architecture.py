@@ -22,6 +22,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 
 # Bottom first. A module may import from lower layers and from its own unit; units of one layer do not import each other.
 _LAYERS: tuple[tuple[str, ...], ...] = (
+    ("text",),
     ("conventions", "errors", "diagnostics"),
     ("geometry",),
     ("kernels",),

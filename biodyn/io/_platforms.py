@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io._names import letters, names
+from biodyn.io._parameters import continued
 from biodyn.trial.recording import ForcePlate
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK.
@@ -18,6 +19,11 @@ _CALIBRATED_BY_MATRIX = (4, 5)
 _POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
 
 Group = Mapping[str, Mapping[str, Any]]
+
+
+def plate_channels(groups: Mapping[str, Group]) -> list[int]:
+    """Return the sorted 0-based analog channels the force plates use."""
+    return sorted({int(c) - 1 for c in _numbers(groups.get("FORCE_PLATFORM", {}), "CHANNEL") if c >= 1})
 
 
 def read_plates(
@@ -42,21 +48,25 @@ def read_plates(
     diagnostics: list[Diagnostic] = []
     analog_rate_hz = rate_hz * samples.shape[0] / frame_count
     zero = _zero_frames(_numbers(plate_group, "ZERO"), frame_count)
-    for number in range(1, count + 1):
+    if count > types.size:
+        diagnostics.append(_unreadable(f"{types.size + 1} to {count}", count, "FORCE_PLATFORM:TYPE names no type"))
+    for number in range(1, min(count, types.size) + 1):
         try:
             plate = _plate(number, plate_group, analog_group, samples, kept_channels, metres_per_unit)
         except _Incomplete as problem:
-            diagnostics.append(
-                Diagnostic(
-                    "plate-unreadable",
-                    "warning",
-                    f"Force plate {number} of {count} is not used: {problem}.",
-                    hint="Describe the plate completely in the capture software and export the trial again.",
-                )
-            )
+            diagnostics.append(_unreadable(str(number), count, str(problem)))
             continue
         plates.append(ForcePlate(**plate, rate_hz=analog_rate_hz, zero_frames=zero))
     return tuple(plates), tuple(diagnostics)
+
+
+def _unreadable(which: str, count: int, problem: str) -> Diagnostic:
+    return Diagnostic(
+        "plate-unreadable",
+        "warning",
+        f"Force plate {which} of {count} is not used: {problem}.",
+        hint="Describe the plate completely in the capture software and export the trial again.",
+    )
 
 
 class _Incomplete(Exception):
@@ -87,16 +97,13 @@ def _plate(
     metres_per_unit: float,
 ) -> dict[str, Any]:
     types = _numbers(group, "TYPE")
-    if types.size < number:
-        raise _Incomplete("FORCE_PLATFORM:TYPE does not name its type")
     kind = int(types[number - 1])
     corners = _column(group, "CORNERS", number, 12)
     if corners is None or not np.isfinite(corners).all() or np.ptp(corners.reshape(4, 3), axis=0).max() == 0.0:
         raise _Incomplete("FORCE_PLATFORM:CORNERS does not give its four corners")
     origin = _column(group, "ORIGIN", number, 3)
     columns = _channel_columns(number, kind, group, kept_channels)
-    labels = analog_group.get("LABELS", {}).get("values", [])
-    units = analog_group.get("UNITS", {}).get("values", [])
+    labels, units = continued(analog_group, "LABELS"), continued(analog_group, "UNITS")
     indices = [kept_channels[c] for c in columns]
     channels = samples[:, columns]
     matrix = None
@@ -133,7 +140,7 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
             raise _Incomplete(f"FORCE_PLATFORM:CHANNEL names {len(wanted)} of the {needed} channels of type {kind}")
     missing = [c for c in wanted if c - 1 not in kept_channels]
     if missing:
-        raise _Incomplete(f"analog channel {missing[0]} of it is not stored")
+        raise _Incomplete(f"analog channel {missing[0]} of it is not stored, or without a scale")
     return [kept_channels.index(c - 1) for c in wanted]
 
 

@@ -13,13 +13,18 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io._data_section import DataSection, read_data
 from biodyn.io._events import read_events
-from biodyn.io._header import C3dHeader, check_path, read_header
+from biodyn.io._header import COPY_AGAIN, C3dHeader, check_path, read_header
 from biodyn.io._labels import PointRoles, point_roles
+from biodyn.io._layout import DataLayout, data_layout
 from biodyn.io._names import letters, names
-from biodyn.io._platforms import read_plates
+from biodyn.io._parameters import continued
+from biodyn.io._platforms import plate_channels, read_plates
 from biodyn.io._process import Failure, Parsed, parse_files
+from biodyn.io._second_reading import second_opinion
 from biodyn.io._subject import Groups, subject_parameters
+from biodyn.text import clean_text
 from biodyn.trial.recording import Markers, ModelOutput, Recording
 
 DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
@@ -32,7 +37,9 @@ _WRONG_FACTORS = (1e-3, 1e3)
 _LARGEST_SAMPLE = 1e10
 # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
 _MOST_IMPOSSIBLE = 0.01
-_DAMAGED = "Copy the original file again, or export the trial again from the capture software."
+_EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
+_RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
+_READ_ALONE = ("MIPS",)  # byte orders the C3D library does not know
 
 
 def read_c3d(path: str | Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Recording:
@@ -49,9 +56,13 @@ def read_c3d(path: str | Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Recor
 
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+def _content(path: Path) -> bytes:
     check_path(path)
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return path.read_bytes()
     except OSError as error:
         raise InputFileError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
 
@@ -61,77 +72,84 @@ def read_c3d_many(
 ) -> list[Recording | InputFileError]:
     """Read several files side by side; a file that cannot be read is an InputFileError in its place."""
     results: list[Recording | InputFileError | None] = [None] * len(paths)
-    headers: dict[int, C3dHeader] = {}
+    sound: dict[int, tuple[C3dHeader, DataLayout]] = {}
     for i, path in enumerate(paths):
         try:
-            headers[i] = _sound_header(Path(path))
+            header = read_header(Path(path))
+            sound[i] = header, data_layout(header)
         except InputFileError as error:
             results[i] = error
-    parsed = parse_files([header.path for header in headers.values()], timeout_s)
-    for (i, header), answer in zip(headers.items(), parsed, strict=True):
+    asked = [i for i, (header, _) in sound.items() if header.processor not in _READ_ALONE]
+    parsed = dict(zip(asked, parse_files([sound[i][0].path for i in asked], timeout_s), strict=True))
+    for i, (header, layout) in sound.items():
         try:
-            results[i] = _recording(header, answer)
+            results[i] = _recording(header, layout, parsed.get(i))
         except InputFileError as error:
             results[i] = error
     return [result for result in results if result is not None]
 
 
-def _sound_header(path: Path) -> C3dHeader:
-    header = read_header(path)
-    if header.point_count == 0:
-        raise InputFileError(f"'{path}' holds no points; expected marker trajectories.", "Give a motion capture file.")
-    if header.frames_stored < header.frame_count:
+def _parameters(header: C3dHeader, answer: Parsed | Failure | None) -> tuple[Groups, tuple[Diagnostic, ...]]:
+    """The parameters as read here; where their list breaks off, what the C3D library made of them."""
+    if header.parameters.is_whole:
+        if isinstance(answer, Failure) and answer.killed:
+            raise InputFileError(f"'{header.path}' could not be read: {answer.reason}.", "Try again.")
+        return header.groups, ()
+    if not isinstance(answer, Parsed):
+        reason = "its byte order is SGI/MIPS" if answer is None else answer.reason
         raise InputFileError(
-            f"'{path}' is truncated: it announces {header.frame_count} frames, bytes for "
-            f"{header.frames_stored} are there ({header.size_bytes} bytes).",
-            _DAMAGED,
+            f"'{header.path}' is damaged: its parameters break off, and it could not be read: {reason}.", COPY_AGAIN
         )
-    return header
+    note = Diagnostic(
+        "parameters-damaged",
+        "warning",
+        "The list of parameters in the file breaks off; what the C3D library could make of it is used.",
+        hint=COPY_AGAIN,
+    )
+    return cleaned_groups(answer.facts["parameters"]), (note,)
 
 
-def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
+def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure | None) -> Recording:
     path = header.path
-    if isinstance(answer, Failure):
-        raise InputFileError(f"'{path}' could not be read: {answer.reason}.", _DAMAGED)
-    facts, points = answer.facts, answer.points
-    groups: Groups = facts["parameters"]
-    frame_count, point_count = points.shape[:2]
-    rate_hz = float(facts["rate_hz"]) or float(next(iter(_values(groups, "POINT", "RATE")), 0.0))
-    if frame_count == 0 or point_count == 0:
-        raise InputFileError(f"'{path}' holds no frames of points; expected marker trajectories.", _DAMAGED)
-    if not np.isfinite(rate_hz) or rate_hz <= 0:
-        raise InputFileError(f"'{path}' does not tell its frame rate (POINT:RATE is {rate_hz:g}).", _DAMAGED)
-    _require_possible_samples(path, answer.samples)
-    points = _unseen_as_nan(points)
+    groups, notes = _parameters(header, answer)
+    content = _content(path)
+    data = read_data(content, layout, header.processor, groups, plate_channels(groups))
+    _require_possible_samples(path, data.samples)
+    points = _unseen_as_nan(data.points)
     subject = subject_parameters(groups)
-    roles = point_roles(_point_labels(groups, point_count), points, _point_groups(groups), (subject.name,))
+    roles = point_roles(_point_labels(groups, layout.point_count), points, _point_groups(groups), (subject.name,))
     columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
     _require_markers(path, roles, points[:, columns])
     scale = _length_unit(groups, points[:, columns])
-    first_frame = int(facts["first_frame"])
     positions, position_notes = _without_impossible(path, points[:, columns] * scale.markers)
-    events, event_notes = read_events(groups.get("EVENT", {}), first_frame, frame_count, rate_hz)
+    events, event_notes = read_events(
+        groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz
+    )
     plates, plate_notes = read_plates(
         groups.get("FORCE_PLATFORM", {}),
         groups.get("ANALOG", {}),
-        answer.samples,
-        facts["channels"],
+        data.samples,
+        data.channels,
         scale.plates,
-        frame_count,
-        rate_hz,
+        layout.frame_count,
+        layout.rate_hz,
     )
     return Recording(
         path=path,
-        sha256=file_sha256(path),
-        markers=Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz),
+        sha256=hashlib.sha256(content).hexdigest(),
+        markers=Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz),
         plates=plates,
         events=events,
         subject=subject,
         model_outputs=_model_outputs(groups, roles, points),
         vertical=_vertical(groups),
-        first_frame=first_frame,
+        first_frame=layout.first_frame,
         declared_static=_declared_static(groups),
         diagnostics=(
+            *notes,
+            *layout.notes,
+            *second_opinion(data, layout, answer),
+            *_unscaled_note(data),
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
@@ -140,6 +158,14 @@ def _recording(header: C3dHeader, answer: Parsed | Failure) -> Recording:
             *_dropped_note(roles),
         ),
     )
+
+
+def _unscaled_note(data: DataSection) -> tuple[Diagnostic, ...]:
+    if not data.unscaled:
+        return ()
+    numbers = ", ".join(str(channel + 1) for channel in data.unscaled)
+    text = f"ANALOG:SCALE or OFFSET holds no number for the plates' analog channels {numbers}; they are not used."
+    return (Diagnostic("channels-unscaled", "warning", text, hint=_EXPORT_AGAIN),)
 
 
 def _unseen_as_nan(points: FloatArray) -> FloatArray:
@@ -156,7 +182,7 @@ def _require_possible_samples(path: Path, samples: FloatArray) -> None:
         raise InputFileError(
             f"'{path}' is damaged: {int(impossible.sum())} samples of its plate channels are no number that a plate "
             f"measures, between {100 * first:.0f} and {100 * last:.0f} % of the recording.",
-            _DAMAGED,
+            COPY_AGAIN,
         )
 
 
@@ -174,7 +200,11 @@ def _without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, 
     if different > 0.5 * count and count > _MOST_IMPOSSIBLE * seen:
         raise InputFileError(
             f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
-            _DAMAGED,
+            COPY_AGAIN,
+        )
+    if count == seen:
+        raise InputFileError(
+            f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", _EXPORT_AGAIN
         )
     note = Diagnostic(
         "impossible-positions",
@@ -186,6 +216,20 @@ def _without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, 
     return np.where(impossible[..., None], np.nan, positions), (note,)
 
 
+def cleaned_groups(groups: Groups) -> Groups:
+    """Parameters as the C3D library gave them, every text clean Unicode."""
+    return {
+        clean_text(group): {
+            clean_text(name): {
+                "dims": parameter["dims"],
+                "values": [clean_text(v) if isinstance(v, str) else v for v in parameter["values"]],
+            }
+            for name, parameter in entries.items()
+        }
+        for group, entries in groups.items()
+    }
+
+
 def _values(groups: Groups, group: str, name: str) -> list[Any]:
     values: list[Any] = groups.get(group, {}).get(name, {}).get("values", [])
     return values
@@ -193,11 +237,7 @@ def _values(groups: Groups, group: str, name: str) -> list[Any]:
 
 def _point_labels(groups: Groups, count: int) -> list[str]:
     """POINT:LABELS with LABELS2, LABELS3 ..., one for every point; "" where the file names none."""
-    labels = [str(v) for v in _values(groups, "POINT", "LABELS")]
-    number = 2
-    while f"LABELS{number}" in groups.get("POINT", {}):
-        labels += [str(v) for v in _values(groups, "POINT", f"LABELS{number}")]
-        number += 1
+    labels = [str(v) for v in continued(groups.get("POINT", {}), "LABELS")]
     return (labels + [""] * count)[:count]
 
 
@@ -221,7 +261,7 @@ def _require_markers(path: Path, roles: PointRoles, markers: FloatArray) -> None
         )
     if not np.isfinite(markers).any():
         raise InputFileError(
-            f"'{path}' holds {markers.shape[1]} marker labels, but no marker is seen in any frame.", _DAMAGED
+            f"'{path}' holds {markers.shape[1]} marker labels, but no marker is seen in any frame.", _RECONSTRUCT
         )
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from biodyn.errors import InputFileError
 from biodyn.io._events import is_gait_event
-from biodyn.io._header import read_header
+from biodyn.io._header import C3dHeader, read_header
+from biodyn.io._layout import data_layout, frame_claims
 from biodyn.io._names import names
 from biodyn.io._subject import subject_parameters
 
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 _PERSON_MEASURE = "leg_length"
+# Parameters of POINT and ANALOG that tell how long a frame is and how many there are.
+_LAYOUT = ("USED", "RATE", "FRAMES", "LONG_FRAMES", "SCALE", "DATA_START")
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ def file_facts(path: Path) -> FileFacts:
     header = read_header(path, _is_wanted)
     stored = subject_parameters(header.groups)
     plates = header.numbers.get("FORCE_PLATFORM:USED", (0,))
+    frame_count, rate_hz = _length_and_rate(header)
     return FileFacts(
         path=path,
         subject=stored.name,
@@ -54,18 +59,29 @@ def file_facts(path: Path) -> FileFacts:
         height_m=stored.height_m,
         leg_lengths_m={k: v for k, v in stored.measures.items() if k.startswith(_PERSON_MEASURE)},
         labels=_label_set(header.point_labels),
-        frame_count=header.frame_count,
-        rate_hz=header.rate_hz,
+        frame_count=frame_count,
+        rate_hz=rate_hz,
         plate_count=int(plates[0]) if plates else 0,
         declared_static=any(any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]),
         gait_events=sum(is_gait_event(label) for label in header.texts.get("EVENT:LABELS", ())),
     )
 
 
+def _length_and_rate(header: C3dHeader) -> tuple[int, float]:
+    """Frames and rate as they will be read; of a file that will be refused, what it claims."""
+    try:
+        layout = data_layout(header)
+    except InputFileError:
+        return min(frame_claims(header), default=0), header.words.rate_hz
+    return layout.frame_count, layout.rate_hz
+
+
 def _is_wanted(group: str, name: str) -> bool:
     """Parameters that tell something of a trial; most of a section describes points and channels."""
     if group == "POINT":
-        return name == "FRAMES" or name.startswith("LABELS")
+        return name in _LAYOUT or name.startswith("LABELS")
+    if group == "ANALOG":
+        return name in _LAYOUT
     if group == "EVENT":
         return name == "LABELS"
     return group in ("TRIAL", "FORCE_PLATFORM", *names()["subject"]["groups"])
