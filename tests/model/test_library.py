@@ -228,6 +228,7 @@ def test_inertias_are_physical_and_mirrored(name: str, sex: Any, pose: StaticPos
     # standing people's centre of mass lies at 54-58 % of height (Winter 2009); the tables differ by some percent
     assert 0.52 < whole[1] / 1.75 < 0.60
 
+
 # Axis (X forward, Y along most segments, Z right) about which a body's mass lies closest: its longest dimension.
 LONG_AXIS = {"calcn_r": "x", "calcn_l": "x"}  # heel to toe; every other body is longest along Y
 # Bodies whose published inertia does not lie closest to Y, and why that is no error.
@@ -281,7 +282,6 @@ def test_published_tensors_are_physical_but_for_one(name: str) -> None:
                 broken.add((entry["name"], sex))
     # as printed; `segment_inertias` moves it to the nearest physical tensor
     assert broken == ({("thorax", "female")} if name == "dumas_2007" else set())
-
 
 
 def test_segments_longer_weigh_the_same_and_turn_harder(pose: StaticPose) -> None:

@@ -129,7 +129,7 @@ def free_joint_axes(mb, q):
 
 
 def test_massless_links_are_joints_of_the_body_they_carry():
-    bar = dict(mass_kg=1.0, inertia_com=np.eye(3))
+    bar = {"mass_kg": 1.0, "inertia_com": np.eye(3)}
     mb = Multibody(
         (
             Body("base", None, Joint("revolute", (0, 0, 1)), **bar),
