@@ -19,7 +19,7 @@ import numpy as np
 import biodyn
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.io.c3d import read_c3d
-from biodyn.io.statics import typical_motion_m
+from biodyn.io.static_choice import typical_motion_m
 from biodyn.report.quality import residual_limits
 
 # Markers of walking people travel farther than this.

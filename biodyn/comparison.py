@@ -13,7 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.c3d import read_c3d_many
-from biodyn.io.statics import typical_motion_m
+from biodyn.io.static_choice import typical_motion_m
 from biodyn.model.library import for_each_side, load_table
 from biodyn.processing.filtering import butterworth_lowpass
 from biodyn.trial import Recording

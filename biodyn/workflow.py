@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -216,15 +216,19 @@ def analyse_trial(
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_files(walk: Path, static: str | Path | None) -> Files:
-    """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`."""
+def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()) -> Files:
+    """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
+
+    Without a static trial it is looked for beside the walk, or `among` files known to be this person's.
+    """
     if static is not None:
         walk_read, static_read = read_c3d_many([walk, static])
         return _readable(walk_read), _readable(static_read), "named by the user"
-    search = find_static(walk)
+    search = find_static(walk, among=among)
     if search.recording is None:
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
-    return search.walk, search.recording, search.reason
+    noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
+    return noted, search.recording, search.reason
 
 
 def _readable(result: Recording | InputFileError) -> Recording:

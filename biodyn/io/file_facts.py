@@ -27,7 +27,7 @@ class FileFacts:
     Attributes:
         path: the file.
         subject: name stored, "" where there is none. mass_kg, height_m: stored, None where they are not.
-        leg_lengths_m: stored, by name.
+        leg_lengths_m: stored, by name. joint_offsets_rad: that a static calibration left in the file, by name.
         labels: of the points, without subject prefixes and unnamed ones.
         frame_count, rate_hz: of the points. plate_count: force plates announced.
         declared_static: the file says that it is a static trial. gait_events: foot strikes and foot offs stored.
@@ -44,12 +44,14 @@ class FileFacts:
     plate_count: int = 0
     declared_static: bool = False
     gait_events: int = 0
+    joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
 
 
 def file_facts(path: Path) -> FileFacts:
     """Read the facts (a millisecond or two); InputFileError says what is wrong with a file that is no sound C3D."""
     header = read_header(path, _is_wanted)
     stored = subject_parameters(header.groups)
+    offsets = tuple(names()["static"]["offsets"])
     plates = header.numbers.get("FORCE_PLATFORM:USED", (0,))
     frame_count, rate_hz = _length_and_rate(header)
     return FileFacts(
@@ -63,6 +65,7 @@ def file_facts(path: Path) -> FileFacts:
         rate_hz=rate_hz,
         plate_count=int(plates[0]) if plates else 0,
         declared_static=any(any(header.numbers.get(key, (0,))[:1]) for key in names()["subject"]["static_parameters"]),
+        joint_offsets_rad={k: v for k, v in stored.measures.items() if k.startswith(offsets)},
         gait_events=sum(is_gait_event(label) for label in header.texts.get("EVENT:LABELS", ())),
     )
 

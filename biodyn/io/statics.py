@@ -10,15 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
-from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io._places import c3d_files, folders_near
 from biodyn.io.c3d import read_c3d_many
 from biodyn.io.file_facts import FileFacts, different_person, file_facts
 from biodyn.io.file_names import has_static_name, has_walk_name, named_otherwise, own_words
-from biodyn.trial.recording import Markers, Recording
+from biodyn.io.static_choice import (
+    Offsets,
+    Possible,
+    body_difference_m,
+    choose,
+    compared_offsets,
+    typical_motion_m,
+)
+from biodyn.trial.recording import Recording
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
 MAX_READS = 4  # recordings read in full
@@ -28,17 +34,25 @@ _STILL_M = 0.06  # typical range of a marker while standing; swaying heads reach
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
 _SAME_BODY_M = 0.012
 _SAME_NAME_BODY_M = 0.03
-_RIGID_M = 0.008  # spread of a distance within a segment during walking
 
 
 @dataclass(frozen=True)
 class StaticCandidate:
-    """One file that was looked at: what speaks for it, why it was rejected ("" if it was not), its score."""
+    """One file that was looked at.
+
+    Attributes:
+        path: the file. score: what name, place and header speak for it, and reasons: in words.
+        rejected: why it is not taken, "" if it could be.
+        called_static: its name, folder or header calls it a static trial.
+        offsets: whether its stored joint offsets are the walk's.
+    """
 
     path: Path
     score: float
     reasons: tuple[str, ...] = ()
     rejected: str = ""
+    called_static: bool = False
+    offsets: Offsets = "unknown"
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,7 @@ class StaticSearch:
         walk: the walk's recording; recording: the static's (both already read).
         candidates: every file looked at, the best first.
         folders: the folders searched.
+        diagnostics: what the user should know of the choice.
     """
 
     path: Path | None
@@ -59,51 +74,43 @@ class StaticSearch:
     recording: Recording | None = None
     candidates: tuple[StaticCandidate, ...] = ()
     folders: tuple[Path, ...] = field(default=())
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS) -> StaticSearch:
-    """Find the static trial of the person in `walk` near the walk's file.
+def find_static(
+    walk: Recording | str | Path, *, among: Sequence[Path] = (), max_headers: int = MAX_HEADERS
+) -> StaticSearch:
+    """Find the static trial of the person in `walk` near the walk's file, or among files that are known to be this person's.
 
     Searched: the walk's folder, its subfolders, the folders beside it, and folders named like statics one level up.
     Never a different person's: another subject name, mass, height or leg length rejects a file, and so do marker
-    distances within segments that differ. Raises InputFileError if `walk` is a path that cannot be read.
+    distances within segments that differ. Of several the one with the walk's stored joint offsets, then the one whose
+    marker distances are nearest, then the one named and placed nearest (`static_choice.choose`).
+    Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
     facts = file_facts(path)
-    folders = folders_near(path.parent)
-    paths = static_candidates(path, max_headers=max_headers)
-    judged = sorted((_looked_into(facts, other) for other in paths), key=lambda c: (bool(c.rejected), -c.score))
-    likely = [c for c in judged if not c.rejected]
-    best_first = likely[: 1 if _is_clear(likely) else MAX_READS]
-    known = isinstance(walk, Recording)
-    read = read_c3d_many([c.path for c in best_first] if known else [path, *(c.path for c in best_first)])
-    if isinstance(walk, Recording):
-        walk_recording = walk
-    else:
-        first = read.pop(0)
-        if isinstance(first, InputFileError):
-            raise first
-        walk_recording = first
-    chosen, recording, looked_at = _choose(walk_recording, best_first, read)
-    for candidate in likely[len(best_first) : MAX_READS] if chosen is None else ():
-        more_chosen, recording, more = _choose(walk_recording, [candidate], read_c3d_many([candidate.path]))
-        looked_at += more
-        chosen = more_chosen
-        if chosen is not None:
-            break
-    seen = {c.path for c in looked_at}
-    candidates = (*looked_at, *(c for c in judged if c.path not in seen))
-    if chosen is None:
-        return StaticSearch(None, _nothing_found(candidates, folders), walk_recording, None, candidates, folders)
-    why = "; ".join(chosen.reasons)
-    return StaticSearch(
-        chosen.path,
-        f"{chosen.path.name} is taken as static trial: {why}.",
-        walk_recording,
-        recording,
-        candidates,
-        folders,
+    folders = tuple(dict.fromkeys(p.parent for p in among)) if among else folders_near(path.parent)
+    paths = list(among) or static_candidates(path, max_headers=max_headers)
+    judged = sorted(
+        (_looked_into(facts, other, bool(among)) for other in paths), key=lambda c: (bool(c.rejected), -c.score)
     )
+    rivals, rest = _rivals([c for c in judged if not c.rejected])
+    known = [] if isinstance(walk, Recording) else [path]
+    read = read_c3d_many([*known, *(c.path for c in rivals)])
+    first = read.pop(0) if known else walk
+    if not isinstance(first, Recording):
+        raise first if isinstance(first, InputFileError) else InputFileError(f"'{path}' cannot be read.")
+    chosen = _choose(first, rivals, read)
+    for candidate in rest if chosen.path is None else ():
+        more = _choose(first, [candidate], read_c3d_many([candidate.path]))
+        chosen = replace(more, candidates=(*chosen.candidates, *more.candidates))
+        if chosen.path is not None:
+            break
+    seen = {c.path for c in chosen.candidates}
+    candidates = (*chosen.candidates, *(c for c in judged if c.path not in seen))
+    reason = chosen.reason or _nothing_found(candidates, folders)
+    return replace(chosen, reason=reason, candidates=candidates, folders=folders)
 
 
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
@@ -111,9 +118,9 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
     return c3d_files(folders_near(walk.parent), walk, max_headers)
 
 
-def _looked_into(walk: FileFacts, path: Path) -> StaticCandidate:
+def _looked_into(walk: FileFacts, path: Path, same_person: bool) -> StaticCandidate:
     try:
-        return judge_static(walk, file_facts(path))
+        return judge_static(walk, file_facts(path), same_person)
     except InputFileError as error:
         return StaticCandidate(path, 0.0, rejected=error.message)
 
@@ -152,30 +159,55 @@ def judge_static(walk: FileFacts, other: FileFacts, same_person: bool = False) -
     if other.declared_static:
         score += 3.0
         reasons.append("declared static in the file")
+    called_static = has_static_name(path) or has_static_name(path.parent) or other.declared_static
+    offsets = compared_offsets(walk.joint_offsets_rad, other.joint_offsets_rad)
+    if offsets == "same":
+        reasons.append("same stored joint offsets")
     union = own | its_own
     score += 2.0 * (len(own & its_own) / len(union) if union else 0.5)
     score += common + (0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0)
-    return StaticCandidate(path, score, tuple(reasons))
+    return StaticCandidate(path, score, tuple(reasons), called_static=called_static, offsets=offsets)
 
 
-def _is_clear(likely: Sequence[StaticCandidate]) -> bool:
-    """True where the best candidate's own name or folder calls it a static."""
-    return bool(likely) and (has_static_name(likely[0].path) or has_static_name(likely[0].path.parent))
+def _rivals(likely: Sequence[StaticCandidate]) -> tuple[list[StaticCandidate], list[StaticCandidate]]:
+    """Those to be compared with each other, the best first, and those to be tried one by one if none of them will do.
+
+    Where any is called a static trial, only such; of many, those with the walk's stored joint offsets first.
+    """
+    called = [c for c in likely if c.called_static] or list(likely)
+    called.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
+    rivals = called[:MAX_READS]
+    return rivals, [c for c in likely if c not in rivals][: MAX_READS - len(rivals)]
 
 
 def _choose(
     walk: Recording, candidates: Sequence[StaticCandidate], read: Sequence[Recording | InputFileError]
-) -> tuple[StaticCandidate | None, Recording | None, list[StaticCandidate]]:
-    """The first candidate in which this person stands still, with what its data says."""
-    looked_at: list[StaticCandidate] = []
-    chosen: StaticCandidate | None = None
-    recording: Recording | None = None
-    for candidate, result in zip(candidates, read, strict=True):
-        checked = candidate if chosen is not None else _checked(walk, candidate, result)
-        looked_at.append(checked)
-        if chosen is None and not checked.rejected and isinstance(result, Recording):
-            chosen, recording = checked, result
-    return chosen, recording, looked_at
+) -> StaticSearch:
+    """The candidate that belongs to the walk, of those in which this person stands still, with what the data say."""
+    checked = [_checked(walk, candidate, result) for candidate, result in zip(candidates, read, strict=True)]
+    usable = [
+        (candidate, result)
+        for candidate, result in zip(checked, read, strict=True)
+        if isinstance(result, Recording) and not candidate.rejected
+    ]
+    if not usable:
+        return StaticSearch(None, "", walk, None, tuple(checked))
+    all_markers = [result.markers for _, result in usable]
+    possible = [
+        Possible(c.path, c.score, c.offsets, body_difference_m(walk.markers, result.markers, all_markers))
+        for c, result in usable
+    ]
+    choice = choose(possible)
+    candidate, recording = usable[possible.index(choice.chosen)]
+    why = "; ".join((*candidate.reasons, *([choice.why] if choice.why else [])))
+    return StaticSearch(
+        candidate.path,
+        f"{candidate.path.name} is taken as static trial: {why}.",
+        walk,
+        recording,
+        (candidate, *(c for c in checked if c is not candidate)),
+        diagnostics=choice.diagnostics,
+    )
 
 
 def _checked(walk: Recording, candidate: StaticCandidate, result: Recording | InputFileError) -> StaticCandidate:
@@ -194,46 +226,8 @@ def _checked(walk: Recording, candidate: StaticCandidate, result: Recording | In
                 candidate,
                 rejected=f"its marker distances differ from the walk's by {1000 * body:.0f} mm: another person",
             )
-        reasons.append(f"marker distances within segments agree to {1000 * body:.0f} mm")
+        reasons.append(f"marker distances within segments agree to {1000 * body:.2g} mm")
     return replace(candidate, reasons=tuple(reasons))
-
-
-def typical_motion_m(markers: Markers) -> float:
-    """Return the median over the markers of the largest range of a coordinate, m; 0 for a single frame."""
-    seen = np.isfinite(markers.positions[..., 0]).any(axis=0)
-    if markers.frame_count < 2 or not seen.any():
-        return 0.0
-    positions = markers.positions[:, seen]
-    ranges = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)
-    return float(np.median(ranges.max(axis=1)))
-
-
-def body_difference_m(walk: Markers, static: Markers) -> float | None:
-    """Return the median difference of the distances between markers that move as one in the walk, m.
-
-    None where fewer than three such pairs are in both.
-    """
-    common = [label for label in walk.labels if label in static.labels]
-    frames = walk.positions[:: max(1, walk.frame_count // 40)]
-    moving = frames[:, [walk.index(label) for label in common]]
-    seen = np.atleast_1d(np.isfinite(static.positions[..., 0]).any(axis=0))
-    standing = np.full((len(common), 3), np.nan)
-    for i, label in enumerate(common):
-        column = static.index(label)
-        if seen[column]:
-            standing[i] = np.nanmedian(static.positions[:, column], axis=0)
-    first, second = np.triu_indices(len(common), k=1)
-    distance = np.linalg.norm(moving[:, first] - moving[:, second], axis=2)
-    enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
-    if not enough.any():
-        return None
-    distance, first, second = distance[:, enough], first[enough], second[enough]
-    rigid = np.nanstd(distance, axis=0) < _RIGID_M
-    difference: FloatArray = np.abs(
-        np.nanmedian(distance, axis=0) - np.linalg.norm(standing[first] - standing[second], axis=1)
-    )[rigid]
-    difference = difference[np.isfinite(difference)]
-    return float(np.median(difference)) if difference.size >= 3 else None
 
 
 def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray, Side
+from biodyn.conventions import FloatArray, Side
 from biodyn.processing.kinematics import Fit
 from biodyn.processing.soles import floor_velocity
 
@@ -31,16 +31,10 @@ class GaitPoints:
     forward: FloatArray
     floor_velocity: FloatArray
 
-    def heading(self, side: Side) -> FloatArray:
-        """Angle (T,) rad of the foot's long axis, heel to toe, in the floor plane against World X, toe out positive.
-
-        Continuous through the trial, also where the walker turns round.
-        """
+    def long_axis(self, side: Side) -> FloatArray:
+        """Unit vectors (T, 3) along the foot, from heel to toe, World."""
         foot = self.toe[side] - self.heel[side]
-        angle = SIDE_SIGN[side] * np.arctan2(foot[:, 2], foot[:, 0])
-        known = np.isfinite(angle)
-        angle[known] = np.unwrap(angle[known])
-        return angle
+        return foot / np.linalg.norm(foot, axis=1, keepdims=True)
 
 
 def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:

@@ -133,18 +133,20 @@ def spatiotemporal(
 
 
 def foot_progression(
-    heading: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
+    foot_W: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
 ) -> FloatArray:
-    """Return headings (n,) rad of the cycle's foot (toe out positive, against World X) against the walking direction.
+    """Return the foot progression angle (T,) rad of a cycle's foot, toe out positive.
 
-    The direction is that in which the pelvis (T, 3) m moved over the floor during the cycle, as for the toe-out angle.
+    The second angle of the Cardan sequence Z-Y-X (pitch, progression, roll) of the foot against axes along the walking
+    direction, as in the norm (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors `foot_W`
+    (T, 3) from heel to toe. A foot that stands on its toes keeps it; its shadow on the floor, which `toe_out_rad` is taken
+    from while the foot is flat, would swing far out. The walking direction is that in which the pelvis (T, 3) m moved over
+    the floor during the cycle.
     """
     moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
     forward = _direction(moved - cycle.duration_s * np.asarray(floor_velocity_W))
-    angle = heading - SIDE_SIGN[cycle.side] * math.atan2(forward[2], forward[0])
-    known = angle[np.isfinite(angle)]
-    # a foot's heading goes on counting when its walker turns round: take off whole turns
-    return angle - 2.0 * np.pi * np.round(known.mean() / (2.0 * np.pi)) if len(known) else angle
+    outward = SIDE_SIGN[cycle.side] * np.cross(forward, (0.0, 1.0, 0.0))
+    return np.asarray(np.arcsin(np.clip(foot_W @ outward, -1.0, 1.0)))
 
 
 def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:

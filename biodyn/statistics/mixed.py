@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
 from biodyn.statistics.levels import CONFIDENCE
 from biodyn.statistics.missing import left_out
 from biodyn.statistics.mixed_design import Design, fixed_effects
+from biodyn.statistics.mixed_df import containment, inner_outer
 from biodyn.statistics.mixed_fit import Fit, fit_reml
 from biodyn.statistics.spm.curves import coded
 
@@ -90,11 +91,13 @@ class MixedModel:
     def methods(self) -> str:
         """Return what was done, for the methods section."""
         effects = ", ".join(test.effect for test in self.tests) or "the mean"
-        random = "random intercepts" if np.isnan(self.slope_variance) else "random intercepts and slopes"
+        sloped = not np.isnan(self.slope_variance)
+        random = "random intercepts and slopes" if sloped else "random intercepts"
+        rule = " by containment" if sloped else " (Pinheiro & Bates 2000)"
         return (
             f"Linear mixed model of {effects} with {random} of {self.subjects} subjects ({self.observations} values), fitted by "
-            "restricted maximum likelihood (statsmodels); Wald tests with the degrees of freedom of the level a term varies at "
-            "(Pinheiro & Bates 2000)."
+            "restricted maximum likelihood (statsmodels); Wald tests with the degrees of freedom of the level a term varies "
+            f"at{rule}."
         )
 
 
@@ -120,8 +123,10 @@ def mixed_model(
         references: reference level by factor; the first that occurs where not given.
 
     Degrees of freedom: a term that changes within a subject has ``n - subjects - inner terms``, one that does not
-    ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme; exact for balanced data, an approximation
-    otherwise). Trouble with the fit is in `diagnostics`.
+    ``subjects - 1 - outer terms`` (Pinheiro & Bates 2000, 2.4.2, as R's nlme). With a random slope the slope, its products
+    with differences between subjects, and the intercept are tested against the spread between subjects (containment;
+    one slope: ``subjects - 1``). Exact for balanced data, an approximation otherwise. Trouble with the fit is in
+    `diagnostics`.
 
     Raises:
         StatisticsError: lengths differ, an unknown name, a term that the data cannot tell from the others, too few values.
@@ -148,10 +153,15 @@ def mixed_model(
         references or {},
         len(y),
     )
-    inner = _varies_within(design.matrix, who)
-    df_inner, df_outer = _degrees_of_freedom(inner, len(y), int(who.max()) + 1)
-    fit = fit_reml(y, design.matrix, who, None if slope is None else numbers[slope][valid])
-    df = np.where(inner, df_inner, df_outer)
+    run = None if slope is None else numbers[slope][valid]
+    df = inner_outer(design.matrix, who) if run is None else containment(design.matrix, who, run)
+    if df.min() < 1.0:
+        raise StatisticsError(
+            f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects"
+            + (" and a random slope." if slope else "."),
+            "A mixed model needs repeated values: for one value a subject compare the groups directly.",
+        )
+    fit = fit_reml(y, design.matrix, who, run)
     return MixedModel(
         terms=_terms(design, fit, df, confidence),
         tests=_tests(design, fit, df),
@@ -167,26 +177,6 @@ def mixed_model(
         confidence=confidence,
         diagnostics=diagnostics + fit.diagnostics,
     )
-
-
-def _varies_within(matrix: FloatArray, who: IntArray) -> np.ndarray:
-    """Whether each column changes within some subject; the intercept counts as if it did (as in nlme)."""
-    inner = np.zeros(matrix.shape[1], dtype=bool)
-    for subject in np.unique(who):
-        inner |= np.ptp(matrix[who == subject], axis=0) > 0.0
-    inner[0] = True
-    return inner
-
-
-def _degrees_of_freedom(inner: np.ndarray, values: int, subjects: int) -> tuple[float, float]:
-    df_inner = float(values - subjects - (int(inner.sum()) - 1))
-    df_outer = float(subjects - 1 - int((~inner).sum()))
-    if df_inner < 1.0 or (df_outer < 1.0 and not inner.all()):
-        raise StatisticsError(
-            f"{values} values of {subjects} subjects are too few for {inner.size} fixed effects.",
-            "A mixed model needs repeated values: for one value a subject compare the groups directly.",
-        )
-    return df_inner, df_outer
 
 
 def _terms(design: Design, fit: Fit, df: FloatArray, confidence: float) -> tuple[MixedTerm, ...]:

@@ -316,6 +316,7 @@ def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) 
         "trial": trial.trial,
         "file": trial.path.as_posix(),
         "static": None if trial.static is None else trial.static.as_posix(),
+        "statics": [path.as_posix() for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": dict(trial.settings),

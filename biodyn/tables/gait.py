@@ -21,7 +21,8 @@ class CycleSignal(NamedTuple):
 
     Attributes:
         variable, unit: as in the table. values: (T,), NaN where not valid.
-        kind: "angle" needs the pose, "heading" also counts from the walking direction of the cycle, "load" needs the
+        kind: "angle" needs the pose, "heading" also counts from the walking direction of the cycle (`values`: from World
+            X, to tell where it is known), "load" needs the
             contacts of the feet beyond the segment too, "ground" the own foot's.
         body: segment whose joint it belongs to, "" for the ground; coordinate: column of the free coordinates, -1 if none.
     """
@@ -66,7 +67,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
 
     Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg,
-    `foot_progression` (foot's long axis in the floor plane against the walking direction, toe out positive) in deg,
+    `foot_progression` (Cardan angle of the foot against the walking direction, toe out positive) in deg,
     `<coordinate>_moment` (generalised torque) and `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg,
     `ground_force_{x,y,z}` (World axes, on the own foot) in body weights. The moments about jcs x and y are signed
     alike for both sides: x adduction, y internal rotation; z is rotation towards hip flexion, knee extension, ankle
@@ -83,12 +84,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
         own = signals[cycle.side]
         curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
         for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
-            points = analysis.points
-            curves[:, column] = np.rad2deg(
-                stride.foot_progression(
-                    np.deg2rad(curves[:, column]), cycle, points.pelvis, rate_hz, points.floor_velocity
-                )
-            )
+            curves[:, column] = gait.normalise(_progression(analysis, cycle), rate_hz, cycle.start_s, cycle.end_s)
         values.append(curves.T.reshape(-1))
         name_codes.append(np.repeat([names.index(signal.variable) for signal in own], CYCLE_POINTS))
         unit_codes.append(np.repeat([units.index(signal.unit) for signal in own], CYCLE_POINTS))
@@ -150,8 +146,8 @@ def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
         angle = np.rad2deg(analysis.fit.motion.q[:, c.q_index])
         yield CycleSignal(without_side(c.name, c.side), "deg", angle, "angle", c.body, i)
     if side in analysis.points.heel:
-        heading = np.rad2deg(analysis.points.heading(side))
-        yield CycleSignal("foot_progression", "deg", heading, "heading", model.sole_body[side])
+        sideways = np.rad2deg(np.arcsin(np.clip(SIDE_SIGN[side] * analysis.points.long_axis(side)[:, 2], -1.0, 1.0)))
+        yield CycleSignal("foot_progression", "deg", sideways, "heading", model.sole_body[side])
     for i, c in mine:
         name = f"{without_side(c.name, c.side)}_moment"
         yield CycleSignal(name, "Nm/kg", dynamics.torques[:, i] / mass, "load", c.body, i)
@@ -168,6 +164,13 @@ def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
         for i, axis in enumerate(AXES):
             force = analysis.reaction.wrench[side][:, 3 + i] / (mass * STANDARD_GRAVITY_M_S2)
             yield CycleSignal(f"ground_force_{axis}", "BW", force, "ground", "")
+
+
+def _progression(analysis: TrialAnalysis, cycle: gait.GaitCycle) -> FloatArray:
+    points, rate_hz = analysis.points, analysis.recording.markers.rate_hz
+    return np.rad2deg(
+        stride.foot_progression(points.long_axis(cycle.side), cycle, points.pelvis, rate_hz, points.floor_velocity)
+    )
 
 
 def without_side(name: str, side: str) -> str:

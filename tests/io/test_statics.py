@@ -8,7 +8,8 @@ from conftest import LABELS, person_mm
 
 from biodyn.errors import InputFileError
 from biodyn.io.c3d import read_c3d
-from biodyn.io.statics import body_difference_m, find_static, typical_motion_m
+from biodyn.io.static_choice import body_difference_m, typical_motion_m
+from biodyn.io.statics import find_static
 
 
 def anna(**more):
@@ -151,6 +152,68 @@ def test_other_markers_are_no_static_of_this_walk(walk, standing):
     assert "point labels" in search.candidates[0].rejected
 
 
+OFFSETS = {"LThighRotation": -0.117, "RThighRotation": -0.281, "LTibialTorsion": -0.216, "RTibialTorsion": -0.271}
+
+
+def with_offsets(change=0.0):
+    return anna(**{f"PROCESSING:{name}": [value + change] for name, value in OFFSETS.items()})
+
+
+@pytest.mark.parametrize("belongs", [0, 1])
+def test_of_two_alike_by_name_the_one_with_the_walks_markers(walk, standing, belongs):
+    path = walk("walk.c3d", anna())
+    statics = [standing(f"static0{i + 1}.c3d", anna(), size=1.0 if i == belongs else 1.004) for i in range(2)]
+    search = find_static(path)
+    assert search.path == statics[belongs]
+    assert f"agree to 0.00 mm, against 1.85 mm in static0{2 - belongs}.c3d" in search.reason
+    assert search.diagnostics == ()
+
+
+@pytest.mark.parametrize("belongs", [0, 1])
+def test_of_two_alike_by_markers_the_one_with_the_walks_joint_offsets(walk, standing, belongs):
+    path = walk("walk.c3d", with_offsets())
+    statics = [
+        standing(
+            f"static0{i + 1}.c3d", with_offsets(0.0 if i == belongs else 0.04), size=1.001 if i == belongs else 1.0
+        )
+        for i in range(2)
+    ]
+    search = find_static(path)
+    assert search.path == statics[belongs]
+    assert "its stored joint offsets are the walk's" in search.reason
+    assert search.diagnostics == ()
+
+
+def test_markers_put_on_again_count_more_than_stored_offsets_and_it_is_said(walk, standing):
+    path = walk("walk.c3d", with_offsets())
+    standing("static01.c3d", with_offsets(), size=1.01)
+    own = standing("static02.c3d", with_offsets(0.04))
+    search = find_static(path)
+    assert search.path == own
+    assert [d.code for d in search.diagnostics] == ["static-offsets-disagree"]
+    assert search.diagnostics[0].value == pytest.approx(0.01 * 0.4625, abs=1e-5)  # 1 % of the median distance
+
+
+def test_two_that_belong_alike_are_named(walk, standing):
+    path = walk("walk.c3d", anna())
+    first = standing("static01.c3d", anna())
+    standing("static02.c3d", anna())
+    search = find_static(path)
+    assert search.path == first
+    (note,) = search.diagnostics
+    assert (note.code, note.severity) == ("static-trials-alike", "info")
+    assert "static02.c3d (0.00 mm)" in note.message
+
+
+def test_among_known_files_nothing_else_is_looked_at(walk, standing):
+    path = walk("S1/walk.c3d", anna())
+    standing("S1/static.c3d", anna())
+    others = [standing(f"elsewhere/day{i}.c3d", anna(), size=1.0 + 0.004 * i) for i in (1, 0)]
+    search = find_static(path, among=others)
+    assert search.path == others[1]
+    assert {candidate.path for candidate in search.candidates} == set(others)
+
+
 def test_nothing_there_says_where_it_looked(walk):
     path = walk("alone/walk.c3d", anna())
     search = find_static(path)
@@ -195,6 +258,9 @@ def test_motion_and_body_are_measured_in_metres(write_c3d):
         ("btk_pig/PiG_Motion3_FF_N18.c3d", "btk_pig/PiG_Calibration3_FF_N18.c3d"),
         ("sydney/dynamic/S4-AMGait05.c3d", "sydney/static/S4 AM Cal 01.c3d"),
         ("schreiber2019/2014001_C1_01.c3d", "schreiber2019/2014001_ST.c3d"),
+        # two statics of one morning: the joint offsets stored in the walks tell which made them, marker distances agree
+        ("fmc/dynamic/MH0222_BP06.c3d", "fmc/static/MH0222_BP01.c3d"),
+        ("fmc/dynamic/MH0222_BP15.c3d", "fmc/static/MH0222_BP08.c3d"),
     ],
 )
 def test_real_folders(real_data, walk_name, static_name):

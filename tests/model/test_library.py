@@ -229,6 +229,61 @@ def test_inertias_are_physical_and_mirrored(name: str, sex: Any, pose: StaticPos
     assert 0.52 < whole[1] / 1.75 < 0.60
 
 
+# Axis (X forward, Y along most segments, Z right) about which a body's mass lies closest: its longest dimension.
+LONG_AXIS = {"calcn_r": "x", "calcn_l": "x"}  # heel to toe; every other body is longest along Y
+# Bodies whose published inertia does not lie closest to Y, and why that is no error.
+NOT_LONGEST_ALONG_Y = {
+    ("de_leva_1996", "pelvis"): "broader than high",
+    ("dumas_2007", "pelvis"): "broader than high",
+    ("winter_2009", "pelvis"): "broader than high",
+    ("winter_2009", "hand_r"): "the table gives one radius for all axes",
+    ("winter_2009", "hand_l"): "the table gives one radius for all axes",
+}
+
+
+@pytest.mark.parametrize("sex", ["male", "female", "mean"])
+@pytest.mark.parametrize("name", TABLES)
+def test_the_smallest_principal_axis_is_the_long_axis(name: str, sex: Any, pose: StaticPose) -> None:
+    """A slender body turns most easily about its length; the axis of least inertia points along it more than across."""
+    for body, inertia in segment_inertias(name, pose, 70.0, sex).items():
+        if (name, body) in NOT_LONGEST_ALONG_Y:
+            continue
+        least = np.abs(np.linalg.eigh(inertia.tensor)[1][:, 0])
+        assert "xyz"[int(least.argmax())] == LONG_AXIS.get(body, "y"), f"{name} {sex} {body}: {least.round(2)}"
+
+
+@pytest.mark.parametrize("sex", ["male", "female", "mean"])
+@pytest.mark.parametrize("name", TABLES)
+def test_a_foot_turns_most_easily_about_the_line_from_heel_to_toe(name: str, sex: Any, pose: StaticPose) -> None:
+    """Within 20 degrees (the tables' products of inertia), and about half as far from it as from the axes across."""
+    for side in SIDES:
+        inertia = segment_inertias(name, pose, 70.0, sex)[f"calcn_{side}"]
+        moments, axes = np.linalg.eigh(inertia.tensor)
+        R_WB, _ = pose.pose(pose.skeleton.body(f"calcn_{side}"))
+        line = pose.landmark(f"toe_tip_{side}") - pose.landmark(f"heel_back_{side}")
+        cosine = abs((R_WB @ axes[:, 0]) @ line) / np.linalg.norm(line)
+        assert np.degrees(np.arccos(min(cosine, 1.0))) < 20.0
+        assert 0.35 < np.sqrt(moments[0] / moments[1]) < 0.65
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_published_tensors_are_physical_but_for_one(name: str) -> None:
+    """Of every row: positive, and no principal moment larger than the two others together."""
+    broken = set()
+    for entry in load_entry("anthropometry", name)["segment"]:
+        for sex in ("male", "female"):
+            row = entry[sex]
+            tensor = np.diag(np.square(row["radii"]))
+            for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), row.get("products", (0.0,) * 3), strict=True):
+                tensor[i, j] = tensor[j, i] = np.sign(radius) * radius**2
+            moments = np.linalg.eigvalsh(tensor)
+            assert moments[0] > 0.0, (entry["name"], sex)
+            if moments[2] > moments[0] + moments[1]:
+                broken.add((entry["name"], sex))
+    # as printed; `segment_inertias` moves it to the nearest physical tensor
+    assert broken == ({("thorax", "female")} if name == "dumas_2007" else set())
+
+
 def test_segments_longer_weigh_the_same_and_turn_harder(pose: StaticPose) -> None:
     """Mass fractions do not depend on length; inertia grows with its square."""
     longer = StaticPose(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from trees import InPinocchio, random_state, random_tree, relative
 
 from biodyn.errors import ModelError
-from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, to_mjcf, to_urdf
+from biodyn.model.definition import load_skeleton
+from biodyn.model.markersets import recognise
+from biodyn.model.scaling import ScalingOptions, scale
+from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, mass_matrix, to_mjcf, to_urdf
+from biodyn.simulation.person import measures, template_points
 
 IN_URDF = ("weld", "revolute", "prismatic", "cylindrical", "universal", "planar", "cardan")
 IN_MJCF = (*IN_URDF, "spherical")
@@ -61,6 +68,93 @@ def test_mjcf_in_mujoco(seed):
     data.qpos[:], data.qvel[:], data.qacc[:] = q[0, order.q], v[0, order.v], vdot[0, order.v]
     mujoco.mj_inverse(model, data)
     assert relative(data.qfrc_inverse, inverse_dynamics(mb, q, v, vdot)[0, order.v]) < EXACT
+
+
+def own_skeleton(marker_set):
+    """The skeleton of a person of 1.75 m and 70 kg: a free pelvis, joints of two and three axes with massless links."""
+    points = template_points(1.75, marker_set)
+    options = ScalingOptions(70.0, 1.75, "mean", measures(1.75), "dumas_2007", "harrington_2007", 0.007, True)
+    skeleton = load_skeleton("full_body")
+    return scale(skeleton, recognise(tuple(points)), points, frozenset(points), options)[0].multibody
+
+
+@pytest.mark.parametrize("marker_set", ["plug_in_gait_full", "plug_in_gait_lower"])
+def test_own_skeleton_in_mujoco(marker_set):
+    """Mass matrix and inverse dynamics agree to round-off of sums of some hundred products (measured 1e-13)."""
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    mb = own_skeleton(marker_set)
+    assert any(body.mass_kg == 0.0 for body in mb.bodies)
+    model = mujoco.MjModel.from_xml_string(to_mjcf(mb))
+    assert (model.nq, model.nv) == (mb.nq, mb.nv)
+    assert sum(model.body_mass) == pytest.approx(mb.total_mass_kg, rel=1e-12)
+    data = mujoco.MjData(model)
+    q, v, vdot = random_state(mb, 5, frames=4)
+    tau, M = inverse_dynamics(mb, q, v, vdot), mass_matrix(mb, q)
+    order_q, order_v = by_name(mb, model)
+    for t in range(len(q)):
+        turn = free_joint_axes(mb, q[t])
+        data.qpos[order_q] = q[t]
+        data.qvel[order_v] = turn @ v[t]
+        spin, speed = v[t, :3], v[t, 3:6]
+        moved = vdot[t].copy()
+        moved[3:6] += np.cross(spin, speed)
+        data.qacc[order_v] = turn @ moved
+        mujoco.mj_inverse(model, data)
+        assert relative(data.qfrc_inverse[order_v], turn @ tau[t]) < EXACT
+        full = np.zeros((model.nv, model.nv))
+        for column, unit in zip(full, np.eye(model.nv), strict=True):
+            mujoco.mj_mulM(model, data, column, unit)
+        assert relative(full[np.ix_(order_v, order_v)], turn @ M[t] @ turn.T) < EXACT
+
+
+def by_name(mb, model):
+    """Where each of our coordinates stands in MuJoCo's qpos and qvel, joint by joint."""
+    order_q, order_v = [], []
+    for body in mb.bodies:
+        if body.joint.nv:
+            joint = model.joint(body.name)
+            order_q += range(joint.qposadr[0], joint.qposadr[0] + body.joint.nq)
+            order_v += range(joint.dofadr[0], joint.dofadr[0] + body.joint.nv)
+    return order_q, order_v
+
+
+def free_joint_axes(mb, q):
+    """The matrix that takes our base velocity [omega_B; v_B] to MuJoCo's [v_W; omega_B], forces likewise."""
+    R_WB = Rotation.from_quat(q[[4, 5, 6, 3]]).as_matrix()
+    turn = np.eye(mb.nv)
+    turn[:6, :6] = 0.0
+    turn[:3, 3:6] = R_WB
+    turn[3:6, :3] = np.eye(3)
+    return turn
+
+
+def test_massless_links_are_joints_of_the_body_they_carry():
+    bar = {"mass_kg": 1.0, "inertia_com": np.eye(3)}
+    mb = Multibody(
+        (
+            Body("base", None, Joint("revolute", (0, 0, 1)), **bar),
+            Body("link", "base", Joint("revolute", (1, 0, 0)), p_PJ=np.array([0.0, 0.5, 0.0])),
+            Body("arm", "link", Joint("revolute", (0, 1, 0)), p_PJ=np.array([0.1, 0.0, 0.0]), **bar),
+        )
+    )
+    root = ElementTree.fromstring(to_mjcf(mb))
+    assert [body.get("name") for body in root.iter("body")] == ["base", "arm"]
+    arm = root.find(".//body[@name='arm']")
+    assert arm.get("pos") == "0.1 0.5 0.0"
+    link, own = arm.findall("joint")
+    assert (link.get("name"), own.get("name")) == ("link", "arm")
+    assert np.array(link.get("pos").split(), float) == pytest.approx([-0.1, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("carried", [0, 2])
+def test_a_massless_end_or_fork_is_refused_by_name(carried):
+    bodies = [Body("fork", None, Joint("revolute", (0, 0, 1)))]
+    bodies += [
+        Body(f"tine{i}", "fork", Joint("revolute", (0, 0, 1)), mass_kg=1.0, inertia_com=np.eye(3))
+        for i in range(carried)
+    ]
+    with pytest.raises(ModelError, match=f"'fork' has none, and carries {carried} bodies"):
+        to_mjcf(Multibody(tuple(bodies)))
 
 
 class InPinocchioOrder:

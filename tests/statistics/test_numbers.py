@@ -212,6 +212,86 @@ def test_orthodontic_growth_with_random_slopes_as_published() -> None:
     assert correlation == pytest.approx(-0.668, abs=1e-3)
 
 
+# Belenky et al. (2003), reaction times, ms, on days 0 to 9 of 3 hours in bed a night; the lme4 package's sleepstudy
+SLEEP = np.array(
+    [
+        [249.5600, 258.7047, 250.8006, 321.4398, 356.8519, 414.6901, 382.2038, 290.1486, 430.5853, 466.3535],
+        [222.7339, 205.2658, 202.9778, 204.7070, 207.7161, 215.9618, 213.6303, 217.7272, 224.2957, 237.3142],
+        [199.0539, 194.3322, 234.3200, 232.8416, 229.3074, 220.4579, 235.4208, 255.7511, 261.0125, 247.5153],
+        [321.5426, 300.4002, 283.8565, 285.1330, 285.7973, 297.5855, 280.2396, 318.2613, 305.3495, 354.0487],
+        [287.6079, 285.0000, 301.8206, 320.1153, 316.2773, 293.3187, 290.0750, 334.8177, 293.7469, 371.5811],
+        [234.8606, 242.8118, 272.9613, 309.7688, 317.4629, 309.9976, 454.1619, 346.8311, 330.3003, 253.8644],
+        [283.8424, 289.5550, 276.7693, 299.8097, 297.1710, 338.1665, 332.0265, 348.8399, 333.3600, 362.0428],
+        [265.4731, 276.2012, 243.3647, 254.6723, 279.0244, 284.1912, 305.5248, 331.5229, 335.7469, 377.2990],
+        [241.6083, 273.9472, 254.4907, 270.8021, 251.4519, 254.6362, 245.4523, 235.3110, 235.7541, 237.2466],
+        [312.3666, 313.8058, 291.6112, 346.1222, 365.7324, 391.8385, 404.2601, 416.6923, 455.8643, 458.9167],
+        [236.1032, 230.3167, 238.9256, 254.9220, 250.7103, 269.7744, 281.5648, 308.1020, 336.2806, 351.6451],
+        [256.2968, 243.4543, 256.2046, 255.5271, 268.9165, 329.7247, 379.4445, 362.9184, 394.4872, 389.0527],
+        [250.5265, 300.0576, 269.8939, 280.5891, 271.8274, 304.6336, 287.7466, 266.5955, 321.5418, 347.5655],
+        [221.6771, 298.1939, 326.8785, 346.8555, 348.7402, 352.8287, 354.4266, 360.4326, 375.6406, 388.5417],
+        [271.9235, 268.4369, 257.2424, 277.6566, 314.8222, 317.2135, 298.1353, 348.1229, 340.2803, 366.5131],
+        [225.2640, 234.5235, 238.9008, 240.4730, 267.5373, 344.1937, 281.1481, 347.5855, 365.1630, 372.2288],
+        [269.8804, 272.4428, 277.8989, 281.7895, 279.1705, 284.5120, 259.2658, 304.6306, 350.7807, 369.4692],
+        [269.4117, 273.4740, 297.5968, 310.6316, 287.1726, 329.6076, 334.4818, 343.2199, 369.1417, 364.1236],
+    ]
+)
+SLEEPER, DAY = np.repeat(np.arange(18), 10), np.tile(np.arange(10.0), 18)
+
+
+def test_sleep_with_random_slopes_as_published() -> None:
+    """lme4's and lmerTest's output of Reaction ~ Days + (Days | Subject): 18 subjects have 18 slopes, 17 df."""
+    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY}, slope="days")
+    intercept, days = found.terms
+    assert (intercept.estimate, days.estimate) == pytest.approx((251.405, 10.467), abs=1e-3)
+    assert (intercept.standard_error, days.standard_error) == pytest.approx((6.825, 1.546), abs=1e-3)
+    assert days.t == pytest.approx(6.771, abs=2e-3)
+    assert (intercept.df, days.df) == (17.0, 17.0)
+    assert days.p == pytest.approx(3.26e-6, rel=0.01)
+    assert found.tests[0].df == (1.0, 17.0)
+    assert (found.subject_variance, found.slope_variance, found.residual_variance) == pytest.approx(
+        (612.1, 35.07, 654.94), rel=1e-3
+    )
+
+
+def test_a_random_slope_is_the_t_test_of_the_subjects_own_slopes() -> None:
+    """Balanced data: the mean of the slopes that each subject has alone, and their difference between two groups."""
+    slopes = np.polyfit(np.arange(10.0), SLEEP.T, 1)[0]
+    one = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY}, slope="days").terms[1]
+    alone = stats.ttest_1samp(slopes, 0.0)
+    # the optimiser stops within 1e-4 of the variances
+    assert (one.t, one.df) == pytest.approx((alone.statistic, alone.df), rel=1e-4)
+    group = np.repeat(["a", "b"], [80, 100])
+    two = mixed_model(
+        SLEEP.reshape(-1),
+        SLEEPER,
+        factors={"group": group},
+        covariates={"days": DAY},
+        interactions=[("group", "days")],
+        slope="days",
+    )
+    apart = stats.ttest_ind(slopes[8:], slopes[:8])
+    difference = next(term for term in two.terms if term.term == "group[b]:days")
+    assert (difference.t, difference.df) == pytest.approx((apart.statistic, apart.df), rel=1e-3)
+    assert [term.df for term in two.terms] == [16.0] * 4
+
+
+def test_what_varies_within_subjects_beside_the_slope_keeps_the_values_degrees_of_freedom() -> None:
+    """180 values less 18 levels, 18 slopes and the effect itself; subjects without variation give no slope."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 30, SLEEP.shape)
+    covariates = {"days": DAY, "noise": noise.reshape(-1)}
+    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates=covariates, slope="days")
+    assert [term.df for term in found.terms] == [17.0, 17.0, 143.0]
+    days = np.where(SLEEPER < 3, 4.0, DAY)
+    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": days}, slope="days")
+    assert found.terms[1].df == 14.0
+
+
+def test_random_intercepts_alone_test_within_subjects() -> None:
+    found = mixed_model(SLEEP.reshape(-1), SLEEPER, covariates={"days": DAY})
+    assert [term.df for term in found.terms] == [161.0, 161.0]  # nlme's
+
+
 def test_balanced_data_have_a_closed_form() -> None:
     """REML of a balanced design is the analysis of variance; its Wald F is the repeated-measures F."""
     rng = np.random.default_rng(4)

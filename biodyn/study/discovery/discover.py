@@ -16,7 +16,7 @@ from biodyn.study.discovery.naming import natural_key, unique_names
 from biodyn.study.discovery.overrides import apply_definition, left_out, merged, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.roles import decide_role, name_pattern
-from biodyn.study.discovery.statics import LabelledFile, clear_static
+from biodyn.study.discovery.statics import LabelledFile, possible_statics
 from biodyn.study.discovery.subjects.assign import assign_subjects
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
@@ -121,6 +121,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             )
     walks = [f for f in findings if f.role in _TRIAL_ROLES]
     names = _trial_names(walks)
+    possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
     trials = [
         PlannedTrial(
             subject=f.subject,
@@ -129,7 +130,8 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             session=f.labels.session,
             condition=f.labels.condition,
             group=f.labels.group,
-            static=Path(f.static) if f.static is not None else _static(f, statics.get(f.subject, ())),
+            static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
+            statics=possible[f.path] if len(possible[f.path]) > 1 else (),
             mass_kg=f.mass_kg,
             height_m=f.height_m,
             settings=merged(STUDY_SETTINGS, f.settings),
@@ -139,8 +141,11 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
     return tuple(sorted(trials, key=lambda t: tuple(map(natural_key, (t.subject, t.session, t.trial)))))
 
 
-def _static(walk: Finding, statics: Sequence[LabelledFile]) -> Path | None:
-    return None if walk.facts is None else clear_static(_labelled(walk, walk.facts), statics)
+def _statics(walk: Finding, statics: Sequence[LabelledFile]) -> tuple[Path, ...]:
+    """The static trials that may belong to a walk: the one that study.toml names, else those of names and headers."""
+    if walk.static is not None:
+        return (Path(walk.static),)
+    return () if walk.facts is None else possible_statics(_labelled(walk, walk.facts), statics)
 
 
 def _labelled(f: Finding, facts: FileFacts) -> LabelledFile:

@@ -23,8 +23,13 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     widths = {i: min(_WIDEST, max(len(text) for text in (_HEADINGS[i], *(row[i] for row in rows)))) for i in shown}
     for row in (_HEADINGS, *rows) if rows else ():
         lines.append("  ".join(row[i].ljust(widths[i]) for i in shown).rstrip())
-    searched = any(trial.static is None for trial in plan.trials)
+    searched = any(trial.static is None and not trial.statics for trial in plan.trials)
     lines += ["", "searched when run: the analysis looks for a static trial beside the walk."] if searched else []
+    if any(trial.statics for trial in plan.trials):
+        lines += [
+            "",
+            "one of several: the walk's stored joint offsets and marker distances decide when it is analysed.",
+        ]
     if any(row[-1] == _MEASURED for row in rows):
         lines.append(f"mass {_MEASURED}: stored in the static trial, else measured on the plates.")
     for role, title in (
@@ -65,7 +70,8 @@ def _many(count: int, noun: str) -> str:
 
 
 def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
-    static = "searched when run" if trial.static is None else plain_text(str(trial.static))
+    static = f"one of {len(trial.statics)}" if trial.statics else "searched when run"
+    static = static if trial.static is None else plain_text(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"
     return (trial.subject, trial.session, trial.condition, trial.group, trial.trial, static, mass)

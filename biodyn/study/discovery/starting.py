@@ -128,7 +128,7 @@ def _subjects(plan: StudyPlan) -> list[str]:
     for subject in dict.fromkeys(trial.subject for trial in plan.trials):
         own = [trial for trial in plan.trials if trial.subject == subject]
         facts = _stored(plan.root, own)
-        statics = list(dict.fromkeys(trial.static for trial in own))
+        statics = list(dict.fromkeys(path for trial in own for path in (trial.statics or (trial.static,))))
         lines = [f"[subjects.{_quoted(subject)}]  # {_many(len(own))}"]
         lines.append(_measure("mass_kg", None if facts is None else facts.mass_kg, "70.0", "measured on the plates"))
         lines.append(_measure("height_m", None if facts is None else facts.height_m, "1.75", "from the segments"))

@@ -9,8 +9,6 @@ from pathlib import Path
 from biodyn.io.file_facts import FileFacts
 from biodyn.io.statics import judge_static
 
-_CLEARLY = 0.25  # more of the score: below, names hardly differ
-
 
 @dataclass(frozen=True)
 class LabelledFile:
@@ -23,23 +21,20 @@ class LabelledFile:
     home: tuple[str, ...] = ()
 
 
-def clear_static(walk: LabelledFile, statics: Sequence[LabelledFile]) -> Path | None:
-    """Return the static trial that belongs to the walk, of one person's; None where that is not clear.
+def possible_statics(walk: LabelledFile, statics: Sequence[LabelledFile]) -> tuple[Path, ...]:
+    """Return the static trials of one person's that may belong to the walk, the best first; empty where none is clear.
 
     Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
-    none, else of the same place; then the one that scores best as in the search beside a walk. Two alike are left to
-    the analysis.
+    none, else of the same place. Which of several it is, joint offsets and markers tell when the walk is analysed, by the
+    judgement of a single walk (`io.static_choice`).
     """
     judged = [(static, judge_static(walk.facts, static.facts, same_person=True)) for static in statics]
     usable = [(static, verdict.score) for static, verdict in judged if not verdict.rejected]
     usable = _of_label(usable, "session", walk.session)
     fitting = _of_label(usable, "condition", walk.condition)
     usable = fitting or [(static, score) for static, score in usable if static.home == walk.home]
-    if not usable:
-        return None
     usable.sort(key=lambda entry: (-entry[1], entry[0].path))
-    clear = len(usable) == 1 or usable[0][1] - usable[1][1] >= _CLEARLY
-    return usable[0][0].path if clear else None
+    return tuple(static.path for static, _ in usable)
 
 
 def _of_label(usable: list[tuple[LabelledFile, float]], label: str, wanted: str) -> list[tuple[LabelledFile, float]]:

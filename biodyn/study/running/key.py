@@ -19,7 +19,8 @@ from biodyn.study.running.program import program_version
 def trial_key(trial: PlannedTrial, root: Path) -> str:
     """Return the key of a trial whose files lie below `root`.
 
-    Where no static trial is named, the names and sizes of the files that would be looked at stand for it. Labels
+    Where it is chosen among several static trials, all of them count; where it is looked for beside the walk, the names
+    and sizes of the files that would be looked at stand for it. Labels
     (session, condition, group) are no part: they are put on when results are collected.
     Raises InputFileError for a file that cannot be read, SettingsError for impossible settings.
     """
@@ -28,12 +29,20 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     content: dict[str, Any] = {
         "program": program_version(),
         "walk": file_sha256(walk),
-        "static": _nearby(walk) if trial.static is None else file_sha256(root / trial.static),
+        "static": _static(trial, root),
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": settings.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _static(trial: PlannedTrial, root: Path) -> Any:
+    if trial.static is not None:
+        return file_sha256(root / trial.static)
+    if trial.statics:
+        return [(path.as_posix(), file_sha256(root / path)) for path in trial.statics]
+    return _nearby(root / trial.path)
 
 
 def _nearby(walk: Path) -> list[tuple[str, int]]:

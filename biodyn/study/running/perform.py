@@ -17,7 +17,7 @@ from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
-from biodyn.workflow import run_trial
+from biodyn.workflow import read_files, run_trial
 
 
 def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome:
@@ -96,7 +96,11 @@ def _kept(task: Task, key: str) -> Outcome | None:
 def _analysed(task: Task, files: Files) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
-    read = None if trial.static is None else files.read(walk, task.root / trial.static)
+    read = None
+    if trial.static is not None:
+        read = files.read(walk, task.root / trial.static)
+    elif trial.statics:
+        read = read_files(walk, None, [task.root / path for path in trial.statics])
     result = run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read)
     if file_sha256(walk) != result.analysis.recording.sha256:
         raise InputFileError(f"'{trial.path}' changed while it was read.", "Run the study again when it is complete.")

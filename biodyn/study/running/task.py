@@ -49,6 +49,7 @@ class Task:
         values = asdict(self)
         trial = values["trial"]
         trial["settings"] = dict(self.trial.settings)
+        trial["statics"] = [str(path) for path in self.trial.statics]
         for place, name in ((trial, "path"), (trial, "static"), (values, "root"), (values, "out")):
             place[name] = None if place[name] is None else str(place[name])
         return values
@@ -59,6 +60,7 @@ def task_from(values: Mapping[str, Any]) -> Task:
     trial = dict(values["trial"])
     trial["path"] = Path(trial["path"])
     trial["static"] = None if trial["static"] is None else Path(trial["static"])
+    trial["statics"] = tuple(Path(path) for path in trial["statics"])
     return Task(
         PlannedTrial(**trial),
         Path(values["root"]),

@@ -30,14 +30,23 @@ def real_data() -> Path:
 
 
 @pytest.mark.real
-def test_four_laboratories_in_one_folder(real_data: Path) -> None:
+def test_seven_laboratories_in_one_folder(real_data: Path) -> None:
     plan = discover(real_data / "gait")
-    expected = [("2014001", "C1", "2014001_C1_01", "schreiber2019/2014001_ST.c3d")]
-    expected += [
-        ("flatFoot", "", f"PiG_Motion3_{name}", f"btk_pig/PiG_Calibration3_{name}.c3d") for name in ("FF", "FF_N18")
+    pig = ("btk_pig/PiG_Calibration3_FF.c3d", "btk_pig/PiG_Calibration3_FF_N18.c3d")
+    fmc = ("fmc/static/MH0222_BP01.c3d", "fmc/static/MH0222_BP08.c3d")
+    expected: list[tuple[str, str, str, tuple[str, ...]]] = [
+        ("2014001", "C1", "2014001_C1_01", ("schreiber2019/2014001_ST.c3d",)),
+        ("flatFoot", "", "PiG_Motion3_FF", pig),
+        ("flatFoot", "", "PiG_Motion3_FF_N18", pig[::-1]),
+        ("noFlatFoot", "", "PiG_Motion3_noFF", ("btk_pig/PiG_Calibration3_noFF.c3d",)),
+        ("MH0222_BP", "", "MH0222_BP06", fmc),
+        ("MH0222_BP", "", "MH0222_BP15", fmc),
+        ("ANTO_M", "", "PiG_Motion-FlatFoot-One", ("btk_flatfoot/PiG_Calibration-FlatFoot-One.c3d",)),
+        ("BELT_C", "", "PiG_Motion-FlatFoot-Full", ("btk_flatfoot/PiG_Calibration-FlatFoot-Full.c3d",)),
+        ("unzeroed_plate", "", "Gait_with_EMG", ("unzeroed_plate/Static Pose.c3d",)),
     ]
     expected += [
-        (subject, condition, f"{subject}{number}", f"biomechzoo/{subject}/Static/{subject}{static}.c3d")
+        (subject, condition, f"{subject}{number}", (f"biomechzoo/{subject}/Static/{subject}{static}.c3d",))
         for subject, condition, number, static in (
             ("HC002D", "Straight", "06", "02"),
             ("HC030A", "Straight", "05", "01"),
@@ -46,13 +55,15 @@ def test_four_laboratories_in_one_folder(real_data: Path) -> None:
             ("HC038A", "Straight", "11", "01"),
         )
     ]
-    expected += [("noFlatFoot", "", "PiG_Motion3_noFF", "btk_pig/PiG_Calibration3_noFF.c3d")]
-    expected += [("S4-AM", "", f"S4-AMGait0{i}", "sydney/static/S4 AM Cal 01.c3d") for i in range(3, 8)]
-    found = [(t.subject, t.condition, t.trial, t.static and t.static.as_posix()) for t in plan.trials]
+    expected += [("S4-AM", "", f"S4-AMGait0{i}", ("sydney/static/S4 AM Cal 01.c3d",)) for i in range(3, 8)]
+    found = [
+        (t.subject, t.condition, t.trial, tuple(s.as_posix() for s in t.statics or (t.static,) if s))
+        for t in plan.trials
+    ]
     assert sorted(found) == sorted(expected)
     assert {t.session for t in plan.trials} == {""}
-    assert sum(f.role == "static" for f in plan.files) == 9
-    assert len(plan.files) == 23
+    assert sum(f.role == "static" for f in plan.files) == 14
+    assert len(plan.files) == 33
 
 
 @pytest.mark.real

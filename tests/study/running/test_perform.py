@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,13 @@ import pytest
 from sessions import Laboratory
 
 from biodyn.errors import ResultError, StudyError
+from biodyn.io.statics import find_static
+from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record
 from biodyn.study.running import perform as performing
 from biodyn.study.running.files import Files
+from biodyn.study.running.key import trial_key
 from biodyn.study.running.perform import perform
 from biodyn.study.running.program import program_version
 from biodyn.study.running.task import TRACEBACK_NAME, Limits, Outcome, Task, limited, task_from
@@ -155,3 +159,22 @@ def test_a_task_survives_the_way_to_its_process(task: Task) -> None:
     assert task_from(task.as_dict()) == task
     searched = replace(task, trial=replace(task.trial, static=None), limits=Limits(1.0, 2), retry=True)
     assert task_from(searched.as_dict()) == searched
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("walk", "static"), [("MH0222_BP06", "MH0222_BP01"), ("MH0222_BP15", "MH0222_BP08")])
+def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
+    real_data: Path, tmp_path: Path, walk: str, static: str
+) -> None:
+    """The study knows the person's statics; joint offsets and markers decide, as for `run` beside the walk."""
+    root = real_data / "gait" / "fmc"
+    trial = next(trial for trial in discover(root).trials if trial.trial == walk)
+    assert len(trial.statics) == 2
+    task = Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version())
+    key = trial_key(task.trial, root)
+    assert trial_key(task_from(task.as_dict()).trial, root) == key
+    assert trial_key(replace(task.trial, statics=trial.statics[:1]), root) != key
+    assert _done(task).status != "failed"
+    told = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))["static"]
+    assert told["file"] == f"{static}.c3d"
+    assert find_static(root / trial.path).path == root / "static" / f"{static}.c3d"
