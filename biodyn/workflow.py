@@ -235,6 +235,10 @@ def _readable(result: Recording | InputFileError) -> Recording:
 
 def _require_loaded_plates(recording: Recording) -> None:
     if not recording.plates:
+        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
+        if unusable:
+            found = " ".join(note.message for note in unusable)
+            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
             "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
