@@ -103,7 +103,10 @@ def _marker_factor(
     wrong = (max(span, trimmed) < _ANY_BODY_M[0]) or (min(span, trimmed) > _ANY_BODY_M[1])
     if not wrong or markers.shape[1] < _FEWEST_MARKERS:
         return 1.0, ()
-    factors = _FACTORS if markers.shape[1] >= _FEWEST_OF_A_PERSON else _THOUSANDS
+    # Nothing but people is measured with so many markers over many metres; hands and tools are small. Where plates or a
+    # body height are stored, the file is of a person.
+    person = markers.shape[1] >= _FEWEST_OF_A_PERSON and (span > _ANY_BODY_M[1] or bool(plates) or height_m is not None)
+    factors = _FACTORS if person else _THOUSANDS
     possible = [f for f in factors if _within(span * f, _ANY_BODY_M if f in _THOUSANDS else _BODY_M)]
     evidence = [f"the body then spans {{:.2f}} m instead of {span:.3g} m"]
     if len(possible) > 1 and height_m:
