@@ -12,7 +12,6 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import PlateError
 from biodyn.trial.recording import ForcePlate
 from biodyn.trial.wrenches import PlateZero, ZeroSource
 
@@ -54,17 +53,7 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, beside
         plate: as stored. up: (T,) N, its stored vertical force, in whichever sense the file has it.
         marker_rate_hz: frames a second.
         beside: (frames,) marker frames in which both feet are known and not over the plate; None = feet not known yet.
-
-    Raises PlateError for rates that are no positive number.
     """
-    if not (
-        np.isfinite(plate.rate_hz) and plate.rate_hz > 0.0 and np.isfinite(marker_rate_hz) and marker_rate_hz > 0.0
-    ):
-        raise PlateError(
-            f"Force plate {plate.number} has {plate.rate_hz:g} samples a second at {marker_rate_hz:g} frames a second; "
-            "both must be positive numbers.",
-            "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
-        )
     notes: tuple[Diagnostic, ...] = ()
     nothing = np.zeros(plate.channels.shape)
     unloaded = np.zeros(len(up), dtype=bool)

@@ -24,6 +24,7 @@ from biodyn.trial.wrenches import PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5)
 
+_FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
 # Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
 _LOADED_N = 50.0
 
@@ -50,6 +51,13 @@ def plate_wrench(
         raise PlateError(
             f"Force plate {plate.number} is of type {plate.type}; supported are {SUPPORTED_TYPES}.",
             "Let the capture software export the plate as type 2 (forces and moments).",
+        )
+    rates = (plate.rate_hz, marker_rate_hz)
+    if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
+        raise PlateError(
+            f"Force plate {plate.number} has {rates[0]:g} samples a second at {rates[1]:g} frames a second; expected "
+            f"positive numbers below {_FASTEST_HZ:g}.",
+            "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
         )
     expected = round(frame_count * plate.rate_hz / marker_rate_hz)
     if plate.channels.shape[0] != expected:
