@@ -145,7 +145,9 @@ def steps(walk: SimulatedTrial) -> list[tuple[int, Side, float, float]]:
     return found
 
 
-def judge(clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.random.Generator, folder: Path) -> tuple[bool, str]:
+def judge(
+    clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.random.Generator, folder: Path
+) -> tuple[bool, str]:
     """Analyse one spoilt walk: are the contacts right, and what is confidently wrong ("" for nothing)."""
     write_c3d(folder / "static.c3d", static)
     write_c3d(folder / "walk.c3d", spoilt(clean, kind, rng))
@@ -154,9 +156,7 @@ def judge(clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.rand
     assigned = {(c.plate, c.side, c.start_s, c.end_s) for c in analysis.contacts if c.decision == "assigned"}
     truth = steps(clean)
     right = len(assigned) == len(truth) and all(
-        any(
-            plate == p and side == s and abs(begin - b) < TIMES_S and abs(end - e) < TIMES_S for p, s, b, e in assigned
-        )
+        any(plate == p and side == s and abs(begin - b) < TIMES_S and abs(end - e) < TIMES_S for p, s, b, e in assigned)
         for plate, side, begin, end in truth
     )
     weight = clean.body.person.mass_kg * STANDARD_GRAVITY_M_S2
@@ -170,11 +170,15 @@ def judge(clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.rand
         bad = np.count_nonzero(off > FORCE_SHARE * weight) / rate_hz
         unknown = np.count_nonzero(analysis.reaction.measured[side] & ~clean.measured[side]) / rate_hz
         if bad > 0.02 or unknown > 2.0 * TIMES_S:
-            wrong.append(f"{side}: {1000 * bad:.0f} ms off, {1000 * unknown:.0f} ms not measured (max {off.max():.0f} N)")
+            wrong.append(
+                f"{side}: {1000 * bad:.0f} ms off, {1000 * unknown:.0f} ms not measured (max {off.max():.0f} N)"
+            )
     return right, "; ".join(wrong)
 
 
-def walks(people: str, kinds: list[str], each: int) -> Iterator[tuple[Walker, SimulatedTrial, SimulatedTrial, str, int]]:
+def walks(
+    people: str, kinds: list[str], each: int
+) -> Iterator[tuple[Walker, SimulatedTrial, SimulatedTrial, str, int]]:
     """Every walker's static trial and clean walk with every kind of damage, `each` times."""
     for walker in PEOPLE[people]:
         solved = solve_walk(embody(walker.person), walker.speed_m_s, walker.stride_s)
@@ -215,7 +219,9 @@ def main() -> None:
     print(f"{'damage':<20} walks  right  confident and wrong  refused")
     for kind, tally in table.items():
         share = 100.0 / tally.walks
-        print(f"{kind:<20} {tally.walks:>5} {tally.right * share:>5.0f}% {tally.wrong * share:>19.0f}% {tally.refused:>8}")
+        print(
+            f"{kind:<20} {tally.walks:>5} {tally.right * share:>5.0f}% {tally.wrong * share:>19.0f}% {tally.refused:>8}"
+        )
         if arguments.examples:
             print("\n".join(f"    {line}" for line in tally.examples))
 

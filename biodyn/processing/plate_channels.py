@@ -15,9 +15,10 @@ _LOADED_N = 50.0
 _FLAT_S = 0.005
 # ... if that value is farther than this from where the channel rests, as a share of all it does.
 _AWAY_SHARE = 0.2
-_SLOPE_S = 0.01
-# A smooth peak that is stored in steps is flat too: cut off is what would have risen by more than this beyond the top.
-_OVERSHOOT_SHARE, _OVERSHOOT_STEPS = 0.02, 4.0
+_SLOPE_S, _SLOPE_SHARE = 0.01, 0.25  # the slope beside the flat is taken over this time, or share of the flat
+# Cut off is what would have risen by more than this share of all it does beyond the top. A smooth peak that is stored in
+# steps is flat too, but falls by 9/4 of a step over a quarter of its flat (a parabola), one more by rounding.
+_OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
 
 
 def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tuple[Diagnostic, ...]:
@@ -99,15 +100,16 @@ def _flat_tops(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float
     top, reach = float(seen.max()), float(np.ptp(seen))
     if top - rest < _AWAY_SHARE * reach:
         return []  # the unloaded level: some software stores it without noise
-    rise = max(2, round(_SLOPE_S * rate_hz))
     found = []
     step = float("nan")
     for first, stop in finite_stretches(values == top):
-        if stop - first < max(3, _FLAT_S * rate_hz) or first < rise or stop + rise > len(values):
+        length = stop - first
+        beside = max(2, round(_SLOPE_S * rate_hz), round(_SLOPE_SHARE * length))
+        if length < max(3, _FLAT_S * rate_hz) or first < beside or stop + beside > len(values):
             continue
         if not np.isfinite(step):
             step = float(np.min(np.diff(np.unique(seen))))
-        slope = 0.5 * (2.0 * top - values[first - rise] - values[stop + rise - 1]) / rise
-        if slope * (stop - first) / 4.0 > max(_OVERSHOOT_SHARE * reach, _OVERSHOOT_STEPS * step):
+        fall = 0.5 * (2.0 * top - values[first - beside] - values[stop + beside - 1])
+        if fall > _FALL_STEPS * step and fall / beside * length / 4.0 > _OVERSHOOT_SHARE * reach:
             found.append((first, stop))
     return found

@@ -76,7 +76,7 @@ def plate_wrench(
     # The offset is told in the sense of the reaction, whatever the file stores.
     sense = -1.0 if sign_notes else 1.0
     zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
-    rest = offset.channels.mean(axis=0)
+    rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
     return PlateWrench(
         number=plate.number,
