@@ -31,7 +31,7 @@ from biodyn.processing.feet import GaitPoints, gait_points
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.kinematics import base_angles
 from biodyn.processing.orientation import find_world
-from biodyn.processing.signals import SignalOptions, TrialSignals, prepare_signals, with_markers
+from biodyn.processing.signals import SignalOptions, TrialSignals, prepare_signals, with_known_feet, with_markers
 from biodyn.processing.standing import quiet_standing
 from biodyn.processing.subject import known_mass, require_plausible, standing_mass, stored_height, stride_mass
 from biodyn.processing.tracking import TrackingOptions, track
@@ -98,7 +98,6 @@ def analyse_trial(
         mapping = recognise(labels, options.model.marker_set)
     with clock.step("signals"):
         signals = prepare_signals(recording, mapping, _signal_options(options))
-        notes += signals.diagnostics
     with clock.step("scaling"):
         standing = quiet_standing(standing_file.markers)
         notes += standing.diagnostics
@@ -133,6 +132,8 @@ def analyse_trial(
         notes += fit_notes
     with clock.step("contacts"):
         points = gait_points(fit, SIDES, recording.markers.rate_hz)
+        signals = with_known_feet(signals, recording.plates, points.sole, _signal_options(options))
+        notes += signals.diagnostics
         contacts, reaction = _contacts(recording, signals, points, options, mass)
         notes += contact_diagnostics(contacts, recording.markers.rate_hz)
     with clock.step("events"):
@@ -239,6 +240,10 @@ def _readable(result: Recording | InputFileError) -> Recording:
 
 def _require_loaded_plates(recording: Recording) -> None:
     if not recording.plates:
+        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
+        if unusable:
+            found = " ".join(note.message for note in unusable)
+            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
             "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
@@ -331,7 +336,9 @@ def _contacts(
             "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
         )
     plates = [
-        PlateSignals(plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz)
+        PlateSignals(
+            plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz, raw.zero, raw.saturated_s
+        )
         for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
     ]
     contacts, reaction = feet_on_plates(

@@ -88,7 +88,9 @@ def test_a_result_stays_as_it_was_where_there_is_no_room(result: Path, tmp_path:
 
 def test_study_at_a_limit_of_file_sizes_leaves_nothing_half_written(laboratory: Laboratory, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    refused(command("study", laboratory.folder.parent, "--out", out, "--workers", 1), "File too large", file_bytes=20_000)
+    refused(
+        command("study", laboratory.folder.parent, "--out", out, "--workers", 1), "File too large", file_bytes=20_000
+    )
     assert [path.name for path in out.rglob("*") if path.is_file()] == [".running"]
 
 
@@ -125,7 +127,9 @@ def test_a_stopped_run_leaves_nothing(
     laboratory: Laboratory, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     out = tmp_path / "out"
-    run = subprocess.Popen(command("run", laboratory.walk, "--out", out), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run = subprocess.Popen(
+        command("run", laboratory.walk, "--out", out), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     _wait_for(lambda: any(tmp_path.glob(".out.*.part/tables/*.csv")), run)
     run.send_signal(number)
     run.communicate(timeout=60)

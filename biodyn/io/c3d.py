@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +17,19 @@ from biodyn.io._events import read_events
 from biodyn.io._header import COPY_AGAIN, C3dHeader, check_path, read_header
 from biodyn.io._labels import PointRoles, point_roles
 from biodyn.io._layout import DataLayout, data_layout
-from biodyn.io._names import letters, names
+from biodyn.io._length_units import LengthUnit, length_unit
+from biodyn.io._names import names
 from biodyn.io._parameters import continued
 from biodyn.io._platforms import plate_channels, read_plates
 from biodyn.io._process import Failure, Parsed, parse_files
 from biodyn.io._second_reading import second_opinion
 from biodyn.io._subject import Groups, subject_parameters
 from biodyn.text import clean_text
-from biodyn.trial.recording import Markers, ModelOutput, Recording
+from biodyn.trial.recording import ForcePlate, Markers, ModelOutput, Recording
 
 DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
 
-# A person's markers span a good part of their height in every frame; nobody is 1000 times larger or smaller.
-_BODY_SPAN_M = (0.25, 3.5)
 _LARGEST_COORDINATE_M = 1000.0
-_WRONG_FACTORS = (1e-3, 1e3)
 # No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
 _LARGEST_SAMPLE = 1e10
 # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
@@ -120,20 +117,10 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     roles = point_roles(_point_labels(groups, layout.point_count), points, _point_groups(groups), (subject.name,))
     columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
     _require_markers(path, roles, points[:, columns])
-    scale = _length_unit(groups, points[:, columns])
+    scale = _length_unit(path, groups, points[:, columns], data, subject.height_m)
     positions, position_notes = _without_impossible(path, points[:, columns] * scale.markers)
-    events, event_notes = read_events(
-        groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz
-    )
-    plates, plate_notes = read_plates(
-        groups.get("FORCE_PLATFORM", {}),
-        groups.get("ANALOG", {}),
-        data.samples,
-        data.channels,
-        scale.plates,
-        layout.frame_count,
-        layout.rate_hz,
-    )
+    events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     return Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -265,73 +252,29 @@ def _require_markers(path: Path, roles: PointRoles, markers: FloatArray) -> None
         )
 
 
-@dataclass(frozen=True)
-class _LengthUnit:
-    """Metres per file unit of the markers and of the plate geometry."""
-
-    markers: float
-    plates: float
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-def _length_unit(groups: Groups, markers: FloatArray) -> _LengthUnit:
-    """The unit POINT:UNITS states, corrected where it makes the body a thousand times too large or too small.
-
-    The plates' geometry has its own check: exporters that convert the points do not always convert the corners.
-    """
+def _length_unit(
+    path: Path, groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None
+) -> LengthUnit:
     text = str(next(iter(_values(groups, "POINT", "UNITS")), "")).strip()
-    known = names()["length_units"]
-    stated = known.get(letters(text))
-    span = _typical_span(markers)
-    sides = _plate_side(groups)
-    if stated is None:
-        unit = next((u for u in (0.001, 1.0, 0.01) if _BODY_SPAN_M[0] <= span * u <= _BODY_SPAN_M[1]), 0.001)
-        note = Diagnostic(
-            "length-unit-guessed",
-            "warning",
-            f"POINT:UNITS is '{text}', which is no known unit; {unit:g} m a unit is taken from the body's size.",
-            value=span * unit,
-            unit="m",
-        )
-        return _LengthUnit(unit, _plate_unit(unit, unit, sides), (note,))
-    for wrong in _WRONG_FACTORS:
-        corrected = stated * wrong
-        if _BODY_SPAN_M[0] <= span * corrected <= _BODY_SPAN_M[1] and markers.shape[1] >= 4:
-            note = Diagnostic(
-                "length-unit-corrected",
-                "warning",
-                f"POINT:UNITS says '{text}', but then the markers would span {span * stated:.3g} m; "
-                f"{corrected:g} m a unit is used instead.",
-                value=span * stated,
-                limit=_BODY_SPAN_M[1],
-                unit="m",
-                hint="Correct POINT:UNITS in the export settings.",
-            )
-            return _LengthUnit(corrected, _plate_unit(stated, corrected, sides), (note,))
-    return _LengthUnit(stated, stated)
+    in_units, _ = _plates(groups, data, 1.0, len(markers), 1.0)
+    return length_unit(path.name, text, names()["length_units"], markers, in_units, height_m)
 
 
-def _plate_unit(stated: float, corrected: float, side: float) -> float:
-    """The plates follow the stated unit where it gives a plate of a possible size, else the corrected one."""
-    plausible = 0.05 <= side * stated <= 10.0
-    return stated if plausible else corrected
-
-
-def _typical_span(markers: FloatArray) -> float:
-    """Largest extent of the markers in a typical frame, file units; 0 where two are never seen together."""
-    frames = markers[:: max(1, markers.shape[0] // 50)]
-    seen = np.isfinite(frames[..., 0])
-    frames = frames[seen.sum(axis=1) >= 2]
-    if frames.shape[0] == 0:
-        return 0.0
-    spans = (np.nanmax(frames, axis=1) - np.nanmin(frames, axis=1)).max(axis=1)
-    return float(np.median(spans))
-
-
-def _plate_side(groups: Groups) -> float:
-    """Longest side of the first plate, file units; 0 without plates."""
-    corners = np.asarray(_values(groups, "FORCE_PLATFORM", "CORNERS")[:12], dtype=float)
-    return float(np.ptp(corners.reshape(4, 3), axis=0).max()) if corners.size == 12 else 0.0
+def _plates(
+    groups: Groups, data: DataSection, metres_per_unit: float, frame_count: int, rate_hz: float
+) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+    """The force plates and what is wrong with them; none where the unit of their geometry is not known (NaN)."""
+    if not np.isfinite(metres_per_unit):
+        return (), ()
+    return read_plates(
+        groups.get("FORCE_PLATFORM", {}),
+        groups.get("ANALOG", {}),
+        data.samples,
+        data.channels,
+        metres_per_unit,
+        frame_count,
+        rate_hz,
+    )
 
 
 def _model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapping[str, ModelOutput]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.loading import NOISE_FACTOR
 from biodyn.trial.wrenches import Contact
 
 # Force that a recording software cut away for longer than this is worth saying: an event moves by a frame or two.
@@ -12,7 +14,7 @@ WORTH_SAYING_S = 0.005
 
 
 def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
-    """Return a Diagnostic for every contact that was not assigned, and for forces stored with their edges cut off.
+    """Return a Diagnostic for contacts not assigned, plates noisy beyond the threshold, and forces with edges cut off.
 
     `rate_hz` is the marker rate, for the frames concerned.
     """
@@ -32,6 +34,7 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 hint="The feet concerned have no ground reaction in these frames, and the legs no torque.",
             )
         )
+    notes += _noisy_plates(contacts)
     missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
     if missed and max(missed) > WORTH_SAYING_S:
         numbers = sorted({c.plate for c, lost in zip(contacts, missed, strict=True) if lost > WORTH_SAYING_S})
@@ -49,3 +52,24 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
             )
         )
     return tuple(notes)
+
+
+def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:
+    """Name the plates whose noise raised the force that counts as contact."""
+    notes = []
+    plates = {contact.plate: contact.evidence for contact in contacts}
+    for number, evidence in sorted(plates.items()):
+        noise, threshold = evidence.get("plate_noise_n", 0.0), evidence.get("threshold_n", math.inf)
+        if noise > 0.0 and math.isclose(threshold, NOISE_FACTOR * noise):
+            notes.append(
+                Diagnostic(
+                    code="plate-noise",
+                    severity="warning",
+                    message=f"Plate {number} has noise of {noise:.1f} N (standard deviation, unloaded): contact counts from "
+                    f"{threshold:.0f} N on.",
+                    value=noise,
+                    unit="N",
+                    hint="Check cables, amplifier and mains of the plate; a low-pass filter before recording helps.",
+                )
+            )
+    return notes

@@ -12,18 +12,27 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.filtering import finite_stretches
-from biodyn.processing.loading import PlateSignals, centre_of_pressure, loadings, missed_at_edges, plate_surface
+from biodyn.processing.loading import PlateSignals, centre_of_pressure, loadings, missed_at_edges
+from biodyn.processing.presence import (
+    MAX_SOLE_HEIGHT_M,
+    Part,
+    foot_may_load,
+    height_over,
+    level_beside,
+    mean_force,
+    parts_of_load,
+)
 from biodyn.processing.soles import Sole
 from biodyn.trial.wrenches import Contact
 
 # The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
 OUTLINE_ERROR_M = 0.015
-# A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
-MAX_SOLE_HEIGHT_M = 0.08
 # Kinematic stance begins and ends within about this of the true one (Zeni, O'Connor: 16 +- 15 ms): ignore less.
 MIN_SHARED_S = 0.05
 # The centre of pressure means something above this share of the load's own peak.
 COP_FORCE_SHARE = 0.15
+# A force of this share of the load's peak that goes on without a foot was also there beside the foot.
+STRAY_SHARE = 0.05
 # A sole part must hang over the edge for this long to make the plate's force incomplete.
 MIN_OVERHANG_S = 0.05
 
@@ -78,7 +87,8 @@ def decide_contacts(
 
     A foot is assigned where the centre of pressure lies on its sole, it alone stands on that plate, and all of its
     sole that is low lies on plates. Two feet on one plate are ambiguous while both are there, widened by `smear_s`
-    (what the low-pass filter mixes); the frames before and after belong to the foot that is alone.
+    (what the low-pass filter mixes); the frames before and after belong to the foot that is alone. A load that lasts
+    longer than any foot can be there is cut to the time of the feet; the rest is rejected, with what the plate reads.
 
     Args:
         plates: what was measured; all that are given count as floor that is measured.
@@ -94,13 +104,19 @@ def decide_contacts(
     found: list[PlateContact] = []
     floor = _lowest_level(plates, soles) if plates else 0.0
     for index, plate in enumerate(plates):
+        rules = replace(rules, threshold_n=plate.threshold_n(threshold_n))
         cop = centre_of_pressure(plate.wrench, plate.corners_W, threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
-        for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, threshold_n):
-            first = min(math.ceil(start_s * rate_hz), len(cop) - 1)
-            stop = max(min(math.floor(end_s * rate_hz) + 1, len(cop)), first + 1)
-            load = _Load(index, plate, plates, soles, cop, raised, rate_hz, start_s, end_s, first, stop, rules)
-            found += load.decide()
+        here = foot_may_load(plate, soles, rate_hz)
+        for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, rules.threshold_n):
+            parts = parts_of_load(start_s, end_s, here, rate_hz)
+            for number, part in enumerate(parts):
+                first = min(math.ceil(part.start_s * rate_hz), len(cop) - 1)
+                stop = max(min(math.floor(part.end_s * rate_hz) + 1, len(cop)), first + 1)
+                load = _Load(
+                    index, plate, plates, soles, cop, raised, rate_hz, part.start_s, part.end_s, first, stop, rules
+                )
+                found += load.decide_part(part, level_beside(plate, parts, number))
     found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
     return _without_short_loads(found, min_contact_s)
 
@@ -134,6 +150,32 @@ class _Load:
     stop: int
     rules: _Rules
 
+    def decide_part(self, part: Part, level_n: float) -> list[PlateContact]:
+        """Decide about a part of a load beside which the plate reads `level_n` without a foot."""
+        if not part.foot:
+            reason = f"no foot is over the plate, which reads {mean_force(self.plate, part):.0f} N"
+            alone = self.result(None, "rejected", reason, (), self.evidence())
+            return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
+        pieces = self.decide()
+        pieces[0] = replace(pieces[0], cut_before=part.cut_before)
+        pieces[-1] = replace(pieces[-1], cut_after=part.cut_after)
+        return [self.credible(piece, level_n) for piece in pieces]
+
+    def credible(self, piece: PlateContact, level_n: float) -> PlateContact:
+        """Reject a contact whose force is not the foot's alone, or not the whole of it."""
+        contact = piece.contact
+        reason = ""
+        if level_n > STRAY_SHARE * contact.evidence["peak_n"]:
+            reason = f"the plate reads {level_n:.0f} N beside it without a foot: its force is not the foot's alone"
+        cut_off_s = sum(
+            max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in self.plate.saturated_s
+        )
+        if cut_off_s > 0.0:
+            reason = f"a channel of the plate stands at the end of its range for {1000 * cut_off_s:.0f} ms"
+        if not reason or contact.decision != "assigned":
+            return piece
+        return replace(piece, contact=replace(contact, decision="rejected", reason=reason))
+
     def decide(self) -> list[PlateContact]:
         """Return one stretch, or several where two feet share the plate."""
         feet = self.evidence()
@@ -157,7 +199,7 @@ class _Load:
         vertical = self.plate.wrench[rows, 4]
         firm = known & np.isfinite(self.cop[rows, 0]) & (vertical >= COP_FORCE_SHARE * np.nanmax(vertical))
         distance = np.maximum(signed_distance(self.cop[rows], outline), 0.0)[firm]
-        heights = np.stack([_height_over(plate, outline) for plate in self.plates])
+        heights = np.stack([height_over(plate, outline) for plate in self.plates])
         to_plates = np.stack([signed_distance(outline, plate.corners_W[None, None]) for plate in self.plates])
         # A plate far below or above the foot (another stair) is no floor for it.
         to_plates = np.where(np.abs(heights)[..., None] < MAX_SOLE_HEIGHT_M, to_plates, np.inf)
@@ -278,6 +320,10 @@ class _Load:
                 "peak_bw": peak / (mass_kg * STANDARD_GRAVITY_M_S2) if mass_kg else math.nan,
                 "start_missed_s": start_missed_s,
                 "end_missed_s": end_missed_s,
+                "plate_offset_n": self.plate.zero.offset_n if self.plate.zero else math.nan,
+                "plate_drift_n": self.plate.zero.drift_n if self.plate.zero else math.nan,
+                "plate_noise_n": self.plate.zero.noise_n if self.plate.zero else math.nan,
+                "threshold_n": self.rules.threshold_n,
                 "rival_cop_distance_median_m": rival.distance_median_m,
                 "rival_on_plate_s": float(np.count_nonzero(rival.on_plate)) / self.rate_hz,
             },
@@ -293,12 +339,6 @@ def _is_near(foot: _FootEvidence, max_distance_m: float) -> bool:
         and abs(foot.height_m) < MAX_SOLE_HEIGHT_M
         and foot.known_share >= 0.5
     )
-
-
-def _height_over(plate: PlateSignals, outline: FloatArray) -> FloatArray:
-    """Height (T,) m of the lowest point of outlines (T, K, 3) over the plate's plane, measured there."""
-    centre, normal = plate_surface(plate.corners_W)
-    return (((outline - centre) @ normal) / normal[1]).min(axis=1)
 
 
 def _lowest_level(plates: Sequence[PlateSignals], soles: Mapping[Side, Sole]) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
 from biodyn.geometry.rotations import angle_between
 from biodyn.trial.recording import Recording
 
@@ -50,7 +51,10 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     Up comes from the file's axis, the plates and the body's long axis together; forward from the displacement of the
     markers, on a treadmill from the belt (against the motion of the feet on it), else from `forward_L` (3,), for
     instance the walk's direction for its static trial, else from where the feet point.
+
+    Raises InputFileError where no position is left, or the frame rate is no positive number.
     """
+    _require_positions(recording)
     positions = _well_seen(recording.markers.positions)
     up, up_reason, notes = _find_up(recording, positions)
     forward, forward_reason, more = _find_forward(positions, recording.markers.rate_hz, up, forward_L)
@@ -58,8 +62,26 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     return WorldFrame(R_WL, f"{up_reason}; {forward_reason}.", (*notes, *more))
 
 
+def _require_positions(recording: Recording) -> None:
+    name, markers = recording.path.name, recording.markers
+    if not np.isfinite(markers.positions).all(axis=-1).any():
+        raise InputFileError(
+            f"'{name}' holds no marker position ({len(markers.labels)} markers, {markers.frame_count} frames).",
+            "Export the trial again with its reconstructed markers.",
+        )
+    if not (np.isfinite(markers.rate_hz) and markers.rate_hz > 0.0):
+        raise InputFileError(
+            f"'{name}' gives {markers.rate_hz:g} frames a second; expected a positive number.",
+            "Correct POINT:RATE, and export the trial again.",
+        )
+
+
 def _well_seen(positions: FloatArray) -> FloatArray:
-    """(T, M, 3) of the markers seen in at least half of the frames any marker is seen in, or all if none is."""
+    """(T, M, 3) of the markers seen in at least half of the frames any marker is seen in, or all if none is.
+
+    A position that is not finite in every coordinate is not seen.
+    """
+    positions = np.where(np.isfinite(positions).all(axis=2)[..., None], positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
     return positions[:, chosen]

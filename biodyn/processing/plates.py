@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
-from biodyn.processing.plate_baseline import without_baseline
+from biodyn.processing.plate_channels import channel_notes, saturated
+from biodyn.processing.plate_offset import find_offset, offset_notes
 from biodyn.trial.recording import ForcePlate
 from biodyn.trial.wrenches import PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5)
 
+_FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
 # Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
 _LOADED_N = 50.0
 
@@ -35,17 +37,27 @@ class _PlateAxes(NamedTuple):
     half_sides: FloatArray
 
 
-def plate_wrench(plate: ForcePlate, frame_count: int, marker_rate_hz: float) -> PlateWrench:
+def plate_wrench(
+    plate: ForcePlate, frame_count: int, marker_rate_hz: float, beside: BoolArray | None = None
+) -> PlateWrench:
     """Return the reaction of a plate on what stands on it, as F_Wo_W [moment; force] at the analog rate.
 
-    `plate.corners` must already be in World (Y up). The baseline is removed, the sign and the sign of ORIGIN are
+    `plate.corners` must already be in World (Y up). The offset is removed, the sign and the sign of ORIGIN are
     checked against the data, and what was decided is in `diagnostics`. `frame_count` and `marker_rate_hz` (Hz) are
-    those of the markers. Raises PlateError for a type that is not supported or channels that do not fit.
+    those of the markers; `beside` (frame_count,) are the frames in which no foot is over the plate, None where the feet
+    are not known yet. Raises PlateError for a type that is not supported or channels that do not fit.
     """
     if plate.type not in SUPPORTED_TYPES:
         raise PlateError(
             f"Force plate {plate.number} is of type {plate.type}; supported are {SUPPORTED_TYPES}.",
             "Let the capture software export the plate as type 2 (forces and moments).",
+        )
+    rates = (plate.rate_hz, marker_rate_hz)
+    if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
+        raise PlateError(
+            f"Force plate {plate.number} has {rates[0]:g} samples a second at {rates[1]:g} frames a second; expected "
+            f"positive numbers below {_FASTEST_HZ:g}.",
+            "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
         )
     expected = round(frame_count * plate.rate_hz / marker_rate_hz)
     if plate.channels.shape[0] != expected:
@@ -54,18 +66,32 @@ def plate_wrench(plate: ForcePlate, frame_count: int, marker_rate_hz: float) -> 
             f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
         )
     axes = _plate_axes(plate)
-    channels, notes = without_baseline(plate, _vertical_force(plate, axes, plate.channels), marker_rate_hz)
-    force, moment_at_sensor, offset = _sensor_wrench(plate, channels)
+    stored_up = _vertical_force(plate, axes, plate.channels)
+    offset = find_offset(plate, stored_up, marker_rate_hz, beside)
+    force, moment_at_sensor, origin = _sensor_wrench(plate, plate.channels - offset.channels)
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
-    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, offset)
+    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
     F_W = force @ axes.R_WP.T
     M_Wo = moment @ axes.R_WP.T + np.cross(axes.p_WS, F_W)
+    # The offset is told in the sense of the reaction, whatever the file stores.
+    sense = -1.0 if sign_notes else 1.0
+    zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
+    rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
+    largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
     return PlateWrench(
         number=plate.number,
         corners=plate.corners,
         wrench=np.hstack([M_Wo, F_W]),
         rate_hz=plate.rate_hz,
-        diagnostics=(*notes, *sign_notes, *origin_notes),
+        diagnostics=(
+            *offset.notes,
+            *offset_notes(plate.number, zero, beside is not None, largest),
+            *sign_notes,
+            *origin_notes,
+            *channel_notes(plate, rest, largest),
+        ),
+        zero=zero,
+        saturated_s=saturated(plate, rest),
     )
 
 

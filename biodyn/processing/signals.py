@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
 from biodyn.processing.filtering import butterworth_lowpass
 from biodyn.processing.gaps import Gap, fill_gaps
 from biodyn.processing.plates import plate_wrench, resample_wrench
-from biodyn.trial import Markers, PlateWrench, Recording
+from biodyn.processing.soles import beside_plate
+from biodyn.trial import ForcePlate, Markers, PlateWrench, Recording
 
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
@@ -64,12 +67,32 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, options: Signa
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
     raw = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates]
+    bare = TrialSignals(markers, markers, markers, (), tuple(raw), _filtered(raw, markers, options))
+    return with_markers(bare, markers, mapping, options)
+
+
+def with_known_feet(
+    signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray], options: SignalOptions
+) -> TrialSignals:
+    """Return the signals with the plates' offsets taken where no foot is over them.
+
+    `plates`: as recorded, in World; `soles_W`: per side (T, K, 3) m, points around the sole, NaN where unknown.
+    """
+    markers = signals.markers
+    raw = []
+    for plate in plates:
+        beside = np.all([beside_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
+        raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, beside))
+    return replace(signals, raw_plates=tuple(raw), plates=_filtered(raw, markers, options))
+
+
+def _filtered(raw: Sequence[PlateWrench], markers: Markers, options: SignalOptions) -> tuple[PlateWrench, ...]:
+    """The plates' wrenches filtered and at the marker frames."""
     plates = []
     for plate in raw:
         wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, options.force_cutoff_hz, options.filter_order)
         plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
-    bare = TrialSignals(markers, markers, markers, (), tuple(raw), tuple(plates))
-    return with_markers(bare, markers, mapping, options)
+    return tuple(plates)
 
 
 def with_markers(

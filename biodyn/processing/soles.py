@@ -18,6 +18,8 @@ SLOW_SPEED_M_S = 0.5
 LOW_HEIGHT_M = 0.03
 # Overground some sole point rests for most of the time; where it does for less than this share, a belt may carry it.
 RESTING_SHARE = 0.2
+# A foot this far beside the plate's edge does not touch it, whatever its markers and corners are off by.
+CLEAR_M = 0.05
 # On a belt the lowest point neither rises nor falls in stance, which is again most of the time.
 LEVEL_SPEED_M_S = 0.1
 
@@ -74,6 +76,21 @@ def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
     if np.mean(level[known]) < RESTING_SHARE:
         return np.zeros(3)
     return np.median(velocity[level], axis=0) * (1.0, 0.0, 1.0)
+
+
+def beside_plate(corners: FloatArray, sole: FloatArray) -> BoolArray:
+    """Frames (T,) in which the whole sole (T, K, 3) is known and beside the plate (4, 3), wherever it is above the floor."""
+    centre = corners.mean(axis=0)
+    sides = 0.5 * np.stack(
+        [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
+    )
+    lengths = np.linalg.norm(sides, axis=1)
+    local = (sole - centre) @ (sides / lengths[:, None]).T
+    beside = np.zeros(len(sole), dtype=bool)
+    for axis in range(2):
+        edge = 0.5 * lengths[axis] + CLEAR_M
+        beside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
+    return np.asarray(beside & np.isfinite(sole).all(axis=(1, 2)))
 
 
 def _velocity(outline_W: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:

@@ -95,6 +95,8 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
                 "number": plate.number,
                 "corners_W_m": plate.corners.tolist(),
                 "notes": [d.message for d in plate.diagnostics],
+                "zero": None if plate.zero is None else asdict(plate.zero),
+                "saturated_s": [list(stretch) for stretch in plate.saturated_s],
             }
             for plate in analysis.plates
         ],

@@ -9,7 +9,7 @@ from biodyn.trial.recording import (
     Recording,
     SubjectParameters,
 )
-from biodyn.trial.wrenches import Contact, GroundReaction, PlateWrench
+from biodyn.trial.wrenches import Contact, GroundReaction, PlateWrench, PlateZero
 
 __all__ = [
     "Contact",
@@ -20,6 +20,7 @@ __all__ = [
     "ModelOutput",
     "Motion",
     "PlateWrench",
+    "PlateZero",
     "Recording",
     "SubjectParameters",
 ]

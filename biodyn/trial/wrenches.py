@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,7 +10,28 @@ from typing import Literal
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 
+ZeroSource = Literal["feet", "force", "file", "unknown"]
 ContactDecision = Literal["assigned", "ambiguous", "rejected"]
+
+
+@dataclass(frozen=True)
+class PlateZero:
+    """What a plate reads while it carries nothing; it was taken off the plate's channels.
+
+    Attributes:
+        source: how the unloaded frames are known: "feet" (no foot is over the plate), "force" (a long, steady, low level),
+            "file" (FORCE_PLATFORM:ZERO); "unknown": there are none, and nothing was taken off.
+        offset_n: vertical force of the unloaded plate, up positive as the reaction on a foot, N; 0 where unknown.
+        drift_n: its change over the recording, N; 0 where none was found.
+        noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN where unknown.
+        unloaded_s: time over which the plate was seen unloaded.
+    """
+
+    source: ZeroSource
+    offset_n: float = 0.0
+    drift_n: float = 0.0
+    noise_n: float = math.nan
+    unloaded_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -21,7 +43,9 @@ class PlateWrench:
         corners: (4, 3) m in World.
         wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
         rate_hz: samples a second of `wrench`.
-        diagnostics: what was decided about the plate (baseline, signs).
+        diagnostics: what was decided about the plate (offset, signs, channels).
+        zero: the plate's zero, None where nobody looked for it.
+        saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
     """
 
     number: int
@@ -29,6 +53,8 @@ class PlateWrench:
     wrench: FloatArray
     rate_hz: float
     diagnostics: tuple[Diagnostic, ...] = ()
+    zero: PlateZero | None = None
+    saturated_s: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,9 @@ def test_analog_samples_a_frame(tmp_path: Path, samples: int) -> None:
 def test_long_files(tmp_path: Path, frames: int) -> None:
     """Frames beyond what 16 bits count, and the counts at the edge."""
     trial = a_trial(frames=frames, channels=0)
-    recording = read_c3d(write_trial(tmp_path / "long.c3d", replace(trial, points=trial.points[:, :4], labels=trial.labels[:4])))
+    recording = read_c3d(
+        write_trial(tmp_path / "long.c3d", replace(trial, points=trial.points[:, :4], labels=trial.labels[:4]))
+    )
     assert recording.markers.frame_count == frames
     np.testing.assert_allclose(recording.markers.positions[-1], trial.points[-1, :4] / 1000, atol=20 * FLOAT32_M)
 
@@ -103,7 +105,9 @@ def test_long_files(tmp_path: Path, frames: int) -> None:
 def test_long_files_that_only_the_trial_group_counts(tmp_path: Path) -> None:
     trial = a_trial(frames=66000, channels=0)
     fields = {"TRIAL:ACTUAL_START_FIELD": np.array([1, 0]), "TRIAL:ACTUAL_END_FIELD": np.array([66000 - 65536, 1])}
-    trial = replace(trial, points=trial.points[:, :4], labels=trial.labels[:4], parameters=fields, drop=["POINT:LONG_FRAMES"])
+    trial = replace(
+        trial, points=trial.points[:, :4], labels=trial.labels[:4], parameters=fields, drop=["POINT:LONG_FRAMES"]
+    )
     assert read_c3d(write_trial(tmp_path / "long.c3d", trial)).markers.frame_count == 66000
     wrapped = replace(trial, header={"last": 66000 - 65536}, drop=["POINT:LONG_FRAMES", "POINT:FRAMES"])
     assert read_c3d(write_trial(tmp_path / "wrapped.c3d", wrapped)).markers.frame_count == 66000
@@ -156,7 +160,9 @@ def test_wrong_parameters_do_not_scramble_the_markers(tmp_path: Path, parameters
     assert codes(recording) & {"layout-disagreement", "analog-layout"}
 
 
-@pytest.mark.parametrize("header", [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}], ids=str)
+@pytest.mark.parametrize(
+    "header", [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}], ids=str
+)
 def test_a_wrong_header_is_mended_from_the_parameters_where_the_size_says_so(tmp_path: Path, header: dict) -> None:
     trial = a_trial(parameters=plates(2, 2))
     sound = read_c3d(write_trial(tmp_path / "sound.c3d", trial))

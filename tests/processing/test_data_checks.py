@@ -166,7 +166,7 @@ def test_swapped_plates_are_named_although_every_contact_is_rejected(laboratory,
     one, two, three = walk.components
     spoilt = laboratory.copy(tmp_path, walk=replace(walk, components=(two, one, three)))
     analysis = analyse_trial(spoilt.walk, spoilt.static)
-    assert [contact.decision for contact in analysis.contacts].count("rejected") == 2
+    assert {contact.decision for contact in analysis.contacts if contact.plate in (1, 2)} == {"rejected"}
     notes = [note for note in analysis.diagnostics if note.code == "plates-swapped"]
     assert len(notes) == 1
     assert "1 and 2" in notes[0].message
@@ -185,7 +185,7 @@ def test_an_unzeroed_plate_is_told(laboratory, tmp_path):
 
 
 @pytest.mark.parametrize("level_n", [-400.0, -80.0, 80.0, 400.0])
-def test_a_zero_too_far_off_to_be_taken_off_is_the_cause_that_is_named(laboratory, tmp_path, level_n):
+def test_an_offset_far_beyond_drift_is_taken_off_where_the_feet_are_elsewhere(laboratory, tmp_path, level_n):
     walk = laboratory.trials["walk"]
     # plate axes: z down
     changed = tuple(c + np.array([0, 0, -level_n, 0, 0, 0]) * (n == 1) for n, c in enumerate(walk.components))
@@ -193,16 +193,13 @@ def test_a_zero_too_far_off_to_be_taken_off_is_the_cause_that_is_named(laborator
     analysis = analyse_trial(spoilt.walk, spoilt.static)
     found = [note for note in analysis.diagnostics if note.severity != "info"]
     (note,) = [note for note in found if note.code == "plate-not-zeroed"]
-    assert note.severity == "error"
     assert "Plate 2 " in note.message
     assert note.value == pytest.approx(level_n, abs=1.0)
     # its consequences are not called causes
     assert {"mass-mismatch", "plate-moved", "plate-rotated", "time-offset", "force-unit"}.isdisjoint(codes(found))
-    # and what taking it off would change is what it changes: the simulated peak on that plate
     truth = max(np.abs(walk.components[1][:, 2]))
-    told = float(note.message.split(" to ")[1].split(" N")[0])
-    assert told == pytest.approx(truth, rel=0.03)  # 6 Hz filter and noise against the raw peak
-    assert analysis.plates[1].wrench[:, 4].max() == pytest.approx(truth + level_n, rel=0.05)  # nothing was changed
+    assert analysis.plates[1].wrench[:, 4].max() == pytest.approx(truth, rel=0.03)  # 6 Hz filter and noise
+    assert [(c.plate, c.decision) for c in analysis.contacts] == [(n, "assigned") for n in (1, 2, 3)]
 
 
 def test_only_frames_without_a_foot_above_the_plate_tell_its_zero(analysis):

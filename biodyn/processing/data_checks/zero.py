@@ -1,8 +1,7 @@
 """The zero of the plates: what they read while nobody can be standing on them.
 
-A baseline that could be found and taken off is said. One that could not (too large to be told from a person by the force
-alone, no empty stretch, no usable FORCE_PLATFORM:ZERO) shows in the frames in which no foot is anywhere above the plate.
-It is not taken off: what that would change is said instead.
+An offset that was found and taken off is said, with its newtons. One that is still there shows in the frames in which no
+foot is anywhere above the plate. It is not taken off: what that would change is said instead.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.data_checks.evidence import FIRM_SHARE, pressure
+from biodyn.processing.soles import beside_plate
 from biodyn.trial import PlateWrench
 
-_REMOVED_CODE = "plate-baseline"
 CODE = "plate-not-zeroed"
-# A foot this far beside the plate's edge does not touch it, whatever its markers and corners are off by.
-_CLEAR_M = 0.05
 _LEAST_S = 0.25
 # A zero is steady: 80 % of the frames lie within this of each other. Filtered noise and ringing do, hands and sticks do not.
 _STEADY_N = 10.0
@@ -68,16 +65,18 @@ def not_zeroed(
 
 
 def removed_level_n(plate: PlateWrench) -> float:
-    """Vertical force of the empty plate that was found in the file and taken off, N."""
-    levels = [note.value for note in plate.diagnostics if note.code == _REMOVED_CODE and note.value is not None]
-    return levels[0] if levels else 0.0
+    """Vertical force of the empty plate that was found in the file and taken off, N; the largest where it drifts."""
+    if plate.zero is None:
+        return 0.0
+    half = 0.5 * plate.zero.drift_n
+    return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
 
 
 def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in soles.values():
-        free &= _clear(plate.corners, sole)
+        free &= beside_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
     if len(rows) < _LEAST_S * rate_hz:
         return None
@@ -90,21 +89,6 @@ def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: f
 def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings of `not_zeroed` whose level is still in the forces."""
     return tuple(note for note in notes if note.frames is not None)
-
-
-def _clear(corners: FloatArray, sole: FloatArray) -> BoolArray:
-    """Frames (T,) in which the whole sole is known and beside the plate, wherever it is above the floor."""
-    centre = corners.mean(axis=0)
-    sides = 0.5 * np.stack(
-        [corners[0] - corners[1] + corners[3] - corners[2], corners[0] - corners[3] + corners[1] - corners[2]]
-    )
-    lengths = np.linalg.norm(sides, axis=1)
-    local = (sole - centre) @ (sides / lengths[:, None]).T
-    beside = np.zeros(len(sole), dtype=bool)
-    for axis in range(2):
-        edge = 0.5 * lengths[axis] + _CLEAR_M
-        beside |= (local[..., axis] > edge).all(axis=1) | (local[..., axis] < -edge).all(axis=1)
-    return np.asarray(beside & np.isfinite(sole).all(axis=(1, 2)))
 
 
 def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
