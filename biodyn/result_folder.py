@@ -14,6 +14,7 @@ from biodyn.errors import ResultError
 
 RECORD_NAME = "run.json"
 _UNFINISHED, _REPLACED = ".part", ".old"
+_SHOWN = 120  # characters of a path on the screen
 
 
 def require_free(folder: Path, force: bool) -> None:
@@ -21,12 +22,13 @@ def require_free(folder: Path, force: bool) -> None:
 
     An existing folder is replaced only with `force`, and only if it is empty or itself a result.
     """
-    if not folder.exists():
+    if not _exists(folder):
         above = next((parent for parent in _without_links(folder).parents if parent.exists()), None)
         if above is None or not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
             raise ResultError(
                 f"'{folder}' cannot be written: '{above}' is no folder to write into.", "Choose another --out."
             )
+        _try_to_write(folder, above)
         return
     if not folder.is_dir():
         raise ResultError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
@@ -41,6 +43,26 @@ def require_free(folder: Path, force: bool) -> None:
         )
     if not force:
         raise ResultError(f"'{folder}' already holds a result.", "Choose another --out, or replace it with --force.")
+
+
+def _exists(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except OSError as error:  # such as a name that is too long
+        raise _unwritable(folder, error) from error
+
+
+def _try_to_write(folder: Path, above: Path) -> None:
+    """Make the temporary folder that `replacing` will need, and remove it: long names, full and locked disks show now."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_UNFINISHED, dir=above))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> ResultError:
+    shown = str(folder) if len(str(folder)) <= _SHOWN else f"{str(folder)[:_SHOWN]}..."
+    return ResultError(f"'{shown}' cannot be written: {error.strerror}.", "Choose another --out.")
 
 
 def _without_links(folder: Path) -> Path:
@@ -68,7 +90,7 @@ def replacing(folder: Path) -> Iterator[Path]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=_UNFINISHED, dir=folder.parent))
     except OSError as error:
-        raise ResultError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
+        raise _unwritable(folder, error) from error
     try:
         yield temporary
         os.chmod(temporary, 0o755)  # mkdtemp makes it private

@@ -263,7 +263,11 @@ def run_study(
 
 def require_free(folder: Path, root: Path) -> None:
     """Raise StudyError if `folder` cannot be the output of a study of the files in `root`."""
-    if folder.exists() and not folder.is_dir():
+    try:
+        there = folder.exists()
+    except OSError as error:  # such as a name that is too long
+        raise StudyError(f"'{folder.parent}': {error.strerror}.", "Choose another --out.") from error
+    if there and not folder.is_dir():
         raise StudyError(f"'{folder}' is a file, not a folder.", "Choose another --out.")
     owner = owner_of(folder)
     if owner is None:
