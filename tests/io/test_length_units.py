@@ -84,5 +84,7 @@ def test_plates_of_unknown_size_are_not_used_and_the_run_says_so(laboratory, tmp
     files = laboratory.copy(tmp_path, walk=with_plates(silent, 25.4))
     (note,) = read_c3d(files.walk).diagnostics
     assert (note.code, note.severity) == ("plate-size", "error")
-    with pytest.raises(PlateError, match="holds no usable force plate. The force plates would measure 15.2 x 10.2 m"):
+    with pytest.raises(
+        PlateError, match=r"holds no usable force plate\. The force plates would measure 15\.2 x 10\.2 m"
+    ):
         analyse_trial(files.walk, files.static)

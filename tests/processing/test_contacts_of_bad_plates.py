@@ -33,11 +33,9 @@ def test_a_load_is_cut_to_the_time_of_the_foot_and_the_rest_is_rejected_with_its
     first = [c for c in contacts if c.plate == 1]
     assert [c.decision for c in first] == ["rejected", "assigned", "rejected"]
     assert "no foot is over the plate, which reads 21 N" in first[0].reason
-    # The true step lasts from 0.5 to 1.12 s; motion shows landing and leaving 0.1 s too wide at most, and this walker's
-    # soft swing lies near the floor for another 0.1 s.
-    assert 0.28 < first[1].start_s <= 0.5
-    assert 1.12 <= first[1].end_s < 1.34
-    assert max(c.end_s - c.start_s for c in contacts if c.decision == "assigned") < 1.05
+    # The force of this walker rises and falls within a millisecond: begin and end are the step's own.
+    assert first[1].start_s == pytest.approx(0.5, abs=2e-3)
+    assert first[1].end_s == pytest.approx(1.12, abs=2e-3)
     assert any("reads 21 N" in note.message for note in contact_diagnostics(contacts, RATE_HZ))
     # no force on a foot that is not there
     assert not np.nan_to_num(reaction.wrench["l"][:20]).any()
