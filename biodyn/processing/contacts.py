@@ -21,6 +21,7 @@ from biodyn.processing.presence import (
     level_beside,
     mean_force,
     parts_of_load,
+    times_above,
 )
 from biodyn.processing.soles import Sole
 from biodyn.trial.wrenches import Contact
@@ -157,8 +158,12 @@ class _Load:
             alone = self.result(None, "rejected", reason, (), self.evidence())
             return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
         pieces = self.decide()
-        pieces[0] = replace(pieces[0], cut_before=part.cut_before)
-        pieces[-1] = replace(pieces[-1], cut_after=part.cut_after)
+        begin_s, end_s = times_above(self.plate, part, level_n + self.rules.threshold_n)
+        # The frames stay the wider ones of the part: what the filter spreads of the foot's force lies in them.
+        first = pieces[0]
+        pieces[0] = replace(first, contact=replace(first.contact, start_s=begin_s), cut_before=part.cut_before)
+        last = pieces[-1]
+        pieces[-1] = replace(last, contact=replace(last.contact, end_s=end_s), cut_after=part.cut_after)
         return [self.credible(piece, level_n) for piece in pieces]
 
     def credible(self, piece: PlateContact, level_n: float) -> PlateContact:

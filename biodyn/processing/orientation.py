@@ -81,7 +81,7 @@ def _well_seen(positions: FloatArray) -> FloatArray:
 
     A position that is not finite in every coordinate is not seen.
     """
-    positions = np.where(np.isfinite(positions).all(axis=2)[..., None], positions, np.nan)
+    positions = np.where(np.isfinite(positions).all(axis=2, keepdims=True), positions, np.nan)
     seen = np.isfinite(positions[..., 0]).mean(axis=0)
     chosen = seen >= 0.5 * seen.max()
     return positions[:, chosen]

@@ -19,6 +19,7 @@ _SLOPE_S, _SLOPE_SHARE = 0.01, 0.25  # the slope beside the flat is taken over t
 # Cut off is what would have risen by more than this share of all it does beyond the top. A smooth peak that is stored in
 # steps is flat too, but falls by 9/4 of a step over a quarter of its flat (a parabola), one more by rounding.
 _OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
+_ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale, no steps
 
 
 def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tuple[Diagnostic, ...]:
@@ -108,7 +109,8 @@ def _flat_tops(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float
         if length < max(3, _FLAT_S * rate_hz) or first < beside or stop + beside > len(values):
             continue
         if not np.isfinite(step):
-            step = float(np.min(np.diff(np.unique(seen))))
+            steps = np.diff(np.unique(seen))
+            step = float(steps[steps > _ROUNDING * reach].min(initial=reach))
         fall = 0.5 * (2.0 * top - values[first - beside] - values[stop + beside - 1])
         if fall > _FALL_STEPS * step and fall / beside * length / 4.0 > _OVERSHOOT_SHARE * reach:
             found.append((first, stop))

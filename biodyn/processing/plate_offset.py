@@ -24,8 +24,9 @@ _SHORTEST_UNLOADED_S = 0.25
 _SHORTEST_BESIDE_S = 0.1  # enough where the feet are known to be elsewhere: a mean of 100 samples
 # The level of a plate with nobody on it hardly moves: 80 % of the block means lie within this around a straight line.
 _LEVEL_SPREAD_N = 10.0
-# A drift is a straight line through unloaded frames on both sides of the load. Below this it is not told from noise.
-_DRIFT_SPAN = 0.5
+# A drift is a straight line through unloaded frames that span half of the recording, or a third where the line is clear
+# (amplifiers wander, too, and a line is carried on over the load then). Below this it is not told from noise.
+_DRIFT_SPAN, _CLEAR_SPAN, _CLEAR_SHARE = 0.5, 1.0 / 3.0, 0.9
 _LEAST_DRIFT_N = 2.0
 _DRIFT_ERRORS = 5.0
 _WORTH_SAYING_N = 2.0
@@ -140,7 +141,7 @@ def _level_beside(up: FloatArray, rate_hz: float, beside: BoolArray) -> BoolArra
 
 def _robust_line(x: FloatArray, y: FloatArray, count: int) -> FloatArray:
     """Line through the medians of the first and the last third where they are far apart, else the median of all."""
-    if len(x) < 6 or x[-1] - x[0] < _DRIFT_SPAN * count:
+    if len(x) < 6 or x[-1] - x[0] < _CLEAR_SPAN * count:
         return np.full(len(y), np.median(y))
     third = len(x) // 3
     x0, x1 = np.median(x[:third]), np.median(x[-third:])
@@ -162,16 +163,18 @@ def _line(values: FloatArray, unloaded: BoolArray, time: FloatArray, drifts: boo
 
 
 def _drifts(up: FloatArray, unloaded: BoolArray, time: FloatArray, rate_hz: float) -> bool:
-    """Does the unloaded level change over the recording, seen on both sides of the load and told from noise?"""
+    """Does the unloaded level change over the recording, seen over enough of it and told from noise?"""
     means, _ = _blocks(np.where(unloaded, up, np.nan), rate_hz)
     rows = np.flatnonzero(np.isfinite(means))
-    if len(rows) < 6 or rows[-1] - rows[0] < _DRIFT_SPAN * len(means):
+    span = (rows[-1] - rows[0]) / len(means) if len(rows) >= 6 else 0.0
+    if span < _CLEAR_SPAN:
         return False
     x = time[np.minimum(rows * _block_size(rate_hz), len(time) - 1)]
     (slope, constant) = np.polyfit(x, means[rows], 1)
     left = means[rows] - (constant + slope * x)
     error = float(np.sqrt(np.sum(left**2) / (len(rows) - 2) / np.sum((x - x.mean()) ** 2)))
-    return bool(abs(slope) > max(_LEAST_DRIFT_N, _DRIFT_ERRORS * error))
+    clear = span >= _DRIFT_SPAN or float(np.var(left)) <= (1.0 - _CLEAR_SHARE) * float(np.var(means[rows]))
+    return bool(clear and abs(slope) > max(_LEAST_DRIFT_N, _DRIFT_ERRORS * error))
 
 
 # -- from the force and the file ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.filtering import finite_stretches
-from biodyn.processing.loading import PlateSignals, plate_surface
+from biodyn.processing.loading import PlateSignals, loadings, plate_surface
 from biodyn.processing.soles import Sole
 
 # A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
@@ -96,6 +96,21 @@ def mean_force(plate: PlateSignals, part: Part) -> float:
     samples = plate.vertical_force[first : max(int(part.end_s * plate.analog_rate_hz), first + 1)]
     known = samples[np.isfinite(samples)]
     return float(known.mean()) if len(known) else 0.0
+
+
+def times_above(plate: PlateSignals, part: Part, level_n: float) -> tuple[float, float]:
+    """Begin and end in s of a part's longest loading above `level_n`; its own where there is none.
+
+    A part ends where the foot may no longer be there, a tenth of a second late; the force tells when it really left.
+    """
+    first = int(part.start_s * plate.analog_rate_hz)
+    samples = plate.vertical_force[first : int(part.end_s * plate.analog_rate_hz) + 1]
+    runs = loadings(samples, plate.analog_rate_hz, level_n)
+    if not runs:
+        return part.start_s, part.end_s
+    begin, end = max(runs, key=lambda run: run[1] - run[0])
+    at = first / plate.analog_rate_hz
+    return (begin + at if part.cut_before else part.start_s), (end + at if part.cut_after else part.end_s)
 
 
 def height_over(plate: PlateSignals, outline: FloatArray) -> FloatArray:
