@@ -14,7 +14,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.plots.display import PERCENT, Norms, Variable, variable
 from biodyn.plots.style import (
     BAND,
     INK,
@@ -29,6 +28,7 @@ from biodyn.plots.style import (
     panels,
     zero_line,
 )
+from biodyn.variables import PERCENT, Norms, Variable, variable
 
 # From this many cycles on their spread says more than the single curves.
 _SPREAD_FROM = 4
@@ -76,7 +76,7 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
     for (name, side), own in rows.items():
-        shown = values[[row for row in own if known[row]]] * variable(name).shown_sign(side)
+        shown = values[[row for row in own if known[row]]] * variable(name).clinical(side)
         found.setdefault(name, {})[side] = CycleCurves(shown, units[own[0]])
     return found
 
@@ -130,7 +130,7 @@ def cycle_panel(
 ) -> None:
     """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
     unit = next((curve.unit for curve in sides.values()), "")
-    dress(ax, shown.label, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
+    dress(ax, shown.title, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
     ax.set_xlim(0.0, 100.0)
     if label_x:
         ax.xaxis.set_major_locator(FixedLocator((0, 20, 40, 60, 80, 100)))
@@ -138,7 +138,7 @@ def cycle_panel(
         curve = norms.curves.get(shown.name) if norms else None
         if curve is None:
             continue
-        sign = shown.shown_sign(SIDES[0])
+        sign = shown.clinical(SIDES[0])
         if curve.sd is not None:
             ax.fill_between(
                 PERCENT, sign * curve.mean - curve.sd, sign * curve.mean + curve.sd, color=BAND, linewidth=0, zorder=0

@@ -139,12 +139,17 @@ def foot_progression(
 
     The direction is that in which the pelvis (T, 3) m moved over the floor during the cycle, as for the toe-out angle.
     """
-    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    forward = _direction(moved - cycle.duration_s * np.asarray(floor_velocity_W))
+    forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
     angle = heading - SIDE_SIGN[cycle.side] * math.atan2(forward[2], forward[0])
     known = angle[np.isfinite(angle)]
     # a foot's heading goes on counting when its walker turns round: take off whole turns
     return angle - 2.0 * np.pi * np.round(known.mean() / (2.0 * np.pi)) if len(known) else angle
+
+
+def travel(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray) -> FloatArray:
+    """Way (3,) m of the pelvis (T, 3) over the floor from the cycle's begin to its end; NaN where it was not seen."""
+    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    return moved - cycle.duration_s * np.asarray(floor_velocity_W)
 
 
 def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:

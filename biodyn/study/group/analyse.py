@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.result_folder import replacing
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.compare import compared
@@ -40,6 +39,7 @@ from biodyn.study.group.subject_cycles import (
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.tables.csv import write_csv
+from biodyn.variables import Norms, load_norms, usual_norms
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
@@ -202,7 +202,7 @@ def norm_sets(name: str) -> tuple[Norms, ...]:
     """The published bands of an option: "auto" for the library's usual ones, "none", or a name of the library."""
     if name == "none":
         return ()
-    return default_norms() if name == "auto" else (load_norms(name),)
+    return usual_norms() if name == "auto" else (load_norms(name),)
 
 
 class StridesOnDisk:
