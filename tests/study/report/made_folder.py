@@ -63,7 +63,7 @@ def made_folder(out: Path, trials: Sequence[MadeTrial], files: Sequence[StudyFil
         if one.error:
             write_record(TrialRecord("key", "failed", one.error, one.reason, one.hint), folder)
             continue
-        write_record(TrialRecord("key", "look", reason="A marker has a gap.", figures=_figures(number)), folder)
+        write_record(TrialRecord("key", "look", reason="A marker has a gap.", metrics=_figures(number)), folder)
         write_table(_cycles(one, number), folder)
         (folder / "tables").mkdir()
         (folder / "tables" / "spatiotemporal.csv").write_text(_strides(), encoding="utf-8")
