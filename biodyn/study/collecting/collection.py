@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.study.collecting.atomic_files import written_beside
@@ -67,6 +68,7 @@ def collect(
     notes = list(source.notes)
     excluded = exclusion_finding(source.excluded, len(plan.trials))
     notes += [excluded] if excluded else []
+    notes += [_impossible(source)] if source.impossible_cycles else []
     if options.csv and rows > options.csv_max_rows:
         notes.append(_too_long(rows, options.csv_max_rows))
     return CollectedStudy(
@@ -82,6 +84,7 @@ class _Source:
         self.excluded: dict[tuple[str, str], str] = {}
         self.summary: SummaryFile
         self.with_cycles = 0
+        self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
 
     def shards(self) -> Iterator[Shard]:
@@ -97,12 +100,19 @@ class _Source:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None or self._include_failed else exclusion_reason(record)
             self.summary.add(summary_row(trial, record, excluded))
+            self._count_impossible(record)
             if excluded and rows is not None:
                 self.excluded[(trial.subject, trial.trial)] = excluded
                 rows = without_values(rows, excluded)
             if rows is not None:
                 self.with_cycles += rows.num_rows > 0
                 yield Shard(trial, rows)
+
+    def _count_impossible(self, record: TrialRecord | None) -> None:
+        metrics = {} if record is None else record.metrics
+        count = sum(int(metrics.get(f"impossible_cycles_{name}") or 0) for name in SIDE_NAMES.values())
+        self.impossible_cycles += count
+        self.impossible_trials += count > 0
 
     def _unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
         self.notes.append(
@@ -131,6 +141,17 @@ def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, mos
 def _finish(running: list[Future[None]]) -> None:
     for future in running:
         future.result()
+
+
+def _impossible(source: _Source) -> Diagnostic:
+    return Diagnostic(
+        "cycles-impossible",
+        "warning",
+        f"{source.impossible_cycles} cycles of {source.impossible_trials} trials hold something that nobody can walk: what it "
+        "is and what depends on it is not valid there, and in no group result.",
+        value=float(source.impossible_cycles),
+        hint="study.parquet has the reason in each row; the findings of the trials name the values.",
+    )
 
 
 def _too_long(rows: int, most: int) -> Diagnostic:
