@@ -22,9 +22,11 @@ from biodyn.plots.style import (
     NORM_LINE,
     SIDE_COLORS,
     TICK_PT,
+    TITLE_PT,
     dress,
     new_figure,
     note,
+    panel_size_in,
     panels,
     zero_line,
 )
@@ -167,16 +169,23 @@ def cycle_panel(
             ax.axvline(foot_off_percent[side], color=color, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.8)
     if not any(len(curves.values) for curves in sides.values()):
         note(ax, "no valid cycle")
+    words = "n: " + ", ".join(counts)
+    beside = _letters_in(shown.title, TITLE_PT) + _letters_in(words, TICK_PT) < panel_size_in(ax)[0]
     ax.text(
         1.0,
-        1.03,
-        "n: " + ", ".join(counts),
+        1.03 if beside else 0.98,  # beside a long title there is no room
+        words,
         transform=ax.transAxes,
         ha="right",
-        va="bottom",
+        va="bottom" if beside else "top",
         fontsize=TICK_PT - 0.5,
         color=MUTED,
     )
+
+
+def _letters_in(text: str, points: float) -> float:
+    """Width of a text, inches, at most: a bold letter is two thirds of its size wide on average."""
+    return 0.66 * points / 72.0 * len(text)
 
 
 def _count_words(curves: CycleCurves | None) -> str:

@@ -105,4 +105,4 @@ def test_shown_signs_of_joint_axes_and_coordinates_agree(result: TrialResult) ->
     for side in ("r", "l"):
         for axis, coordinate in pairs.items():
             assert shown(axis, side) == pytest.approx(shown(coordinate, side), abs=1e-9)
-            assert variables[axis]["positive"] == variables[coordinate]["positive"]
+            assert variable(axis).positive == variable(coordinate).positive

@@ -70,7 +70,7 @@ def test_titles_do_not_run_into_the_counts(view):
             for text in ax.texts:
                 box = text.get_window_extent(renderer)
                 if text.get_text().startswith("n:"):
-                    assert box.x0 >= title.x1, (name, ax.get_title(loc="left"))
+                    assert box.x0 >= title.x1 or box.y1 <= title.y0, (name, ax.get_title(loc="left"))
 
 
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
@@ -133,7 +133,7 @@ def test_display_table_names_only_variables_it_describes():
     table = load_table("display")
     panels = [name for figure in table["figure"] for name in figure["panels"]]
     panels += table["stance_figure"]["panels"] + table["overview"]["angles"] + table["overview"]["moments"]
-    assert set(panels) <= set(table["variable"])
+    assert set(panels) <= set(variables())
 
 
 def test_statistics_ignore_what_is_missing():
