@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from biodyn import run_trial
 from biodyn.study.collecting import OutputOptions, collect
-from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.read import iterate_subjects, read_cycles
 from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -56,7 +56,7 @@ def write_samples(folder: Path) -> list[Path]:
     found = []
     for walk in sorted((ROOT / "sample_data").glob("*/walk*.c3d")):
         result = run_trial(walk)
-        table, figures = cycles_table(result), key_figures(result)
+        table, metrics = cycles_table(result), summary_metrics(result)
         column = table.schema.get_field_index("value")
         for variation in range(VARIATIONS):
             value = table["value"].to_numpy() * (1.0 + 0.01 * variation)
@@ -64,7 +64,7 @@ def write_samples(folder: Path) -> list[Path]:
             place = folder / f"{walk.parent.name}_{walk.stem}_{variation}"
             place.mkdir(parents=True)
             write_table(table.set_column(column, table.schema.field(column), value), place)
-            write_record(TrialRecord("0", "look", figures=figures), place)
+            write_record(TrialRecord("0", "look", metrics=metrics), place)
             found.append(place)
     return found
 

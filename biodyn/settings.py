@@ -104,6 +104,11 @@ class QualityLimits(_Section):
     )
     pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure beside the sole, m")
     baseline_n: float = Field(10.0, gt=0, description="vertical force of an empty plate, N")
+    physiological_factor: float = Field(
+        default=1.0,
+        gt=0,
+        description="multiple of the limits of what a person's cycle can hold (`variables.toml`); beyond is not valid",
+    )
 
 
 class ReplaySettings(_Section):

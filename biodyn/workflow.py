@@ -40,6 +40,8 @@ from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult, read_view, write_report
 from biodyn.result_folder import updating
 from biodyn.settings import Settings, settings_from
+from biodyn.tables.cycle_checks import cycle_findings
+from biodyn.tables.gait import cycle_values
 from biodyn.trial import Contact, GroundReaction, Recording
 
 Progress = Callable[[str], None]
@@ -211,7 +213,8 @@ def analyse_trial(
     if torques_only:
         return analysis
     with clock.step("checks"):
-        return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis)))
+        impossible = cycle_findings(cycle_values(analysis))
+        return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis), *impossible))
 
 
 # -- reading ----------------------------------------------------------------------------------------------------

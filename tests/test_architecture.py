@@ -28,6 +28,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("kernels",),
     ("rigid_body",),
     ("trial", "model", "statistics"),
+    ("variables",),
     ("io", "processing"),
     ("settings",),  # above processing: functions take the numbers they use, never the settings
     ("analysis",),

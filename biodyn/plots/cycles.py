@@ -14,7 +14,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.plots.display import PERCENT, Norms, Variable, variable
 from biodyn.plots.style import (
     BAND,
     INK,
@@ -23,12 +22,15 @@ from biodyn.plots.style import (
     NORM_LINE,
     SIDE_COLORS,
     TICK_PT,
+    TITLE_PT,
     dress,
     new_figure,
     note,
+    panel_size_in,
     panels,
     zero_line,
 )
+from biodyn.variables import PERCENT, Norms, Variable, variable
 
 # From this many cycles on their spread says more than the single curves.
 _SPREAD_FROM = 4
@@ -76,7 +78,7 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
         rows.setdefault(key, []).append(row)
     known = np.isfinite(values).any(axis=1)
     for (name, side), own in rows.items():
-        shown = values[[row for row in own if known[row]]] * variable(name).shown_sign(side)
+        shown = values[[row for row in own if known[row]]] * variable(name).clinical(side)
         found.setdefault(name, {})[side] = CycleCurves(shown, units[own[0]])
     return found
 
@@ -130,7 +132,7 @@ def cycle_panel(
 ) -> None:
     """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
     unit = next((curve.unit for curve in sides.values()), "")
-    dress(ax, shown.label, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
+    dress(ax, shown.title, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
     ax.set_xlim(0.0, 100.0)
     if label_x:
         ax.xaxis.set_major_locator(FixedLocator((0, 20, 40, 60, 80, 100)))
@@ -138,7 +140,7 @@ def cycle_panel(
         curve = norms.curves.get(shown.name) if norms else None
         if curve is None:
             continue
-        sign = shown.shown_sign(SIDES[0])
+        sign = shown.clinical(SIDES[0])
         if curve.sd is not None:
             ax.fill_between(
                 PERCENT, sign * curve.mean - curve.sd, sign * curve.mean + curve.sd, color=BAND, linewidth=0, zorder=0
@@ -167,16 +169,23 @@ def cycle_panel(
             ax.axvline(foot_off_percent[side], color=color, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.8)
     if not any(len(curves.values) for curves in sides.values()):
         note(ax, "no valid cycle")
+    words = "n: " + ", ".join(counts)
+    beside = _letters_in(shown.title, TITLE_PT) + _letters_in(words, TICK_PT) < panel_size_in(ax)[0]
     ax.text(
         1.0,
-        1.03,
-        "n: " + ", ".join(counts),
+        1.03 if beside else 0.98,  # beside a long title there is no room
+        words,
         transform=ax.transAxes,
         ha="right",
-        va="bottom",
+        va="bottom" if beside else "top",
         fontsize=TICK_PT - 0.5,
         color=MUTED,
     )
+
+
+def _letters_in(text: str, points: float) -> float:
+    """Width of a text, inches, at most: a bold letter is two thirds of its size wide on average."""
+    return 0.66 * points / 72.0 * len(text)
 
 
 def _count_words(curves: CycleCurves | None) -> str:

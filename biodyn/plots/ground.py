@@ -14,7 +14,6 @@ from matplotlib.patches import Polygon
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.plots.cycles import CycleCurves, cycle_panel
-from biodyn.plots.display import PERCENT, variable
 from biodyn.plots.style import (
     INK,
     LABEL_PT,
@@ -30,6 +29,7 @@ from biodyn.plots.style import (
     panels,
     zero_line,
 )
+from biodyn.variables import PERCENT, variable
 
 _MARGIN_M = 0.15
 
@@ -65,7 +65,7 @@ def stance_curves(
     for side in SIDES:
         stances = list(measured_stances(events, ground_reaction, side))
         for name in names:
-            force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).shown_sign(side)
+            force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side)
             rows = [np.interp(np.linspace(a, b, len(PERCENT)), time_s, force) for a, b in stances]
             found.setdefault(name, {})[side] = CycleCurves(np.array(rows).reshape(-1, len(PERCENT)), "BW")
     return found
@@ -81,7 +81,7 @@ def ground_reaction_figure(
     stances = stance_curves(events, ground_reaction, names, weight_n)
     for column, name in enumerate(names):
         shown = variable(name)
-        shown = replace(shown, label=f"{shown.label}, stance")
+        shown = replace(shown, title=f"{shown.title}, stance")
         _force_through_time(axes[column], ground_reaction, name, weight_n)
         cycle_panel(axes[column + len(names)], shown, stances[name], {}, None, None, xlabel="stance (%)")
     handles = [Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES]
@@ -110,12 +110,12 @@ def shade_unmeasured(ax: Axes, ground_reaction: pd.DataFrame, sides: Sequence[st
 def _force_through_time(ax: Axes, ground_reaction: pd.DataFrame, name: str, weight_n: float) -> None:
     shown = variable(name)
     positive = f"{shown.positive} +"
-    dress(ax, f"{shown.label}, trial", f"body weights, {positive}", "time (s)")
+    dress(ax, f"{shown.title}, trial", f"body weights, {positive}", "time (s)")
     time_s = ground_reaction["time_s"].to_numpy()
     shade_unmeasured(ax, ground_reaction)
     zero_line(ax)
     for side in SIDES:
-        force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * shown.shown_sign(side)
+        force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * shown.clinical(side)
         ax.plot(time_s, force, color=SIDE_COLORS[side], linewidth=1.2)
     if len(time_s) > 1:
         ax.set_xlim(time_s[0], time_s[-1])

@@ -12,9 +12,9 @@ from matplotlib.patches import Patch
 
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.plots.cycles import unit_words
-from biodyn.plots.display import variable
 from biodyn.plots.ground import force_column, shade_unmeasured
 from biodyn.plots.style import INK, LABEL_PT, LIMIT, SIDE_COLORS, UNKNOWN, dress, new_figure, panels, zero_line
+from biodyn.variables import variable
 
 _MOMENT = "_moment"
 
@@ -52,7 +52,7 @@ def whole_trial_figure(
     _row(top, force, "BW", label_x=True)
     shade_unmeasured(top, ground_reaction)
     for side in SIDES:
-        values = ground_reaction[force_column(force, side)].to_numpy() / weight_n * variable(force).shown_sign(side)
+        values = ground_reaction[force_column(force, side)].to_numpy() / weight_n * variable(force).clinical(side)
         top.plot(time_s, values, color=SIDE_COLORS[side], linewidth=1.2)
     _contact_bars(top, contacts)
 
@@ -64,7 +64,7 @@ def whole_trial_figure(
             if column in joint_angles:
                 ax.plot(
                     time_s,
-                    variable(name).shown_sign(side) * joint_angles[column].to_numpy(),
+                    variable(name).clinical(side) * joint_angles[column].to_numpy(),
                     color=SIDE_COLORS[side],
                     linewidth=1.1,
                 )
@@ -75,7 +75,7 @@ def whole_trial_figure(
         for side in SIDES:
             column = _torque(name, side)
             if column in joint_torques:
-                values = variable(name).shown_sign(side) / mass_kg * joint_torques[column].to_numpy()
+                values = variable(name).clinical(side) / mass_kg * joint_torques[column].to_numpy()
                 ax.plot(time_s, values, color=SIDE_COLORS[side], linewidth=1.1)
     used = {0, *(2 + 2 * i for i in range(len(angles))), *(3 + 2 * i for i in range(len(moments)))}
     for i, ax in enumerate(axes):
@@ -98,7 +98,7 @@ def _torque(name: str, side: str) -> str:
 
 def _row(ax: Axes, name: str, unit: str, *, label_x: bool) -> None:
     shown = variable(name)
-    dress(ax, f"{shown.label} ({shown.positive} +)", unit_words(unit), "time (s)" if label_x else "")
+    dress(ax, f"{shown.title} ({shown.positive} +)", unit_words(unit), "time (s)" if label_x else "")
     zero_line(ax)
 
 

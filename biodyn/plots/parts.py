@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.plots.cycles import nan_statistics
-from biodyn.plots.display import PERCENT, variable
 from biodyn.plots.style import AXIS_COLORS, INK, LABEL_PT, MUTED, dress, new_figure, note, panels, zero_line
 from biodyn.processing.cycles import normalise
 from biodyn.processing.parts import PARTS
+from biodyn.variables import PERCENT, variable
 
 _COLORS: Final = dict(zip(PARTS, (AXIS_COLORS[0], AXIS_COLORS[1], AXIS_COLORS[2], MUTED), strict=True))
 _SUFFIX: Final = "_moment"
@@ -38,7 +38,7 @@ def torque_parts_figure(
             ax, shown = next(axes), variable(moment)
             last = row == len(SIDES) - 1
             dress(
-                ax, f"{shown.label}, {SIDE_NAMES[side]}", f"Nm/kg, {shown.positive} +", "gait cycle (%)" if last else ""
+                ax, f"{shown.title}, {SIDE_NAMES[side]}", f"Nm/kg, {shown.positive} +", "gait cycle (%)" if last else ""
             )
             ax.set_xlim(0.0, 100.0)
             zero_line(ax)
@@ -46,7 +46,7 @@ def torque_parts_figure(
             if block is None:
                 note(ax, "not in this skeleton")
                 continue
-            curves = _mean_curves(block, own, shown.shown_sign(side) / mass_kg)
+            curves = _mean_curves(block, own, shown.clinical(side) / mass_kg)
             if not np.isfinite(curves[PARTS[0]]).any():
                 note(ax, "no valid cycle")
                 continue

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from biodyn.plots.display import coordinate_label
 from biodyn.plots.style import AXIS_COLORS, INK, LABEL_PT, LIMIT, MUTED, dress, new_figure, panels, zero_line
 from biodyn.processing.replay import Convergence, OpenLoop
+from biodyn.variables import coordinate_title
 
 _FEEDBACK_PANELS = 6
 _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_ivp": "adaptive (DOP853)"}
@@ -47,7 +47,7 @@ def feedback_figure(table: pd.DataFrame) -> Figure:
     figure = new_figure(9.4, 4.9)
     for i, (ax, name) in enumerate(zip(panels(figure, 2, 3, down_in=0.45), names, strict=False)):
         own = table[table["coordinate"] == name]
-        dress(ax, coordinate_label(str(name)), "Nm, as in the tables", "time (s)" if i >= 3 else "")
+        dress(ax, coordinate_title(str(name)), "Nm, as in the tables", "time (s)" if i >= 3 else "")
         zero_line(ax)
         ax.plot(own["time_s"], own["recorded_Nm"], color=MUTED, linewidth=1.3, label="recorded")
         ax.plot(own["time_s"], own["feedback_Nm"], color=LIMIT, linewidth=1.3, label="feedback")

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES
 from biodyn.model.catalogue import catalogue
-from biodyn.plots.display import PERCENT, variable
 from biodyn.plots.style import INK, LABEL_PT, dress, new_figure, note, panel_size_in, panels, zero_line
+from biodyn.variables import PERCENT, variable
 
 # Light to dark over the levels of a factor, without the ends that vanish on white or look like the base's ink.
 _SHADES = "viridis"
@@ -44,14 +44,14 @@ def sensitivity_figure(sensitivity: pd.DataFrame, moments: list[str]) -> Figure:
         for column, moment in enumerate(moments):
             ax, shown = next(axes), variable(moment)
             label = "gait cycle (%)" if factor == factors[-1] else ""
-            dress(ax, f"{shown.label}, {SIDE_NAMES[side]}", f"Nm/kg, {shown.positive} +", label)
+            dress(ax, f"{shown.title}, {SIDE_NAMES[side]}", f"Nm/kg, {shown.positive} +", label)
             ax.set_xlim(0.0, 100.0)
             zero_line(ax)
             own = rows.get((base, heads.iloc[0, 1], side, moment))
             if own is None:
                 note(ax, "no valid cycle")
                 continue
-            sign = shown.shown_sign(side)
+            sign = shown.clinical(side)
             for level, shade in zip(levels, shades, strict=True):
                 row = rows.get((factor, level, side, moment))
                 if row is not None:

@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 
 from biodyn.conventions import SIDES
 from biodyn.plots.cycles import curves_by_variable, cycle_figure
-from biodyn.plots.display import default_norms, display_table
+from biodyn.plots.display import display_table
 from biodyn.plots.ground import centre_of_pressure_figure, ground_reaction_figure
 from biodyn.plots.overview import whole_trial_figure
 from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
 from biodyn.plots.sensitivity import sensitivity_figure
 from biodyn.plots.uncertainty import Bands, torque_bands
+from biodyn.variables import usual_norms
 
 Tables = Mapping[str, pd.DataFrame]
 Arrays = Mapping[str, np.ndarray]
@@ -36,7 +37,7 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
     """
     table = display_table()
     mass_kg = float(record["subject"]["mass_kg"])
-    band, line = default_norms()
+    band, line = usual_norms()
     curves = curves_by_variable(tables["gait_cycles"])
     foot_off = foot_off_percent(tables["spatiotemporal"])
     bands: Bands = {}

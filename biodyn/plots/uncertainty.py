@@ -7,7 +7,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.plots.cycles import nan_statistics
-from biodyn.plots.display import PERCENT
+from biodyn.variables import PERCENT
 
 _SUFFIX = "_Nm_sd"
 #: Standard deviation (101,) by variable of the gait cycles and side.

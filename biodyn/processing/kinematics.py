@@ -12,9 +12,9 @@ from scipy.ndimage import binary_dilation
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
-from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.observability import unseen_coordinates
 from biodyn.model.subject import AttachedMarker, SubjectModel
+from biodyn.processing.attitude import continuous_zxy
 from biodyn.processing.derivatives import CoordinateKind, motion_from_configuration
 from biodyn.processing.filtering import finite_stretches
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_kinematics
@@ -299,9 +299,7 @@ def attach_by_movement(
 
 
 def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:
-    """Tilt, list, rotation of the root (T, 3) rad: R_WB = Rz(tilt) Rx(list) Ry(rotation), rotation unwrapped."""
+    """Tilt, list, rotation of the root (T, 3) rad: R_WB = Rz(tilt) Rx(list) Ry(rotation), continuous through time."""
     R, _ = fit.body_pose(model.skeleton.root.name)
-    angles = cardan_zxy(R)
-    finite = np.isfinite(angles[:, 0])
-    angles[finite] = np.unwrap(angles[finite], axis=0)
-    return angles
+    time_s = fit.motion.time_s
+    return continuous_zxy(R, (len(time_s) - 1) / (time_s[-1] - time_s[0]) if len(time_s) > 1 else 1.0)

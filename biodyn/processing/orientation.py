@@ -239,7 +239,7 @@ def _path_notes(
                 value=turn_deg,
                 limit=_TURN_DEG,
                 unit="deg",
-                hint="Quantities that need a direction of progression (step length, pelvis rotation) follow that axis.",
+                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from the direction of each cycle.",
             )
         )
     elif oblique_deg > _OBLIQUE_DEG:

@@ -143,10 +143,15 @@ def foot_progression(
     from while the foot is flat, would swing far out. The walking direction is that in which the pelvis (T, 3) m moved over
     the floor during the cycle.
     """
-    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    forward = _direction(moved - cycle.duration_s * np.asarray(floor_velocity_W))
+    forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
     outward = SIDE_SIGN[cycle.side] * np.cross(forward, (0.0, 1.0, 0.0))
     return np.asarray(np.arcsin(np.clip(foot_W @ outward, -1.0, 1.0)))
+
+
+def travel(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray) -> FloatArray:
+    """Way (3,) m of the pelvis (T, 3) over the floor from the cycle's begin to its end; NaN where it was not seen."""
+    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    return moved - cycle.duration_s * np.asarray(floor_velocity_W)
 
 
 def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
-from biodyn.plots.display import default_norms, display_table, variable
+from biodyn.plots.display import display_table
 from biodyn.plots.style import BAND, SIDE_COLORS
 from biodyn.report.data_checks import data_check_rows, frames_words
 from biodyn.report.methods import methods
@@ -20,6 +20,7 @@ from biodyn.report.replay import replay_section
 from biodyn.report.sensitivity import sensitivity_heads, sensitivity_rows
 from biodyn.report.uncertainty import uncertainty_rows
 from biodyn.report.view import TrialView
+from biodyn.variables import is_known, usual_norms, variable
 
 # Units at the end of a parameter's name, longest first.
 _UNITS = {
@@ -45,7 +46,7 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
     """Return the page of a trial; `figures` are PNGs by the names of `plots.trial.trial_figures`."""
     record, tables = view.record, view.tables
     curves = curves_by_variable(tables["gait_cycles"])
-    band, line = default_norms()
+    band, line = usual_norms()
     return (
         page_environment()
         .get_template("trial.html.j2")
@@ -82,7 +83,7 @@ def _pictures(view: TrialView, figures: Mapping[str, bytes]) -> dict[str, bytes]
 
 def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:
     """Mean and spread of every variable over the cycle, rounded, for the page's own chart."""
-    band, _ = default_norms()
+    band, _ = usual_norms()
     listing = []
     for name, sides in curves.items():
         if not any(len(curve.values) for curve in sides.values()):
@@ -92,7 +93,7 @@ def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, 
         digits = 1 if unit == "deg" else 3
         entry: dict[str, Any] = {
             "name": name,
-            "label": shown.label if shown.label != name.replace("_", " ") else name,
+            "label": shown.title if is_known(name) else name,
             "axis": f"{unit_words(unit)}, {shown.positive} +",
             "digits": digits,
         }
@@ -101,7 +102,7 @@ def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, 
             entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
         norm = band.curves.get(name)
         if norm is not None and norm.sd is not None:
-            centre = shown.shown_sign(SIDES[0]) * norm.mean
+            centre = shown.clinical(SIDES[0]) * norm.mean
             entry["norm"] = {"low": _rounded(centre - norm.sd, digits), "high": _rounded(centre + norm.sd, digits)}
         listing.append(entry)
     sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
@@ -120,7 +121,7 @@ def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequenc
         if name not in curves:
             continue
         shown, unit = variable(name), next(iter(curves[name].values())).unit
-        row: dict[str, Any] = {"label": shown.label, "unit": f"{unit_words(unit)}, {shown.positive} +"}
+        row: dict[str, Any] = {"label": shown.title, "unit": f"{unit_words(unit)}, {shown.positive} +"}
         for side in SIDES:
             curve = curves[name].get(side)
             if curve is None or not np.isfinite(curve.mean).any():
@@ -211,17 +212,17 @@ def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dic
     """Every shown variable of this trial: its name in the tables, what + means there and on the figures."""
     rows = []
     for name, sides in curves.items():
-        if name not in display_table()["variable"]:
+        if not is_known(name):
             continue
         shown = variable(name)
         if shown.mirrored:
             relation = "as in the tables for one side, turned round for the other"
         else:
-            relation = "as in the tables" if shown.sign > 0 else "turned round"
+            relation = "as in the tables" if shown.clinical_sign > 0 else "turned round"
         rows.append(
             {
                 "name": name,
-                "label": shown.label,
+                "label": shown.title,
                 "unit": unit_words(next(iter(sides.values())).unit),
                 "positive": f"{shown.positive} +",
                 "relation": relation,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from biodyn.model.library import load_table
-from biodyn.plots.display import default_norms
 from biodyn.report.page import text_environment
+from biodyn.variables import usual_norms
 
 _CITE = re.compile(r"\[\[([^\[\]]+)\]\]")
 
@@ -34,7 +34,7 @@ def methods(
     Parameters: `template` of the `packages` that writes the text, with `context` besides the record; `sources` that it
     cites by key over the library's.
     """
-    band, line = default_norms()
+    band, line = usual_norms()
     known = dict(load_table("references")["reference"])
     known |= {kind: entry["citation"] for kind, entry in record["model"]["citations"].items()}
     known |= {band.name: band.citation, line.name: line.citation, **(sources or {})}

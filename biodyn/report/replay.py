@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.plots.display import coordinate_label, display_table
+from biodyn.plots.display import display_table
+from biodyn.variables import coordinate_title
 
 #: Where a replay lies in its result folder, and the names of its files.
 REPLAY_FOLDER = "replay"
@@ -69,7 +70,7 @@ def drift_rows(drift: pd.DataFrame) -> dict[str, list[dict[str, str]]]:
                 "worst": _error(row["joint_worst_deg"]),
                 "position": _error(row["position_worst_cm"]),
                 "within": f"{100.0 * row['share_within_tolerance']:.0f}",
-                "most_drifted": coordinate_label(str(row["most_drifted"])),
+                "most_drifted": coordinate_title(str(row["most_drifted"])),
             }
             for row in own.to_dict("records")
         ]
@@ -87,7 +88,7 @@ def feedback_rows(feedback: pd.DataFrame) -> list[dict[str, str]]:
         names += [largest] if largest not in names else []
     return [
         {
-            "label": coordinate_label(name),
+            "label": coordinate_title(name),
             "recorded": f"{peaks.loc[name, 'recorded_Nm']:.1f}",
             "feedback": f"{peaks.loc[name, 'feedback_Nm']:.2g}",
             "error": _error(float(peaks.loc[name, "error_deg"])),

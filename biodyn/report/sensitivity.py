@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from biodyn.plots.display import display_table, variable
+from biodyn.plots.display import display_table
 from biodyn.plots.sensitivity import level_words
+from biodyn.variables import variable
 
 
 def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
@@ -34,4 +35,4 @@ def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]
 
 def sensitivity_heads() -> dict[str, str]:
     """Words for the columns of `sensitivity_rows` by variable."""
-    return {moment: variable(moment).label for moment in display_table()["overview"]["moments"]}
+    return {moment: variable(moment).title for moment in display_table()["overview"]["moments"]}

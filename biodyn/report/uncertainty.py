@@ -10,8 +10,9 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.model.library import load_table
-from biodyn.plots.display import display_table, variable
+from biodyn.plots.display import display_table
 from biodyn.processing.uncertainty import SOURCES, load_magnitudes
+from biodyn.variables import variable
 
 # Torques smaller than this in the whole trial matter to nobody, Nm; their shares would only confuse.
 _LEAST_PEAK_NM = 1.0
@@ -63,7 +64,7 @@ def uncertainty_rows(record: Mapping[str, Any] | None) -> list[dict[str, Any]]:
         variance = sum(value**2 for value in entry["by_source_rms_nm"].values()) or 1.0
         rows.append(
             {
-                "label": variable(curve).label + (f", {SIDE_NAMES[side]}" if side else ""),
+                "label": variable(curve).title + (f", {SIDE_NAMES[side]}" if side else ""),
                 "peak": f"{entry['peak_nm']:.1f}",
                 "sd": f"{entry['sd_rms_nm']:.1f}",
                 "largest": f"{entry['sd_largest_nm']:.1f}",

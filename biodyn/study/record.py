@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.arrow"
-RECORD_VERSION = 1
+RECORD_VERSION = 2
+#: Records of version 1 differ in the name of one entry.
+_READ = (1, 2)
 
 Status = Literal["fine", "look", "checks failed", "failed"]
 
@@ -24,7 +26,7 @@ class TrialRecord:
         status: of the result (`run.json`), or "failed" where there is none.
         error: class of the error of a failed trial. reason, hint: its sentence and what to do; for other states the
             first finding that decided the status.
-        figures: key figures of the trial by name, one row of summary.csv; JSON values, None for missing.
+        metrics: summary metrics of the trial by name, one row of summary.csv; JSON values, None for missing.
     """
 
     key: str
@@ -32,7 +34,7 @@ class TrialRecord:
     error: str = ""
     reason: str = ""
     hint: str = ""
-    figures: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
@@ -54,6 +56,8 @@ def read_record(folder: Path) -> TrialRecord | None:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
     except (FileNotFoundError, json.JSONDecodeError):
         return None
-    if content.pop("record_version", None) != RECORD_VERSION:
+    if content.pop("record_version", None) not in _READ:
         return None
+    if "figures" in content:  # the name in version 1
+        content["metrics"] = content.pop("figures")
     return TrialRecord(**content)

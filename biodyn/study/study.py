@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 DEFINITION_NAME = "study.toml"
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
-_LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error")
+_LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error", "excluded")
 OnOutcome = Callable[[Outcome], None]
 Say = Callable[[str], None]
 
@@ -116,7 +116,9 @@ class Study:
 
         folder = Path(out)
         say("collecting")
-        collected = collect(self.plan, folder, self.definition.output)
+        collected = collect(
+            self.plan, folder, self.definition.output, include_failed=self.definition.analysis.include_failed
+        )
         say("group results")
         group = analyse_study(self.plan, folder, self.definition.analysis)
         say("exporting")
@@ -199,7 +201,7 @@ class StudyResult:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One row a trial: status, reason, key figures."""
+        """One row a trial: status, reason, summary metrics."""
         return self._csv(self.folder / "summary.csv")
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Literal, NamedTuple
@@ -13,6 +14,9 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.processing import cycles as gait
 from biodyn.processing import spatiotemporal as stride
+from biodyn.processing.attitude import against_heading, walking_heading
+from biodyn.processing.dynamics import feet_below
+from biodyn.tables.cycle_checks import Refused, refused
 from biodyn.tables.time_series import AXES
 
 
@@ -21,18 +25,27 @@ class CycleSignal(NamedTuple):
 
     Attributes:
         variable, unit: as in the table. values: (T,), NaN where not valid.
-        kind: "angle" needs the pose, "heading" also counts from the walking direction of the cycle (`values`: from World
-            X, to tell where it is known), "load" needs the
-            contacts of the feet beyond the segment too, "ground" the own foot's.
+        kind: "angle" needs the pose, "base" and "heading" also count from the walking direction of the cycle (`values`: from
+            World X, to tell where they are known), "load" needs the contacts of the feet beyond the segment too, "ground"
+            the own foot's.
         body: segment whose joint it belongs to, "" for the ground; coordinate: column of the free coordinates, -1 if none.
     """
 
     variable: str
     unit: str
     values: FloatArray
-    kind: Literal["angle", "heading", "load", "ground"]
+    kind: Literal["angle", "base", "heading", "load", "ground"]
     body: str
     coordinate: int = -1
+
+
+class CycleValues(NamedTuple):
+    """One cycle: its k variables, their values (101, k), NaN where not valid, and what was refused as impossible."""
+
+    cycle: gait.GaitCycle
+    signals: list[CycleSignal]
+    curves: FloatArray
+    refused: Refused
 
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
@@ -66,28 +79,21 @@ def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
 def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
 
-    Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg,
+    Variables of the cycle's own side and of the middle of the body, named without side: coordinates in deg, those of the
+    pelvis against the walking direction of the cycle (`joint_angles` has them against World),
     `foot_progression` (Cardan angle of the foot against the walking direction, toe out positive) in deg,
     `<coordinate>_moment` (generalised torque) and `<joint>_jcs_moment_{x,y,z}` in Nm/kg, `<joint>_power` in W/kg,
     `ground_force_{x,y,z}` (World axes, on the own foot) in body weights. The moments about jcs x and y are signed
     alike for both sides: x adduction, y internal rotation; z is rotation towards hip flexion, knee extension, ankle
-    dorsiflexion on both.
+    dorsiflexion on both. What no person can walk (`variables.toml`) is not valid, nor the loads that depend on it.
     """
-    cycles = gait.gait_cycles(analysis.events)
-    rate_hz = analysis.recording.markers.rate_hz
-    signals = {side: list(cycle_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
-    stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
-    names = list(dict.fromkeys(signal.variable for own in signals.values() for signal in own))
-    units = list(dict.fromkeys(signal.unit for own in signals.values() for signal in own))
+    names: dict[str, int] = {}
+    units: dict[str, int] = {}
     values, name_codes, unit_codes, numbers, sides = [], [], [], [], []
-    for cycle in cycles:
-        own = signals[cycle.side]
-        curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
-        for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
-            curves[:, column] = gait.normalise(_progression(analysis, cycle), rate_hz, cycle.start_s, cycle.end_s)
+    for cycle, own, curves, _ in cycle_values(analysis):
         values.append(curves.T.reshape(-1))
-        name_codes.append(np.repeat([names.index(signal.variable) for signal in own], CYCLE_POINTS))
-        unit_codes.append(np.repeat([units.index(signal.unit) for signal in own], CYCLE_POINTS))
+        name_codes.append(np.repeat([names.setdefault(s.variable, len(names)) for s in own], CYCLE_POINTS))
+        unit_codes.append(np.repeat([units.setdefault(s.unit, len(units)) for s in own], CYCLE_POINTS))
         numbers.append(np.full(curves.size, cycle.number + 1))
         sides.append(np.full(curves.size, SIDES.index(cycle.side)))
     value = _joined(values)
@@ -96,11 +102,43 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
             "cycle": _joined(numbers).astype(np.int64),
             "side": pd.Categorical.from_codes(_joined(sides).astype(np.int64), categories=pd.Index(SIDES)),
             "percent": np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(value) // CYCLE_POINTS),
-            "variable": pd.Categorical.from_codes(_joined(name_codes).astype(np.int64), categories=pd.Index(names)),
+            "variable": pd.Categorical.from_codes(
+                _joined(name_codes).astype(np.int64), categories=pd.Index(list(names))
+            ),
             "value": value,
-            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=pd.Index(units)),
+            "unit": pd.Categorical.from_codes(_joined(unit_codes).astype(np.int64), categories=pd.Index(list(units))),
         }
     )
+
+
+def cycle_values(analysis: TrialAnalysis) -> Iterator[CycleValues]:
+    """Yield the cycles in the order of the table `gait_cycles`, with what of them is invalid."""
+    cycles = gait.gait_cycles(analysis.events)
+    rate_hz = analysis.recording.markers.rate_hz
+    feet = feet_below(analysis.model, [side for side in analysis.reaction.wrench if side in analysis.model.sole_body])
+    signals = {side: list(cycle_signals(analysis, side)) for side in {cycle.side for cycle in cycles}}
+    stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
+    for cycle in cycles:
+        own = signals[cycle.side]
+        curves = gait.normalise(stacked[cycle.side], rate_hz, cycle.start_s, cycle.end_s)
+        base = [column for column, signal in enumerate(own) if signal.kind == "base"]
+        curves[:, base] = np.rad2deg(_base_curves(analysis, cycle))[:, : len(base)]
+        for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
+            curves[:, column] = gait.normalise(_progression(analysis, cycle), rate_hz, cycle.start_s, cycle.end_s)
+        found = refused(own, curves, feet, cycle.side, analysis.settings.limits.physiological_factor)
+        curves[:, list(found.reasons)] = np.nan
+        yield CycleValues(cycle, own, curves, found)
+
+
+def _base_curves(analysis: TrialAnalysis, cycle: gait.GaitCycle) -> FloatArray:
+    """Tilt, list and rotation (101, 3) rad of the root against the walking direction of one cycle."""
+    rate_hz = analysis.recording.markers.rate_hz
+    R_WB, _ = analysis.fit.body_pose(analysis.model.skeleton.root.name)
+    low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
+    travel = stride.travel(cycle, analysis.points.pelvis, rate_hz, analysis.points.floor_velocity)
+    heading = walking_heading(travel, R_WB[low:high])
+    angles = against_heading(R_WB, heading, rate_hz, around=slice(low, high))
+    return gait.normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
 
 
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
@@ -140,7 +178,7 @@ def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
     model, dynamics, mass = analysis.model, analysis.dynamics, analysis.subject.mass_kg
     root = model.skeleton.root
     for i, name in enumerate(root.base_rotations):
-        yield CycleSignal(name, "deg", np.rad2deg(analysis.base_angles[:, i]), "angle", root.name)
+        yield CycleSignal(name, "deg", np.rad2deg(analysis.base_angles[:, i]), "base", root.name)
     mine = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
     for i, c in mine:
         angle = np.rad2deg(analysis.fit.motion.q[:, c.q_index])

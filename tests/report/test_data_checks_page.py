@@ -7,10 +7,10 @@ from sessions import Laboratory
 
 import biodyn
 from biodyn.model.library import load_table
-from biodyn.plots.display import display_table
 from biodyn.report.data_checks import data_check_rows, frames_words
 from biodyn.report.html import evidence_words, trial_report
 from biodyn.result import TrialResult
+from biodyn.variables import variable, variables
 
 
 @pytest.fixture(scope="module")
@@ -76,20 +76,17 @@ def test_evidence_has_units(name: str, value: float, words: str) -> None:
 
 
 def test_every_variable_of_the_cycle_table_has_a_proper_name(result: TrialResult) -> None:
-    unnamed = set(result.gait_cycles["variable"].astype(str)) - set(display_table()["variable"])
+    unnamed = set(result.gait_cycles["variable"].astype(str)) - set(variables())
     assert unnamed == set()
 
 
 def test_shown_signs_of_joint_axes_and_coordinates_agree(result: TrialResult) -> None:
     """A ball joint's moment is shown alike, whether along its coordinates or on the joint's axes."""
     cycles = result.gait_cycles
-    variables = display_table()["variable"]
 
     def shown(name: str, side: str) -> list[float]:
         own = cycles[(cycles["side"] == side) & (cycles["variable"] == name)]["value"]
-        entry = variables[name]
-        sign = entry.get("sign", 1.0) * (-1.0 if entry.get("mirrored") and side == "l" else 1.0)
-        return list(sign * own.dropna())
+        return list(variable(name).clinical(side) * own.dropna())
 
     pairs = {
         "hip_jcs_moment_x": "hip_adduction_moment",
@@ -108,4 +105,4 @@ def test_shown_signs_of_joint_axes_and_coordinates_agree(result: TrialResult) ->
     for side in ("r", "l"):
         for axis, coordinate in pairs.items():
             assert shown(axis, side) == pytest.approx(shown(coordinate, side), abs=1e-9)
-            assert variables[axis]["positive"] == variables[coordinate]["positive"]
+            assert variable(axis).positive == variable(coordinate).positive

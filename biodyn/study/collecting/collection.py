@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
-from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups
+from biodyn.study.collecting.atomic_files import written_beside
+from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups, without_values
 from biodyn.study.collecting.options import OutputOptions
-from biodyn.study.collecting.parts import written_beside
 from biodyn.study.collecting.read import DATA_SET_NAME
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
+from biodyn.study.exclusion import exclusion_finding, exclusion_reason
 from biodyn.study.plan import StudyPlan
 from biodyn.study.record import TrialRecord, read_record
 from biodyn.study.running.program import program_version
@@ -44,14 +46,17 @@ class CollectedStudy:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def collect(plan: StudyPlan, out: Path, options: OutputOptions | None = None) -> CollectedStudy:
+def collect(
+    plan: StudyPlan, out: Path, options: OutputOptions | None = None, *, include_failed: bool = False
+) -> CollectedStudy:
     """Collect what the trials wrote to `out/trials` and return what there is.
 
     The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
+    Trials whose checks failed have rows without values that say so, unless `include_failed`.
     Memory holds one row group (`data_set.ROW_GROUP_ROWS`), whatever the number of trials.
     """
     options = options or OutputOptions()
-    source = _Source(plan, out)
+    source = _Source(plan, out, include_failed)
     with written_beside(out, (DATA_SET_NAME, TEXT_NAME, SUMMARY_NAME)) as parts:
         with ExitStack() as opened:
             data_set = opened.enter_context(closing(DataSetFile(parts[DATA_SET_NAME], program_version())))
@@ -61,6 +66,9 @@ def collect(plan: StudyPlan, out: Path, options: OutputOptions | None = None) ->
         if not options.csv or rows > options.csv_max_rows:
             parts[TEXT_NAME].unlink(missing_ok=True)
     notes = list(source.notes)
+    excluded = exclusion_finding(source.excluded, len(plan.trials))
+    notes += [excluded] if excluded else []
+    notes += [_impossible(source)] if source.impossible_cycles else []
     if options.csv and rows > options.csv_max_rows:
         notes.append(_too_long(rows, options.csv_max_rows))
     return CollectedStudy(
@@ -71,10 +79,12 @@ def collect(plan: StudyPlan, out: Path, options: OutputOptions | None = None) ->
 class _Source:
     """The shards of the trials in the order of the plan; the summary is written on the way."""
 
-    def __init__(self, plan: StudyPlan, out: Path) -> None:
-        self._plan, self._out = plan, out
+    def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
+        self._plan, self._out, self._include_failed = plan, out, include_failed
+        self.excluded: dict[tuple[str, str], str] = {}
         self.summary: SummaryFile
         self.with_cycles = 0
+        self.impossible_cycles = self.impossible_trials = 0
         self.notes: list[Diagnostic] = []
 
     def shards(self) -> Iterator[Shard]:
@@ -88,17 +98,28 @@ class _Source:
                     rows = read_shard(folder)
                 except ResultError as error:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
-            self.summary.add(summary_row(trial, record))
+            excluded = "" if record is None or self._include_failed else exclusion_reason(record)
+            self.summary.add(summary_row(trial, record, excluded))
+            self._count_impossible(record)
+            if excluded and rows is not None:
+                self.excluded[(trial.subject, trial.trial)] = excluded
+                rows = without_values(rows, excluded)
             if rows is not None:
                 self.with_cycles += rows.num_rows > 0
                 yield Shard(trial, rows)
+
+    def _count_impossible(self, record: TrialRecord | None) -> None:
+        metrics = {} if record is None else record.metrics
+        count = sum(int(metrics.get(f"impossible_cycles_{name}") or 0) for name in SIDE_NAMES.values())
+        self.impossible_cycles += count
+        self.impossible_trials += count > 0
 
     def _unreadable(self, who: str, record: TrialRecord, error: ResultError) -> TrialRecord:
         self.notes.append(
             Diagnostic("trial-unreadable", "error", f"{who}: {error.message}", hint=error.hint),
         )
         return replace(
-            record, status="failed", error=type(error).__name__, reason=error.message, hint=error.hint, figures={}
+            record, status="failed", error=type(error).__name__, reason=error.message, hint=error.hint, metrics={}
         )
 
 
@@ -122,6 +143,17 @@ def _finish(running: list[Future[None]]) -> None:
         future.result()
 
 
+def _impossible(source: _Source) -> Diagnostic:
+    return Diagnostic(
+        "cycles-impossible",
+        "warning",
+        f"{source.impossible_cycles} cycles of {source.impossible_trials} trials hold something that nobody can walk: what it "
+        "is and what depends on it is not valid there, and in no group result.",
+        value=float(source.impossible_cycles),
+        hint="study.parquet has the reason in each row; the findings of the trials name the values.",
+    )
+
+
 def _too_long(rows: int, most: int) -> Diagnostic:
     return Diagnostic(
         "study-csv-left-out",
@@ -137,4 +169,4 @@ def _files(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
     yield {"name": DATA_SET_NAME, "rows": rows, "content": "every value of every gait cycle, tidy"}
     if (out / TEXT_NAME).exists():
         yield {"name": TEXT_NAME, "rows": rows, "content": "the same as text"}
-    yield {"name": SUMMARY_NAME, "rows": trials, "content": "a row a trial: status, reason and key figures"}
+    yield {"name": SUMMARY_NAME, "rows": trials, "content": "a row a trial: status, reason and summary metrics"}

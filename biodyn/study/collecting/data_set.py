@@ -50,6 +50,16 @@ def read_shard(folder: Path) -> pa.Table:
     return table
 
 
+def without_values(rows: pa.Table, reason: str) -> pa.Table:
+    """The rows of a trial (`SHARD_SCHEMA`) that must not be used: no value, not valid, the reason in each."""
+    count = rows.num_rows
+    columns = {name: rows[name] for name in rows.column_names}
+    columns["value"] = pa.chunked_array([pa.nulls(count, pa.float64())])
+    columns["valid"] = pa.chunked_array([pa.array(np.zeros(count, dtype=bool))])
+    columns["reason"] = pa.chunked_array([_words(np.zeros(count, dtype=np.int32), [reason])])
+    return pa.table(columns, schema=rows.schema)
+
+
 def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
     """Yield the shards joined to tables (`DATA_SET_SCHEMA`) of one subject each, of `rows` rows or little more."""
     waiting: list[Shard] = []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.study.collecting.atomic_files import written_beside
 from biodyn.study.collecting.options import OutputOptions
-from biodyn.study.collecting.parts import written_beside
 from biodyn.study.collecting.read import data_set_path
 from biodyn.study.collecting.wide import write_wide
 from biodyn.study.collecting.xlsx import write_xlsx

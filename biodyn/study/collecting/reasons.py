@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, FloatArray, IntArray, Side
-from biodyn.processing.cycles import GaitCycle
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
 from biodyn.processing.dynamics import feet_below, lost_below
-from biodyn.tables.gait import CycleSignal
+from biodyn.tables.gait import CycleSignal, CycleValues
 
 _UNSEEN = "markers missing"
 _NO_ACCELERATION = "too close to the end of the recording or of a gap"
@@ -47,15 +44,15 @@ class FrameReasons:
         unseen = ~fit.solved
         if signal.coordinate >= 0:
             unseen = unseen | fit.lost[:, signal.coordinate]
-        return np.where(unseen, self._code(_UNSEEN), 0)
+        return np.where(unseen, self.code(_UNSEEN), 0)
 
     def _load(self, body: str) -> IntArray:
         fit = self._analysis.fit
         codes = np.zeros(self._frames, dtype=np.int64)
         for side in self._feet[body]:
             codes = self._both(codes, self._ground[side])
-        codes[~fit.reliable] = self._code(_NO_ACCELERATION)
-        codes[~fit.solved | lost_below(fit, body)] = self._code(_UNSEEN)
+        codes[~fit.reliable] = self.code(_NO_ACCELERATION)
+        codes[~fit.solved | lost_below(fit, body)] = self.code(_UNSEEN)
         return codes
 
     def _both(self, first: IntArray, second: IntArray) -> IntArray:
@@ -63,7 +60,7 @@ class FrameReasons:
         codes = np.where(first > 0, first, second)
         two = (first > 0) & (second > 0)
         for a, b in np.unique(np.stack([first[two], second[two]], axis=1), axis=0):
-            codes[two & (first == a) & (second == b)] = self._code(f"{self.words[a]}; {self.words[b]}")
+            codes[two & (first == a) & (second == b)] = self.code(f"{self.words[a]}; {self.words[b]}")
         return codes
 
     def _contact_codes(self, side: Side) -> IntArray:
@@ -73,26 +70,28 @@ class FrameReasons:
             for c in self._analysis.contacts
         }
         texts = self._analysis.reaction.reason[side]
-        return np.array([self._code(short.get(text, text)) for text in texts], dtype=np.int64)
+        return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
 
-    def _code(self, text: str) -> int:
+    def code(self, text: str) -> int:
+        """Number of a reason in `words`; a new one is added."""
         if text not in self.words:
             self.words.append(text)
         return self.words.index(text)
 
 
-def cycle_reasons(
-    reasons: FrameReasons, signals: Sequence[CycleSignal], cycle: GaitCycle, curves: FloatArray, rate_hz: float
-) -> IntArray:
-    """Return the codes (CYCLE_POINTS, k) of the k signals over one cycle, 0 where `curves` (same shape) has a number.
+def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) -> IntArray:
+    """Return the codes (CYCLE_POINTS, k) of the k signals over one cycle, 0 where there is a number.
 
-    A point between two frames is known where both are.
+    A point between two frames is known where both are; what was known and no person can walk has that reason.
     """
+    cycle, signals, curves, refused = values
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
     frames = np.stack([reasons.of(signal, cycle.side) for signal in signals], axis=1)
     # A strike found at a frame may come back from seconds a rounding error beside it (as in `normalise`).
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
-    codes = np.where(codes > 0, codes, reasons.words.index(_OTHER))
+    for column, words in refused.reasons.items():
+        codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
+    codes = np.where(codes > 0, codes, reasons.code(_OTHER))
     return np.where(np.isfinite(curves), 0, codes)

@@ -9,10 +9,10 @@ import pandas as pd
 import pyarrow as pa
 
 from biodyn.result import TrialResult
-from biodyn.study.collecting.curves import cycle_curves
 from biodyn.study.collecting.reasons import FrameReasons, cycle_reasons
 from biodyn.study.collecting.schema import SHARD_SCHEMA, WORD
 from biodyn.study.record import CYCLES_NAME
+from biodyn.tables.gait import cycle_values
 
 
 def write_cycles(result: TrialResult, folder: Path) -> None:
@@ -57,10 +57,7 @@ def _reason_codes(result: TrialResult) -> tuple[np.ndarray, list[str]]:
     """Codes a row of `gait_cycles`, and their words: only those that occur, in the order of their first row."""
     reasons = FrameReasons(result.analysis)
     rate_hz = result.analysis.recording.markers.rate_hz
-    codes = [
-        cycle_reasons(reasons, signals, cycle, curves, rate_hz).T.reshape(-1)
-        for cycle, signals, curves in cycle_curves(result)
-    ]
+    codes = [cycle_reasons(reasons, values, rate_hz).T.reshape(-1) for values in cycle_values(result.analysis)]
     joined = np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
     used, first = np.unique(joined, return_index=True)
     order = used[np.argsort(first)]

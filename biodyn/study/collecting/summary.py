@@ -1,4 +1,4 @@
-"""summary.csv: a row for every planned trial, done or not, with its outcome and key figures."""
+"""summary.csv: a row for every planned trial, done or not, with its outcome and metrics."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biodyn.study.collecting.figures import figure_columns
+from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TrialRecord
@@ -20,19 +20,19 @@ _DIGITS = 6
 
 def summary_columns() -> tuple[str, ...]:
     """Return the columns: the same whatever trials there are."""
-    return (*LABELS, "file", "status", "error", "reason", "hint", *figure_columns())
+    return (*LABELS, "file", "status", "error", "reason", "hint", "excluded", *metric_columns())
 
 
-def summary_row(trial: PlannedTrial, record: TrialRecord | None) -> dict[str, Any]:
-    """Return the row of one trial by column; None for what is unknown."""
+def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str = "") -> dict[str, Any]:
+    """Return the row of one trial by column; None for what is unknown. `excluded`: why it is in no group result."""
     if record is None:
         outcome = {"status": NOT_RUN, "error": "", "reason": "", "hint": ""}
     else:
         outcome = {name: getattr(record, name) for name in ("status", "error", "reason", "hint")}
-    figures: Mapping[str, Any] = {} if record is None else record.figures
+    metrics: Mapping[str, Any] = {} if record is None else record.metrics
     labels = {name: getattr(trial, name) for name in LABELS}
-    known = {name: figures.get(name) for name in figure_columns()}
-    return {**labels, "file": trial.path.as_posix(), **outcome, **known}
+    known = {name: metrics.get(name) for name in metric_columns()}
+    return {**labels, "file": trial.path.as_posix(), **outcome, "excluded": excluded, **known}
 
 
 class SummaryFile:

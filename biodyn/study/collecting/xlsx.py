@@ -35,7 +35,7 @@ _TABLES = {
     "gait scores": "group/gait_scores.csv",
 }
 _ABOUT = {
-    "summary": "a row a trial: status, reason, quality, key figures; units in the names of the columns",
+    "summary": "a row a trial: status, reason, quality, summary metrics; units in the names of the columns",
     "parameters": "discrete parameters, a row a subject; all cycles one by one: group/parameters.csv",
     "subject curves": "mean curves of each subject over 0-100 % of the gait cycle, a row a variable",
     "comparisons": "tests of the discrete parameters between conditions and groups",

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.result_folder import replacing
 from biodyn.study.collecting.read import iterate_subjects
+from biodyn.study.exclusion import excluded_trials, without_trials
 from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
 from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
@@ -40,6 +40,7 @@ from biodyn.study.group.subject_cycles import (
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.tables.csv import write_csv
+from biodyn.variables import Norms, load_norms, usual_norms
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
@@ -49,6 +50,7 @@ _COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
     """Analyse the collected data set of a study and write OUT/group; an older one is replaced when all is whole.
 
+    Trials whose checks failed are left out, unless the options say otherwise.
     Reads study.parquet subject by subject and the parameters of the strides from the trials' folders. The same data and
     options give the same bytes. What the data do not allow is left out, and a sentence in `notes` says why.
 
@@ -56,7 +58,21 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
         SettingsError: the options name a variable, parameter, condition or group that the study does not have.
         ResultError: there is no data set, or it is damaged.
     """
-    return analyse_frames(iterate_subjects(out, _COLUMNS), StridesOnDisk(plan.trials, out), out, options)
+    options = options or AnalysisOptions()
+    excluded = excluded_trials(plan, out, options.include_failed)
+    frames = _included(iterate_subjects(out, _COLUMNS), excluded)
+    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options)
+
+
+def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
+    """Subjects without their excluded trials; those of whom nothing is left are not there."""
+    trials: dict[str, list[str]] = {}
+    for subject, trial in excluded:
+        trials.setdefault(subject, []).append(trial)
+    for frame in frames:
+        left = without_trials(frame, trials.get(str(frame["subject"].iloc[0]), ()))
+        if len(left):
+            yield left
 
 
 def analyse_frames(
@@ -202,7 +218,7 @@ def norm_sets(name: str) -> tuple[Norms, ...]:
     """The published bands of an option: "auto" for the library's usual ones, "none", or a name of the library."""
     if name == "none":
         return ()
-    return default_norms() if name == "auto" else (load_norms(name),)
+    return usual_norms() if name == "auto" else (load_norms(name),)
 
 
 class StridesOnDisk:

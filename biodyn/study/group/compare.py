@@ -10,7 +10,6 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
-from biodyn.plots.display import default_norms, load_norms
 from biodyn.study.group.curve_tests import CurveTest, curve_tests, spm_curve_table, spm_table
 from biodyn.study.group.designs import designs_of
 from biodyn.study.group.mixed_models import mixed_models
@@ -19,6 +18,7 @@ from biodyn.study.group.observations import Observations
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.scores import Reference, group_reference, norm_reference, score_table
 from biodyn.study.group.symmetry import symmetry_table
+from biodyn.variables import load_norms, usual_norms
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _reference(observations: Observations, options: AnalysisOptions) -> Referenc
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
     named = options.norms not in ("none", "auto")
-    return norm_reference(load_norms(options.norms) if named else default_norms()[0])
+    return norm_reference(load_norms(options.norms) if named else usual_norms()[0])
 
 
 def _tests(

@@ -14,9 +14,8 @@ import pandas as pd
 import pyarrow as pa
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray, Side
-from biodyn.plots.display import Norms
-from biodyn.plots.display import variable as shown
 from biodyn.study.group.subject_cycles import PERCENT, SubjectCycles
+from biodyn.variables import Norms, variable
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 SUBJECT_CURVE_SCHEMA = pa.schema(
@@ -176,8 +175,6 @@ def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[
             if name not in units:
                 continue
             for side in sides:
-                display = shown(name)
-                turn = display.shown_sign(side) * display.shown_sign("r")
                 parts.append(
                     pd.DataFrame(
                         {
@@ -185,7 +182,7 @@ def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[
                             "side": side,
                             "unit": curve.unit,
                             "percent": PERCENT,
-                            "mean": turn * curve.mean,
+                            "mean": variable(name).side_sign(side) * curve.mean,
                             "sd": np.nan if curve.sd is None else curve.sd,
                             "norms": norms.name,
                         }

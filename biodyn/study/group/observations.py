@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.plots.display import variable as shown
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.variables import same_side
 
 MEAN_OF_SIDES = "mean"
 
@@ -132,8 +132,7 @@ class Observations:
         """Factors (C, 1) that give the left side's variables the right side's sign, where sides are mixed."""
         if wanted != MEAN_OF_SIDES:
             return np.ones((len(self.variables), 1))
-        factors = [shown(name).shown_sign(own) * shown(name).shown_sign(SIDES[0]) for name in self.variables]
-        return np.array(factors)[:, None]
+        return same_side(self.variables, own)[:, None]
 
     def wide(self) -> pd.DataFrame:
         """A row a subject (and group), a column a parameter, condition and side; with sessions, where there are several."""

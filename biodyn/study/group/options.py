@@ -60,6 +60,9 @@ class AnalysisOptions(BaseModel):
     outliers: Literal["keep", "leave_out"] = Field(
         default="keep", description="cycles unlike the others: flagged and kept in the means, or left out of them"
     )
+    include_failed: bool = Field(
+        default=False, description="count trials whose checks failed too; else they are in no curve, number or test"
+    )
     outlier_fence: float = Field(
         default=1.5,
         gt=0,

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.plots.display import Norms
-from biodyn.plots.display import variable as shown
 from biodyn.statistics.scores import gait_profile_score, gait_variable_score
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.observations import Cell
+from biodyn.variables import Norms, variable
 
 BOTH_SIDES = "both"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
@@ -64,7 +63,7 @@ def score_variables() -> tuple[ScoreVariable, ...]:
 def norm_reference(norms: Norms) -> Reference:
     """A published mean curve a variable, for both sides, the same for all conditions."""
     curves: dict[tuple[str, str, str], FloatArray] = {
-        ("", name, side): shown(name).shown_sign(side) * shown(name).shown_sign(SIDES[0]) * curve.mean
+        ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()
         for side in SIDES
     }
@@ -82,8 +81,8 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
         means = np.stack([mean_and_sd(np.stack(sessions))[0] for sessions in subjects.values()])
         mean, _, count = mean_and_sd(means)
         mean[count < len(means) / 2] = np.nan  # of a minority of the group: no reference
-        for number, variable in enumerate(variables):
-            curves[(condition, variable, side)] = mean[number]
+        for number, name in enumerate(variables):
+            curves[(condition, name, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
     return Reference(f"group {group} of this study ({people} subjects, each part of its own reference)", True, curves)
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES, FloatArray
-from biodyn.plots.display import variable as shown
 from biodyn.statistics.symmetry import curve_difference, symmetry_angle, symmetry_index
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Cell
+from biodyn.variables import same_side
 
 SYMMETRY_COLUMNS = [
     "subject", "session", "condition", "group", "kind", "name", "unit", "right", "left", "difference",
@@ -36,7 +36,7 @@ def symmetry_table(
     keys = [(right.subject, right.session, right.condition, right.group) for right, _ in pairs]
     right, left = (np.stack([pair[side].parameters for pair in pairs]) for side in (0, 1))
     place = [number for number, *_ in curves]
-    turn = np.array([_turn(variable) for _, variable, _ in curves]).reshape(-1, 1)
+    turn = same_side([variable for _, variable, _ in curves], SIDES[1]).reshape(-1, 1)
     apart = np.full((len(pairs), len(curves)), np.nan)
     if curves:
         apart = curve_difference(
@@ -73,9 +73,3 @@ def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
         found.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
     first, second = SIDES
     return [(sides[first], sides[second]) for sides in found.values() if first in sides and second in sides]
-
-
-def _turn(variable: str) -> float:
-    """Factor that gives a left side's variable the right side's sign."""
-    display = shown(variable)
-    return display.shown_sign(SIDES[1]) * display.shown_sign(SIDES[0])

@@ -12,12 +12,13 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.plots.cycles import broken, nan_statistics, unit_words
-from biodyn.plots.display import PERCENT, Variable, display_table, load_norms, variable
+from biodyn.plots.display import display_table
 from biodyn.plots.style import BAND, MUTED, NORM_LINE, SIDE_COLORS
 from biodyn.study.report.drawing import Area, Key, Line, Mark, Panel, Strip, figure
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.words import level_words, probability
+from biodyn.variables import PERCENT, Variable, load_norms, variable
 
 #: Columns that tell the tests of one curve apart.
 TEST_KEY = ("family", "within", "comparison", "side")
@@ -50,7 +51,7 @@ def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
         own = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
         for (key,), rows in parts_of(own, "variable"):
             mean, sd = rows["mean"].to_numpy(float), rows["sd"].to_numpy(float)
-            sign = variable(str(key)).shown_sign(SIDES[0])
+            sign = variable(str(key)).clinical(SIDES[0])
             curves[str(key)] = (sign * mean, sd if np.isfinite(sd).any() else None)
         found.append(Norm(f"{norms.short}, {norms.band}", curves))
     return tuple(found)
@@ -152,7 +153,7 @@ def _panel(
     note: str = "",
 ) -> Panel:
     return Panel(
-        title=shown.label,
+        title=shown.title,
         ylabel=f"{unit_words(unit)}, {shown.positive} +",
         x=PERCENT,
         xlabel="gait cycle (%)" if last else "",
@@ -247,7 +248,7 @@ def subject_figure(
         shown, place = variable(name), list(variables).index(name)
         thin, bold, counts = [], [], []
         for side, own in cycles.items():
-            values = own.values[:, place] * shown.shown_sign(side)
+            values = own.values[:, place] * shown.clinical(side)
             known = np.isfinite(values).any(axis=1)
             counts.append(f"{SIDE_NAMES[side][0].upper()} {int(known.sum())}")  # type: ignore[index]
             if not known.any():

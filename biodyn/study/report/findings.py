@@ -118,6 +118,16 @@ class Findings:
         ]
 
 
+def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
+    """Group the trials that are in no group result by their reason, the most frequent first."""
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        if trial.excluded:
+            found.setdefault(trial.excluded, []).append(trial)
+    groups = [FailureGroup(reason, "", tuple(own)) for reason, own in found.items()]
+    return sorted(groups, key=lambda group: -len(group.trials))
+
+
 def outcome(trials: Sequence[Trial]) -> str:
     """One sentence: people, trials, how they ended."""
     counts = {
@@ -131,10 +141,12 @@ def outcome(trials: Sequence[Trial]) -> str:
     analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{_count(counts['failed'], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
+    excluded = sum(bool(trial.excluded) for trial in trials)
+    kept_out = f" {_count(excluded, 'trial')} excluded from the group results." if excluded else ""
     return (
         f"{_count(people, 'subject')}, {_count(len(trials), 'trial')}: "
         f"{analysed} analysed{' (' + ', '.join(parts) + ')' if parts else ''}"
-        f"{'; ' + ' and '.join(lost) if lost else '; none failed'}."
+        f"{'; ' + ' and '.join(lost) if lost else '; none failed'}.{kept_out}"
     )
 
 

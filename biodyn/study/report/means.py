@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
-from biodyn.plots.display import variable as shown
 from biodyn.study.group.curves import MeanCurves, mean_and_sd, over_sessions
 from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.variables import variable as shown
 
 BOTH = "mean"
 _CHUNK_ROWS = 400_000
@@ -64,7 +64,7 @@ class CurveMeans:
         found: dict[Cell, list[FloatArray]] = {}
         for (condition, group, side), means in over_sessions(curves).items():
             own = np.full((len(self.variables), CYCLE_POINTS), np.nan)
-            signs = np.array([shown(name).shown_sign(side) for name in self.variables])
+            signs = np.array([shown(name).clinical(side) for name in self.variables])
             own[seen] = means[np.array(place)[seen]]
             own *= signs[:, None]
             self._sum(condition, group, side).add(own)

@@ -47,7 +47,7 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
         for rank, (value, trial) in enumerate(known[:_WORST]):
             rows.append((
                 words if rank == 0 else "", link(trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
-                unit, trial.figures.get("marker_worst", "") if name == "marker_rms_mm" else "",
+                unit, trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
             ))  # fmt: skip
     return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)
 

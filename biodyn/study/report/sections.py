@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.plots.display import variable
 from biodyn.study.report.curve_figures import TEST_KEY, View, test_letters
 from biodyn.study.report.means import BOTH, Cell
 from biodyn.study.report.source import parts_of, rows_of, subject_link
 from biodyn.study.report.table import Table, Value, link, table
 from biodyn.study.report.words import MISSING, Names, level_words, number, probability, side_words, spread, unit
+from biodyn.variables import variable
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def cluster_table(view: View, names: Names, alpha: float) -> Table:
     strong: list[int] = []
     for r in rows_of(tests[tests["start_percent"].notna()]):
         # differences and slopes have a direction, F has none
-        sign = 1.0 if "anova" in r.family else variable(r.variable).shown_sign(SIDES[0])
+        sign = 1.0 if "anova" in r.family else variable(r.variable).clinical(SIDES[0])
         if r.p_adjusted < alpha:
             strong.append(len(rows))
         rows.append((

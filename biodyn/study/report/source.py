@@ -33,7 +33,9 @@ _WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Trial:
-    """A row of summary.csv: whose, its outcome, and its key figures (words or numbers as text)."""
+    """A row of summary.csv: whose, its outcome, and its metrics (words or numbers as text).
+
+    `excluded`: why it is in no group result, "" where it is."""
 
     subject: str
     session: str
@@ -45,7 +47,8 @@ class Trial:
     error: str
     reason: str
     hint: str
-    figures: Mapping[str, str]
+    excluded: str
+    metrics: Mapping[str, str]
 
     @property
     def done(self) -> bool:
@@ -67,9 +70,9 @@ class Trial:
         """Session and condition in words, "" where there is neither."""
         return ", ".join(filter(None, (self.session, self.condition)))
 
-    def number(self, figure: str) -> float:
-        """A key figure, NaN where unknown."""
-        text = self.figures.get(figure, "")
+    def number(self, metric: str) -> float:
+        """A metric, NaN where unknown."""
+        text = self.metrics.get(metric, "")
         return float(text) if text else float("nan")
 
 
@@ -147,8 +150,8 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def _trial(row: Mapping[str, str]) -> Trial:
     fixed = (*LABELS, "file", "status", "error", "reason", "hint")
-    figures = {name: text for name, text in row.items() if name not in fixed and text}
-    return Trial(**{name: row[name] for name in fixed}, figures=figures)
+    metrics = {name: text for name, text in row.items() if name not in (*fixed, "excluded") and text}
+    return Trial(**{name: row[name] for name in fixed}, excluded=row.get("excluded", ""), metrics=metrics)
 
 
 def _unfinished(out: Path) -> ResultError:

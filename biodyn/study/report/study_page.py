@@ -14,7 +14,7 @@ from biodyn.study.group.scores import score_variables
 from biodyn.study.report import quality, sections
 from biodyn.study.report.bar_figures import profile_figure, quality_figure
 from biodyn.study.report.curve_figures import Norm, View, display_figures, group_figure, views
-from biodyn.study.report.findings import Findings, failures, outcome
+from biodyn.study.report.findings import Findings, exclusions, failures, outcome
 from biodyn.study.report.means import CurveMeans, over_subjects
 from biodyn.study.report.methods import PACKAGE, RunFacts, report_table, study_methods
 from biodyn.study.report.source import StudySource, subject_link
@@ -52,6 +52,7 @@ def study_page(source: StudySource, found: Gathered) -> str:
             sentence=outcome(trials),
             head=_head(source, found),
             failures=failed,
+            exclusions=exclusions(trials),
             few=_FEW,
             failed_count=sum(len(group.trials) for group in failed),
             warnings=found.findings.of("error", "warning"),

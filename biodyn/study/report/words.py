@@ -10,8 +10,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.plots.cycles import unit_words
-from biodyn.plots.display import display_table, variable
 from biodyn.study.report.means import BOTH
+from biodyn.variables import is_known, variable
 
 MISSING = "–"
 _IDENTIFIER = re.compile(r"\b[a-z][a-z0-9]*(?:_[A-Za-z0-9]+)+\b")
@@ -67,14 +67,14 @@ class Names:
         """Title of a parameter or variable."""
         if name in self.parameters:
             return self.parameters[name][0]
-        return variable(name).label
+        return variable(name).title
 
     def spoken(self, sentence: str) -> str:
         """A sentence with the names of tables replaced by words, where it names any."""
         return _IDENTIFIER.sub(lambda match: self._word(match[0]), sentence)
 
     def _word(self, name: str) -> str:
-        if "_" in name and (name in self.parameters or name in display_table()["variable"]):
+        if "_" in name and (name in self.parameters or is_known(name)):
             return self.title(name)
         return name
 

@@ -14,6 +14,7 @@ from biodyn.errors import ResultError
 from biodyn.result_folder import replacing
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
+from biodyn.study.exclusion import without_trials
 from biodyn.study.group.curves import mean_curves
 from biodyn.study.group.subject_cycles import CYCLE_KEYS, STRIDES_NAME, SubjectCycles, read_strides, subject_cycles
 from biodyn.study.report.curve_figures import display_figures, norms_of
@@ -90,7 +91,12 @@ def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
         (folder / f"{subject}.html").write_text(text, encoding="utf-8")
 
 
-def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles:
+def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
+    """The cycles of a subject that are in the group results; None where there are none."""
+    excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
+    frame = without_trials(frame, excluded)
+    if not len(frame):
+        return None
     data = subject_cycles(frame)
     strides = {
         (trial.trial, side, cycle): values

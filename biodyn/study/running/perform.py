@@ -10,7 +10,7 @@ from biodyn.errors import BiodynError, InputFileError, StudyError
 from biodyn.io.c3d import file_sha256
 from biodyn.result import TrialResult, write_report, write_view
 from biodyn.result_folder import RECORD_NAME, remove_unfinished, replacing
-from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, Status, TrialRecord, read_record, write_record
 from biodyn.study.running.files import Files
@@ -111,8 +111,8 @@ def _record_of(result: TrialResult, key: str) -> TrialRecord:
     status: Status = result.record["status"]
     worst = next((d for severity in ("error", "warning") for d in result.diagnostics if d.severity == severity), None)
     if status == "fine" or worst is None:
-        return TrialRecord(key, status, figures=key_figures(result))
-    return TrialRecord(key, status, reason=worst.message, hint=worst.hint, figures=key_figures(result))
+        return TrialRecord(key, status, metrics=summary_metrics(result))
+    return TrialRecord(key, status, reason=worst.message, hint=worst.hint, metrics=summary_metrics(result))
 
 
 def _portable(text: str, task: Task) -> str:

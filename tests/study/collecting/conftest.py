@@ -12,7 +12,7 @@ from study_folder import StudyFolder
 
 from biodyn import run_trial
 from biodyn.result import TrialResult
-from biodyn.study.collecting.figures import key_figures
+from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA
 from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -41,14 +41,14 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
         )
     )
     done = tuple(trial for trial in trials if trial.trial.startswith("walk"))
-    table, figures = cycles_table(walk_result), key_figures(walk_result)
+    table, metrics = cycles_table(walk_result), summary_metrics(walk_result)
     rows = {}
     for n, trial in enumerate(done):
         folder = tmp_path / "out" / trial.folder
         folder.mkdir(parents=True)
         shard = _other(table, n)
         write_table(shard, folder)
-        write_record(TrialRecord("key", "look", reason="look at it", figures=figures), folder)
+        write_record(TrialRecord("key", "look", reason="look at it", metrics=metrics), folder)
         frame = shard.to_pandas()
         for place, label in enumerate(LABELS):
             frame.insert(place, label, getattr(trial, label))
@@ -56,7 +56,7 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
     folder = tmp_path / "out" / trials[2].folder
     folder.mkdir(parents=True)
     write_record(TrialRecord("key", "failed", "PlateError", 'No plate, "none" at all.', "Look."), folder)
-    return StudyFolder(StudyPlan("study", Path("data"), trials, ()), tmp_path / "out", done, rows, figures)
+    return StudyFolder(StudyPlan("study", Path("data"), trials, ()), tmp_path / "out", done, rows, metrics)
 
 
 def _other(table: pa.Table, n: int) -> pa.Table:

@@ -20,4 +20,4 @@ class StudyFolder:
     out: Path
     done: tuple[PlannedTrial, ...]
     rows: Mapping[tuple[str, str], pd.DataFrame]
-    figures: Mapping[str, Any]
+    metrics: Mapping[str, Any]

@@ -15,9 +15,9 @@ from study_folder import StudyFolder
 
 import biodyn.study.collecting.collection as collecting
 from biodyn.errors import ResultError
-from biodyn.study.collecting import OutputOptions, collect, iterate_subjects, parts, read_cycles
+from biodyn.study.collecting import OutputOptions, atomic_files, collect, iterate_subjects, read_cycles
 from biodyn.study.collecting.data_set import row_groups
-from biodyn.study.collecting.figures import figure_columns
+from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.read import subjects
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS
 from biodyn.study.collecting.summary import summary_columns
@@ -111,7 +111,7 @@ def test_failed_trials_are_in_the_summary_only(study_folder: StudyFolder) -> Non
     failed = summary[summary["status"] == "failed"].iloc[0]
     assert failed["error"] == "PlateError"
     assert failed["reason"] == 'No plate, "none" at all.'
-    assert (failed[list(figure_columns())] == "").all()
+    assert (failed[list(metric_columns())] == "").all()
     assert (summary["status"] == "not run").sum() == 1
     table = pd.read_parquet(study_folder.out / "study.parquet", columns=["subject", "trial"]).drop_duplicates()
     assert [tuple(row) for row in table.to_numpy()] == [(t.subject, t.trial) for t in study_folder.done]
@@ -122,7 +122,7 @@ def test_figures_come_from_the_records(study_folder: StudyFolder) -> None:
     summary = pd.read_csv(study_folder.out / "summary.csv")
     done = summary[summary["status"] == "look"]
     assert len(done) == len(study_folder.done)
-    for name, value in study_folder.figures.items():
+    for name, value in study_folder.metrics.items():
         if isinstance(value, float):
             # written with six digits
             np.testing.assert_allclose(done[name].to_numpy(dtype=float), value, rtol=1e-5)
@@ -168,7 +168,7 @@ def test_a_crash_leaves_the_old_files(study_folder: StudyFolder, monkeypatch: py
     elif moment == "text":
         monkeypatch.setattr(collecting.DataSetText, "add", crash)
     else:
-        monkeypatch.setattr(parts.os, "replace", crash)
+        monkeypatch.setattr(atomic_files.os, "replace", crash)
     with pytest.raises(ResultError, match="No space left"):
         collect(fewer, study_folder.out)
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""What a trial leaves for the data set: its cycles with a reason for every missing value, and its key figures."""
+"""What a trial leaves for the data set: its cycles with a reason for every missing value, and its metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.result import TrialResult
-from biodyn.study.collecting.figures import figure_columns, key_figures
+from biodyn.study.collecting.metrics import metric_columns, summary_metrics
 from biodyn.study.collecting.schema import CYCLE_COLUMNS, SHARD_SCHEMA
 from biodyn.study.collecting.shard import cycles_table, write_cycles
 from biodyn.study.record import CYCLES_NAME
@@ -83,10 +83,10 @@ def test_a_trial_without_cycles_leaves_an_empty_shard(walk_result: TrialResult, 
     table = pa.ipc.open_file(str(tmp_path / CYCLES_NAME)).read_all()
     assert table.num_rows == 0
     assert table.schema.equals(SHARD_SCHEMA)
-    figures = key_figures(still)
-    assert tuple(figures) == figure_columns()
-    assert figures["cycles_right"] == 0
-    assert figures["ankle_power_A2_r_W_kg"] is None
+    metrics = summary_metrics(still)
+    assert tuple(metrics) == metric_columns()
+    assert metrics["cycles_right"] == 0
+    assert metrics["ankle_power_A2_r_W_kg"] is None
 
 
 def test_the_same_result_gives_the_same_bytes(walk_result: TrialResult, tmp_path: Path) -> None:
@@ -96,55 +96,57 @@ def test_the_same_result_gives_the_same_bytes(walk_result: TrialResult, tmp_path
     assert (tmp_path / "a" / CYCLES_NAME).read_bytes() == (tmp_path / "b" / CYCLES_NAME).read_bytes()
 
 
-def test_key_figures_are_the_results_own_numbers(walk_result: TrialResult) -> None:
-    figures = key_figures(walk_result)
-    json.dumps(figures, allow_nan=False)
-    assert tuple(figures) == figure_columns()
+def test_summary_metrics_are_the_results_own_numbers(walk_result: TrialResult) -> None:
+    metrics = summary_metrics(walk_result)
+    json.dumps(metrics, allow_nan=False)
+    assert tuple(metrics) == metric_columns()
     record = walk_result.record
     checks = {check["code"]: check for check in record["checks"]}
-    assert figures["marker_rms_mm"] == pytest.approx(1000.0 * checks["marker-fit"]["value"])
-    assert figures["residual_force_rms_N"] == pytest.approx(checks["residual-force"]["value"])
+    assert metrics["marker_rms_mm"] == pytest.approx(1000.0 * checks["marker-fit"]["value"])
+    assert metrics["residual_force_rms_N"] == pytest.approx(checks["residual-force"]["value"])
     force = checks["residual-force"]
-    assert figures["residual_force_rms_percent_of_limit"] == pytest.approx(100.0 * force["value"] / force["limit"])
-    assert figures["subject_mass_kg"] == pytest.approx(record["subject"]["mass_kg"])
-    assert figures["static_file"] == "static.c3d"
-    assert figures["frames"] == len(walk_result.analysis.time_s)
+    assert metrics["residual_force_rms_percent_of_limit"] == pytest.approx(100.0 * force["value"] / force["limit"])
+    assert metrics["subject_mass_kg"] == pytest.approx(record["subject"]["mass_kg"])
+    assert metrics["static_file"] == "static.c3d"
+    assert metrics["frames"] == len(walk_result.analysis.time_s)
     contacts = walk_result.contacts
-    assert figures["contacts_assigned"] == (contacts["decision"] == "assigned").sum()
+    assert metrics["contacts_assigned"] == (contacts["decision"] == "assigned").sum()
     cycles = walk_result.spatiotemporal
-    assert figures["speed_m_s"] == pytest.approx(cycles["speed_m_s"].mean())
+    assert metrics["speed_m_s"] == pytest.approx(cycles["speed_m_s"].mean())
     for side in SIDES:
-        assert figures[f"cycles_{SIDE_NAMES[side]}"] == (cycles["side"] == side).sum()
+        assert metrics[f"cycles_{SIDE_NAMES[side]}"] == (cycles["side"] == side).sum()
 
 
 def test_kinetic_cycles_and_peaks_are_those_of_whole_measured_cycles(walk_result: TrialResult) -> None:
     """Counted again from the table: leg variables by their names in the table of a subject with both feet known."""
-    figures = key_figures(walk_result)
+    metrics = summary_metrics(walk_result)
     table = walk_result.gait_cycles
     known = {}
     for (side, cycle), rows in table[table["variable"] == "ankle_power"].groupby(["side", "cycle"], observed=True):
         known[side, cycle] = bool(rows["value"].notna().all())
     for side in SIDES:
         count = sum(whole for (own, _), whole in known.items() if own == side)
-        assert figures[f"kinetic_cycles_{SIDE_NAMES[side]}"] == count
+        assert metrics[f"kinetic_cycles_{SIDE_NAMES[side]}"] == count
     assert any(known.values())
     push = table[(table["variable"] == "ankle_power") & table["percent"].between(35, 75)]
     for side in SIDES:
         own = push[push["side"] == side].groupby("cycle")["value"].agg(lambda v: v.max(skipna=False))
         expected = own.dropna().mean()
-        figure = figures[f"ankle_power_A2_{side}_W_kg"]
-        assert (figure is None and np.isnan(expected)) or figure == pytest.approx(expected)
+        metric = metrics[f"ankle_power_A2_{side}_W_kg"]
+        assert (metric is None and np.isnan(expected)) or metric == pytest.approx(expected)
 
 
 def test_push_off_and_hip_extension_have_the_sign_people_expect(walk_result: TrialResult) -> None:
-    figures = key_figures(walk_result)
+    metrics = summary_metrics(walk_result)
     for name in ("ankle_plantarflexion_moment_max", "hip_abduction_moment_max"):
-        values = [figures[f"{name}_{side}_Nm_kg"] for side in SIDES]
+        values = [metrics[f"{name}_{side}_Nm_kg"] for side in SIDES]
         known = [value for value in values if value is not None]
         assert known
         assert all(value > 0.3 for value in known)  # walking adults reach about 1.5 and 0.8 Nm/kg (Winter 2009)
 
 
-def test_key_figures_name_no_path(walk_result: TrialResult) -> None:
+def test_summary_metrics_name_no_path(walk_result: TrialResult) -> None:
     folder = str(walk_result.analysis.recording.path.parent)
-    assert not [name for name, value in key_figures(walk_result).items() if isinstance(value, str) and folder in value]
+    assert not [
+        name for name, value in summary_metrics(walk_result).items() if isinstance(value, str) and folder in value
+    ]

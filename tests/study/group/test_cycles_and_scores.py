@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from made_studies import PERCENT, MadeCycle, made_subject
 
-from biodyn.plots.display import load_norms
-from biodyn.plots.display import variable as shown
 from biodyn.study.group.cycles import cycle_table
 from biodyn.study.group.definitions import default_definitions
 from biodyn.study.group.observations import Cell
 from biodyn.study.group.scores import Reference, group_reference, norm_reference, score_table, score_variables
 from biodyn.study.group.subject_cycles import SubjectCycles, subject_cycles
 from biodyn.study.group.symmetry import symmetry_table
+from biodyn.variables import load_norms
+from biodyn.variables import variable as shown
 
 UNITS = {"knee_angle": "deg", "knee_angle_moment": "Nm/kg"}
 SHAPE = np.sin(2 * np.pi * PERCENT / 100.0)
@@ -92,7 +92,7 @@ def test_walkers_like_the_published_norms_score_zero_on_both_sides() -> None:
     norms = load_norms("children_schwartz_2008")
     cells = []
     for side in ("r", "l"):
-        turn = {name: shown(name).shown_sign(side) * shown(name).shown_sign("r") for name in NINE}
+        turn = {name: shown(name).side_sign(side) for name in NINE}
         cells.append(cell(side, {name: turn[name] * norms.curves[name].mean for name in NINE}))
     table = score_table(cells, NINE, norm_reference(norms)).table
     assert table["gps"].tolist() == [0.0, 0.0, 0.0]

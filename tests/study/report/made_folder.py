@@ -17,7 +17,7 @@ from biodyn.study.collecting.schema import SHARD_SCHEMA
 from biodyn.study.collecting.shard import write_table
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.plan import PlannedTrial, StudyFile, StudyPlan
-from biodyn.study.record import TrialRecord, write_record
+from biodyn.study.record import Status, TrialRecord, write_record
 from biodyn.study.study import Study
 
 _PHASE = 2.0 * np.pi * np.linspace(0.0, 1.0, CYCLE_POINTS)
@@ -45,10 +45,18 @@ class MadeTrial:
     error: str = ""
     reason: str = ""
     hint: str = ""
+    status: Status = "look"
+    checks_failed: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def made_folder(out: Path, trials: Sequence[MadeTrial], files: Sequence[StudyFile] = (), name: str = "Made") -> Path:
+def made_folder(
+    out: Path,
+    trials: Sequence[MadeTrial],
+    files: Sequence[StudyFile] = (),
+    name: str = "Made",
+    definition: StudyDefinition | None = None,
+) -> Path:
     """Write the folders of the trials, collect, compare and report them; returns the output folder."""
     planned = tuple(
         PlannedTrial(
@@ -57,18 +65,21 @@ def made_folder(out: Path, trials: Sequence[MadeTrial], files: Sequence[StudyFil
         )
         for one in trials
     )  # fmt: skip
-    for number, (one, plan) in enumerate(zip(trials, planned, strict=True)):
+    # A trial whose checks failed leaves the noise of all others as it is without it.
+    numbers = np.cumsum([one.status == "look" for one in trials]) - 1
+    for number, one, plan in zip(numbers.tolist(), trials, planned, strict=True):
         folder = out / plan.folder
         folder.mkdir(parents=True)
         if one.error:
             write_record(TrialRecord("key", "failed", one.error, one.reason, one.hint), folder)
             continue
-        write_record(TrialRecord("key", "look", reason="A marker has a gap.", figures=_figures(number)), folder)
+        metrics = {**_figures(number), "checks_failed": one.checks_failed}
+        write_record(TrialRecord("key", one.status, reason="A marker has a gap.", metrics=metrics), folder)
         write_table(_cycles(one, number), folder)
         (folder / "tables").mkdir()
         (folder / "tables" / "spatiotemporal.csv").write_text(_strides(), encoding="utf-8")
         (folder / "run.json").write_text(json.dumps(_run_record(one)), encoding="utf-8")
-    Study(StudyDefinition(), StudyPlan(name, out.parent / "data", planned, tuple(files))).summarise(out)
+    Study(definition or StudyDefinition(), StudyPlan(name, out.parent / "data", planned, tuple(files))).summarise(out)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Key figures of a trial: one flat row of `summary.csv`."""
+"""Summary metrics of a trial: one flat row of `summary.csv`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from biodyn.processing.dynamics import feet_below
 from biodyn.report.quality import residual_limits
 from biodyn.result import TrialResult
 from biodyn.study.collecting.curves import CycleCurves, cycle_curves
+from biodyn.tables.gait import cycle_values
 from biodyn.tables.time_series import rms
 
-Figure = str | int | float | None
-_KEY_FIGURES = "key_figures.toml"
+Metric = str | int | float | None
+_DEFINITIONS = "summary_metrics.toml"
 _DECISIONS = ("assigned", "ambiguous", "rejected")
 _FILLED = ("spline", "rigid")
+_CYCLE_COUNTS = ("cycles", "kinetic_cycles", "impossible_cycles")
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,14 @@ class Peak:
 
 @lru_cache(maxsize=1)
 def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
-    text = resources.files("biodyn.study.collecting").joinpath(_KEY_FIGURES).read_text(encoding="utf-8")
+    text = resources.files("biodyn.study.collecting").joinpath(_DEFINITIONS).read_text(encoding="utf-8")
     table = tomllib.loads(text)
     peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
     return peaks, tuple(table["stride"]["means"])
 
 
-def figure_columns() -> tuple[str, ...]:
-    """Return the names of the figures in their order: the same for every trial."""
+def metric_columns() -> tuple[str, ...]:
+    """Return the names of the metrics in their order: the same for every trial."""
     peaks, means = _definitions()
     fixed = (
         "marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
@@ -64,7 +66,7 @@ def figure_columns() -> tuple[str, ...]:
         "residual_moment_rms_percent_of_limit both_feet_known_percent "
         + " ".join(f"contacts_{decision}" for decision in _DECISIONS)
     ).split()
-    sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in ("cycles", "kinetic_cycles") for side in SIDES]
+    sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in _CYCLE_COUNTS for side in SIDES]
     findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_look first_error first_warning"
     return (
         *fixed,
@@ -75,8 +77,8 @@ def figure_columns() -> tuple[str, ...]:
     )
 
 
-def key_figures(result: TrialResult) -> dict[str, Figure]:
-    """Return the figures of a trial by column (`figure_columns`), JSON values, None where unknown."""
+def summary_metrics(result: TrialResult) -> dict[str, Metric]:
+    """Return the metrics of a trial by column (`metric_columns`), JSON values, None where unknown."""
     cycles = list(cycle_curves(result))
     found: dict[str, Any] = {
         **_recorded(result.analysis),
@@ -89,7 +91,7 @@ def key_figures(result: TrialResult) -> dict[str, Figure]:
         **_strides(result),
         **_peaks(cycles),
     }
-    return {name: _plain(found[name]) for name in figure_columns()}
+    return {name: _plain(found[name]) for name in metric_columns()}
 
 
 def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -142,10 +144,13 @@ def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _cycles(analysis: TrialAnalysis, cycles: Sequence[CycleCurves]) -> dict[str, Any]:
-    """All cycles of each side, and those in which every load of the own leg is known from begin to end."""
+    """All cycles of each side, those in which every load of the own leg is known from begin to end, and those that hold
+    something that nobody can walk."""
     reaction, model = analysis.reaction, analysis.model
     below = feet_below(model, [side for side in reaction.wrench if side in model.sole_body])
-    count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in ("cycles", "kinetic_cycles") for side in SIDES}
+    count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
+    for values in cycle_values(analysis):
+        count[f"impossible_cycles_{SIDE_NAMES[values.cycle.side]}"] += bool(values.refused.faults)
     for cycle, signals, curves in cycles:
         leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
         count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
@@ -202,7 +207,7 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if len(known) else np.nan
 
 
-def _plain(value: Any) -> Figure:
+def _plain(value: Any) -> Metric:
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
     if isinstance(value, np.integer):

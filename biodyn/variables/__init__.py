@@ -1,0 +1,34 @@
+"""What the variables of a gait cycle mean: title, unit, clinical sign, side rule, norms, physiological limits.
+
+Goes in: `variables.toml` and `norms/` of the library. Comes out: `Variable`, `Norms`, and the faults of a curve that no
+person can walk. Tables keep the coordinates' signs (docs/conventions.md); whoever shows, averages over sides or compares
+asks here, never a figure:
+
+    variable("pelvis_tilt").clinical_sign      # -1: anterior is positive for people, negative in the tables
+    variable("pelvis_list").side_sign("l")     # -1: the left side is turned round before both are averaged
+    variable("pelvis_list").clinical("l")      # both at once: table value -> what people are shown
+
+Read in this order: `meaning` (a variable), `norms` (published curves), `limits` (what is impossible).
+"""
+
+from __future__ import annotations
+
+from biodyn.variables.limits import CurveFault, curve_faults
+from biodyn.variables.meaning import PERCENT, Variable, coordinate_title, is_known, same_side, variable, variables
+from biodyn.variables.norms import NormCurve, Norms, load_norms, usual_norms
+
+__all__ = [
+    "PERCENT",
+    "CurveFault",
+    "NormCurve",
+    "Norms",
+    "Variable",
+    "coordinate_title",
+    "curve_faults",
+    "is_known",
+    "load_norms",
+    "same_side",
+    "usual_norms",
+    "variable",
+    "variables",
+]

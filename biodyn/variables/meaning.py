@@ -1,0 +1,93 @@
+"""One variable of the gait cycle: its name for people, its unit, its signs, and what no person's cycle can hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray
+from biodyn.model.library import load_table
+
+PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
+PERCENT.setflags(write=False)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What a variable means.
+
+    Attributes:
+        name: in the tables, without side. title: the field's name. unit: of the gait-cycle table, "" where not known.
+        positive, negative: the clinical directions.
+        clinical_sign: factor from the table's sign to the clinical one, of the right side.
+        mirrored: the table's sign is towards one side of the walker whichever side walks.
+        limits: lowest and highest value of a living person, in the table's signs; jump: largest change within 1 %.
+        note: what a reader must know besides.
+    """
+
+    name: str
+    title: str
+    unit: str = ""
+    positive: str = "as defined"
+    negative: str = "the opposite"
+    clinical_sign: float = 1.0
+    mirrored: bool = False
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    jump: float = math.inf
+    note: str = ""
+
+    def side_sign(self, side: str) -> float:
+        """Factor that makes a side's table values comparable with those of a right side."""
+        return SIDE_SIGN[side] if self.mirrored else 1.0
+
+    def clinical(self, side: str) -> float:
+        """Factor from a side's table values to clinical ones, positive towards `positive`."""
+        return self.clinical_sign * self.side_sign(side)
+
+
+@cache
+def variables() -> Mapping[str, Variable]:
+    """Every variable of the library by name."""
+    found: dict[str, Variable] = {}
+    for kind in load_table("variables")["kind"].values():
+        for name, entry in kind["variable"].items():
+            low, high = entry.get("limits", (-math.inf, math.inf))
+            found[name] = Variable(
+                name=name,
+                title=entry["title"],
+                unit=kind["unit"],
+                positive=entry["positive"],
+                negative=entry["negative"],
+                clinical_sign=float(entry.get("clinical_sign", 1)),
+                mirrored=entry.get("mirrored", False),
+                limits=(float(low), float(high)),
+                jump=float(entry.get("jump", kind["jump"])),
+                note=entry.get("note", kind.get("note", "")),
+            )
+    return MappingProxyType(found)
+
+
+def variable(name: str) -> Variable:
+    """The variable of a name; under its own name, as it is, where the library says nothing."""
+    return variables().get(name) or Variable(name, name.replace("_", " "))
+
+
+def is_known(name: str) -> bool:
+    """Whether the library says what a variable means."""
+    return name in variables()
+
+
+def same_side(names: Iterable[str], side: str) -> FloatArray:
+    """Factors (V,) that give a side's table values the signs of a right side."""
+    return np.array([variable(name).side_sign(side) for name in names], dtype=np.float64)
+
+
+def coordinate_title(name: str) -> str:
+    """Words for a coordinate with its side, e.g. "Hip flexion, right"."""
+    side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
+    return variable(name.removesuffix(f"_{side}") if side else name).title + (f", {SIDE_NAMES[side]}" if side else "")
