@@ -18,12 +18,13 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 # Bottom first. A module may import from lower layers and from its own unit; units of one layer do not import each other.
 _LAYERS: tuple[tuple[str, ...], ...] = (
     ("conventions", "errors", "diagnostics"),
+    ("library",),
     ("kernels",),
     ("rigid_body",),
     ("trial", "model", "statistics"),
     ("io", "processing"),
     ("settings",),  # above processing: functions take the numbers they use, never the settings
-    ("analysis",),
+    ("analysis", "store"),
     ("data_checks",),
     ("tables",),
     ("plots",),
@@ -46,7 +47,8 @@ _CONFINED = {
     "rich": {"cli"},
     "jinja2": {"report"},
     "numba": {"kernels"},
-    "pydantic": {"settings", "study"},
+    "pydantic": {"library", "settings", "study"},
+    "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; tables/csv uses its fast writer.

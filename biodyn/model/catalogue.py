@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from biodyn.model.library import entry_names, load_table
+from collections.abc import Mapping
+from typing import Any
 
+from biodyn.model.library import entry_names, for_each_side, load_table
+from biodyn.model.markersets import load_marker_set
+from biodyn.model.user_tables import body_names, landmark_names
+
+_LABELS_SHOWN = 8
 _HEADINGS = {"skeletons": "Skeletons", "markersets": "Marker sets", "anthropometry": "Anthropometric tables"}
 
 
@@ -15,3 +21,49 @@ def catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
     ]
     hips = [(name, str(row["title"])) for name, row in load_table("hip_centres").items()]
     return [*listing, ("Hip joint centre regressions", hips)]
+
+
+def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return (heading, [(name, what it is)]) of the landmarks and segments that a user's own tables may name."""
+    marked = _labels_of_landmarks()
+    computed = {entry["name"]: entry for raw in load_table("landmarks")["landmark"] for _, entry in for_each_side(raw)}
+    by_marker, by_recipe = [], []
+    for name in landmark_names():
+        ways = [recipe_words(recipe) for recipe in computed[name]["recipes"]] if name in computed else []
+        labels = marked.get(name, ())
+        told = ", ".join(labels[:_LABELS_SHOWN]) + (" ..." if len(labels) > _LABELS_SHOWN else "")
+        if labels or name not in computed:
+            by_marker.append((name, "; else ".join(filter(None, (told or "(no set of the library marks it)", *ways)))))
+        else:
+            by_recipe.append((name, "; else ".join(ways)))
+    return [
+        ("Landmarks that markers mark (labels of the library's sets)", by_marker),
+        ("Landmarks that are computed (a marker may mark them too)", by_recipe),
+        ("Segments", [(name, _worn_on(name)) for name in body_names()]),
+    ]
+
+
+def recipe_words(recipe: Mapping[str, Any]) -> str:
+    """A recipe in one line: the operation and what it takes."""
+    inputs = [_listed(value) for key, value in recipe.items() if key != "op"]
+    return f"{recipe['op'].replace('_', ' ')} of {', '.join(inputs)}"
+
+
+def _listed(value: Any) -> str:
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _labels_of_landmarks() -> dict[str, tuple[str, ...]]:
+    """Landmark -> every label that marks it in a set of the library."""
+    found: dict[str, dict[str, None]] = {}
+    for name in entry_names("markersets"):
+        for entry in load_marker_set(name).entries:
+            if entry.landmark:
+                found.setdefault(entry.landmark, {}).update(dict.fromkeys(entry.keys))
+    return {landmark: tuple(labels) for landmark, labels in found.items()}
+
+
+def _worn_on(body: str) -> str:
+    entries = (e for name in entry_names("markersets") for e in load_marker_set(name).entries if e.body == body)
+    labels = tuple(dict.fromkeys(e.keys[0] for e in entries))
+    return "markers: " + ", ".join(labels[:_LABELS_SHOWN]) + (" ..." if len(labels) > _LABELS_SHOWN else "")

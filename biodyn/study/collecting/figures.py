@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
+from biodyn.library.load import own_table
 from biodyn.processing.dynamics import feet_below
 from biodyn.report.quality import residual_limits
 from biodyn.result import TrialResult
@@ -20,7 +19,7 @@ from biodyn.study.collecting.curves import CycleCurves, cycle_curves
 from biodyn.tables.time_series import rms
 
 Figure = str | int | float | None
-_KEY_FIGURES = "key_figures.toml"
+_KEY_FIGURES = "key_figures"
 _DECISIONS = ("assigned", "ambiguous", "rejected")
 _FILLED = ("spline", "rigid")
 
@@ -48,8 +47,7 @@ class Peak:
 
 @lru_cache(maxsize=1)
 def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
-    text = resources.files("biodyn.study.collecting").joinpath(_KEY_FIGURES).read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    table = own_table("biodyn.study.collecting", _KEY_FIGURES)
     peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
     return peaks, tuple(table["stride"]["means"])
 
