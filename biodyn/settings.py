@@ -42,7 +42,7 @@ class SignalSettings(_Section):
         # the slowest walkers make a stride in 2 s, and a stride has several harmonics
         if hz is not None and 0.0 < hz < 1.0:
             raise ValueError(
-                f"expected 0 (no filter) or a number at least 1 and at most 1000, found {hz:g}: "
+                f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
                 "below 1 Hz the filter takes away the walk itself"
             )
         return hz

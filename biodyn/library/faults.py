@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
@@ -34,6 +35,7 @@ _NUMBERS = frozenset(
 )
 _BOUNDS = (("gt", "above"), ("ge", "at least"), ("lt", "below"), ("le", "at most"))
 _LONGEST_VALUE = 40
+_QUOTED = re.compile(r"'([^']*)'")
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,14 @@ class Fault:
 def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     """Return what a model says first of a wrong table; an unknown key before what it may have made missing."""
     problems = error.errors(include_url=False)
-    problem: Mapping[str, Any] = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
+    problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
+    if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping):
+        # a name or a table may stand there, and a table does: what is wrong inside it
+        problem = max(problems, key=lambda p: len(p["loc"]))
     path = tuple(part for part in problem["loc"] if not _is_branch(part, problem, model))
     kind = str(problem["type"])
+    if path[-1:] == ("[key]",):  # pydantic's word for the key itself of a table with fixed keys
+        return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
     if kind == "extra_forbidden":
         inside = _inside_all(model, path[:-1])
         known = _keys(inside)
@@ -106,6 +113,8 @@ def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str |
     text = "a whole number" if whole else "a number"
     if kind == "finite_number" and not limits:
         return f"{text} that is finite"
+    if "ge" in limits and "le" in limits:
+        return f"{text} from {limits['ge']:g} to {limits['le']:g}"
     return " ".join((text, " and ".join(f"{word} {limits[key]:g}" for key, word in _BOUNDS if key in limits))).strip()
 
 
@@ -140,8 +149,10 @@ def _field(model: type[BaseModel], path: tuple[str | int, ...]) -> Any:
     for option in _options(above):
         if _is_model(option) and path[-1] in _fields(option):
             return _fields(option)[str(path[-1])]
-    arguments = get_args(_plain(above))
-    return (arguments[0] if isinstance(path[-1], int) else arguments[-1]) if arguments else None
+        arguments = get_args(option)
+        if arguments:
+            return arguments[0 if isinstance(path[-1], int) else -1]
+    return None
 
 
 def _inside_all(annotation: Any, path: tuple[str | int, ...]) -> Any:

@@ -20,6 +20,7 @@ _LARGEST_BYTES = 5_000_000
 _DEEPEST = 50
 _ALLOWED_CONTROLS = "\n\r\t"
 _MOST_SHOWN = 12
+_LONGEST_PATH = 300
 
 
 @dataclass(frozen=True)
@@ -63,23 +64,24 @@ def read_user_toml(
     A byte order mark is accepted. Parameters: `role` names the file's purpose in messages; `missing`: what to do where
     there is no such file.
     """
+    shown = _shown(path)
     try:
         place = Path(path).expanduser()
         if not place.is_file():
-            raise fault(f"The {role} '{path}' does not exist{_or_is_none(place)}.", missing)
+            raise fault(f"The {role} '{shown}' does not exist{_or_is_none(place)}.", missing)
         size = place.stat().st_size
         if size > _LARGEST_BYTES:
             raise fault(
-                f"The {role} '{path}' has {size / 1e6:.0f} MB: a table has less than {_LARGEST_BYTES / 1e6:.0f}.",
+                f"The {role} '{shown}' has {size / 1e6:.0f} MB: a table has less than {_LARGEST_BYTES / 1e6:.0f}.",
                 missing,
             )
         data = place.read_bytes()
         place = place.absolute()
     except OSError as error:
-        raise fault(f"The {role} '{path}' cannot be read: {error.strerror}.", missing) from error
+        raise fault(f"The {role} '{shown}' cannot be read: {error.strerror}.", missing) from error
     except (ValueError, RuntimeError) as error:  # a NUL in the path; "~somebody" without a home
-        raise fault(f"{str(path)!r} is no path of a {role}: {error}.", missing) from error
-    return UserFile(role, place, data, _parsed(data, str(path), fault))  # type: ignore[arg-type]  # a class is hashable
+        raise fault(f"{shown!r} is no path of a {role}: {error}.", missing) from error
+    return UserFile(role, place, data, _parsed(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
 
 
 @lru_cache(maxsize=64)
@@ -112,6 +114,12 @@ def _texts(value: Any, key: str, shown: str, fault: type[BiodynError], depth: in
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item, key, shown, fault, depth + 1)
+
+
+def _shown(path: str | Path) -> str:
+    """A path in a message: the end of a very long one."""
+    text = str(path)
+    return text if len(text) <= _LONGEST_PATH else f"...{text[-_LONGEST_PATH:]}"
 
 
 def _or_is_none(place: Path) -> str:
