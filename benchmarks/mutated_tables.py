@@ -1,4 +1,4 @@
-"""Does any settings file, study.toml or table of a user's own end as a fault of the program? `python benchmarks/mutated_tables.py`.
+"""Does a settings file, study.toml or own table ever end as a fault of the program? `python benchmarks/mutated_tables.py`.
 
 A seeded corpus: valid files with typos, wrong types, missing and doubled lines, numbers out of range, deep nesting, odd
 encodings, NULs, byte order marks, cut off anywhere. Each goes through the command line itself: `biodyn check` for what is
@@ -50,21 +50,33 @@ def kinds() -> tuple[Kind, ...]:
     def table(name: str) -> str:
         return (LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
 
-    hip = 'title = "Mine"\nx = { PD = -0.24, constant = -0.0099 }\ny = { PW = -0.30, constant = -0.0109 }\nz = { PW = 0.33, constant = 0.0073 }\n'
-    rename = 'extends = "plug_in_gait_full"\n[rename]\n"Left_Hip" = "LASI"\n[[marker]]\nlabels = ["{S}KIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\nweight = 2.0\n'
     return (
         Kind("settings", settings_text()),
         Kind("study.toml", STUDY),
         Kind("marker set", table("markersets/plug_in_gait_lower"), 'model.marker_set = "own.toml"'),
-        Kind("renaming marker set", rename, 'model.marker_set = "own.toml"'),
+        Kind("renaming marker set", RENAMING, 'model.marker_set = "own.toml"'),
         Kind("anthropometry", table("anthropometry/de_leva_1996"), 'model.anthropometry = "own.toml"'),
         Kind("skeleton", table("skeletons/full_body"), 'model.skeleton = "own.toml"'),
         Kind("lower skeleton", table("skeletons/lower_limb"), 'model.skeleton = "own.toml"'),
-        Kind("hip centre", hip, 'model.hip_centre = "own.toml"'),
+        Kind("hip centre", HIP_CENTRE, 'model.hip_centre = "own.toml"'),
         Kind("uncertainty", table("uncertainty"), 'uncertainty.magnitudes = "own.toml"'),
     )
 
 
+HIP_CENTRE = """title = "Mine"
+x = { PD = -0.24, constant = -0.0099 }
+y = { PW = -0.30, constant = -0.0109 }
+z = { PW = 0.33, constant = 0.0073 }
+"""
+RENAMING = """extends = "plug_in_gait_full"
+[rename]
+"Left_Hip" = "LASI"
+[[marker]]
+labels = ["{S}KIN"]
+landmark = "knee_medial_{s}"
+body = "femur_{s}"
+weight = 2.0
+"""
 STUDY = """name = "mine"
 root = "."
 include = ["**/*.c3d"]
@@ -136,7 +148,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 
 def typo(text: str, rng: random.Random) -> bytes:
     """One letter of a key or a word is wrong."""
-    words = [m for m in re.finditer(r"[A-Za-z_]{3,}", without_comments(text))]
+    words = list(re.finditer(r"[A-Za-z_]{3,}", without_comments(text)))
     word = rng.choice(words)
     at = rng.randrange(word.start(), word.end())
     new = rng.choice(("", text[at] * 2, rng.choice(_LETTERS)))
@@ -150,7 +162,7 @@ def without_comments(text: str) -> str:
 
 def other_value(text: str, rng: random.Random) -> bytes:
     """The value of one key is something else."""
-    keys = [m for m in re.finditer(r"(?<==) ?([^\n,{}\[\]#]+|\[[^\n\[\]]*\])", without_comments(text))]
+    keys = list(re.finditer(r"(?<==) ?([^\n,{}\[\]#]+|\[[^\n\[\]]*\])", without_comments(text)))
     key = rng.choice(keys)
     return (text[: key.start()] + " " + rng.choice(VALUES) + " " + text[key.end() :]).encode()
 
@@ -172,7 +184,9 @@ def doubled_line(text: str, rng: random.Random) -> bytes:
 def new_line(text: str, rng: random.Random) -> bytes:
     """Something nobody knows."""
     lines = text.splitlines(keepends=True)
-    added = rng.choice(("wieght = 1\n", "[[marker]]\n", "[signals]\n", 'extends = "own.toml"\n', 'extends = "x"\n', "a.b.c = 1\n"))
+    added = rng.choice(
+        ("wieght = 1\n", "[[marker]]\n", "[signals]\n", 'extends = "own.toml"\n', 'extends = "x"\n', "a.b.c = 1\n")
+    )
     lines.insert(rng.randrange(len(lines) + 1), added)
     return "".join(lines).encode()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from biodyn.conventions import SIDES
 from biodyn.model.library import entry_names, for_each_side, load_table
 from biodyn.model.markersets import load_marker_set
 from biodyn.model.user_tables import body_names, landmark_names
@@ -24,29 +25,47 @@ def catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def landmark_catalogue() -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return (heading, [(name, what it is)]) of the landmarks and segments that a user's own tables may name."""
+    """Return (heading, [(name, what it is)]) of the landmarks and segments that a user's own tables may name.
+
+    Names of both sides are written once, with {s}, and explained for the right one.
+    """
     marked = _labels_of_landmarks()
     computed = {entry["name"]: entry for raw in load_table("landmarks")["landmark"] for _, entry in for_each_side(raw)}
     by_marker, by_recipe = [], []
-    for name in landmark_names():
+    for name, pattern in _one_side(landmark_names()):
         ways = [recipe_words(recipe) for recipe in computed[name]["recipes"]] if name in computed else []
         labels = marked.get(name, ())
         told = ", ".join(labels[:_LABELS_SHOWN]) + (" ..." if len(labels) > _LABELS_SHOWN else "")
         if labels or name not in computed:
-            by_marker.append((name, "; else ".join(filter(None, (told or "(no set of the library marks it)", *ways)))))
+            by_marker.append(
+                (pattern, "; else ".join(filter(None, (told or "(no set of the library marks it)", *ways))))
+            )
         else:
-            by_recipe.append((name, "; else ".join(ways)))
+            by_recipe.append((pattern, "; else ".join(ways)))
     return [
-        ("Landmarks that markers mark (labels of the library's sets)", by_marker),
+        (
+            "Landmarks that markers mark (labels of the library's sets; of the right side where {s} stands for r and l)",
+            by_marker,
+        ),
         ("Landmarks that are computed (a marker may mark them too)", by_recipe),
-        ("Segments", [(name, _worn_on(name)) for name in body_names()]),
+        ("Segments", [(pattern, _worn_on(name)) for name, pattern in _one_side(body_names())]),
     ]
+
+
+def _one_side(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, name as it is written for both sides), left-hand names of a pair left out."""
+    right, left = (f"_{side}" for side in SIDES)
+    for name in names:
+        if name.endswith(left) and name.removesuffix(left) + right in names:
+            continue
+        paired = name.endswith(right) and name.removesuffix(right) + left in names
+        yield name, f"{name.removesuffix(right)}_{{s}}" if paired else name
 
 
 def recipe_words(recipe: Mapping[str, Any]) -> str:
     """A recipe in one line: the operation and what it takes."""
-    inputs = [_listed(value) for key, value in recipe.items() if key != "op"]
-    return f"{recipe['op'].replace('_', ' ')} of {', '.join(inputs)}"
+    inputs = [f"{key.replace('_', ' ')} {_listed(value)}" for key, value in recipe.items() if key != "op"]
+    return f"{recipe['op'].replace('_', ' ')}: {', '.join(inputs)}"
 
 
 def _listed(value: Any) -> str:

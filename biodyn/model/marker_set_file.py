@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from biodyn.model.library import entry_names
-from biodyn.model.markersets import MarkerSet, closest_set, load_marker_set, missing_from, normalise
+from biodyn.model.markersets import MarkerSet, missing_from, normalise, set_to_extend
 
 _GOES_WELL = 0.55  # of two labels' letters in common: below this a proposal would be a guess
 _WIDE = 34
@@ -26,7 +25,7 @@ def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
 
     Parameters: `labels` of the recording, `file` its name, `own` the name of the file to be written.
     """
-    nearest = closest_set(labels, [load_marker_set(name) for name in entry_names("markersets")])
+    nearest = set_to_extend(labels)
     matched = {label: entry for label in labels if (entry := nearest.find(label)) is not None}
     unknown = [label for label in labels if label not in matched]
     lacking = _lacking(nearest, labels)

@@ -258,13 +258,18 @@ def missing_from(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
     return _missing(candidate, labels)
 
 
-def closest_set(labels: Sequence[str], sets: Sequence[MarkerSet]) -> MarkerSet:
-    """The set that the labels come nearest to, whether it is whole or not."""
-    return max(sets, key=lambda candidate: _closeness(candidate, labels, len(_missing(candidate, labels))))
+def set_to_extend(labels: Sequence[str]) -> MarkerSet:
+    """The set of the library that explains most of the labels, of those that are half there, whether it is whole or not."""
+
+    def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
+        half_there, share, matched = _closeness(candidate, labels, len(_missing(candidate, labels)))
+        return half_there, matched, share
+
+    return max((load_marker_set(name) for name in entry_names("markersets")), key=rank)
 
 
 def _not_recognised(labels: Sequence[str], sets: list[MarkerSet], missing: dict[str, list[str]]) -> MarkerSetError:
-    closest = closest_set(labels, sets)
+    closest = max(sets, key=lambda candidate: _closeness(candidate, labels, len(missing[candidate.name])))
     shown = ", ".join(labels[:12]) + (" ..." if len(labels) > 12 else "")
     return MarkerSetError(
         f"The markers match no known marker set: the closest, {closest.title}, lacks {', '.join(missing[closest.name])} "
