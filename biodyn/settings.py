@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -250,12 +250,17 @@ def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Sett
 
 def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return the settings that stand in `file`, the paths of tables in them made absolute: they are relative to it."""
+    return with_table_paths(content, lambda path: beside(path, file))
+
+
+def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return settings, checked or not, with every path of a user's own table changed."""
     settings = dict(content)
     for section, entry in TABLE_ENTRIES:
         table = settings.get(section)
         name = table.get(entry) if isinstance(table, Mapping) else None
         if isinstance(table, Mapping) and isinstance(name, str) and is_path(name):
-            settings[section] = {**table, entry: beside(name, file)}
+            settings[section] = {**table, entry: change(name)}
     return settings
 
 

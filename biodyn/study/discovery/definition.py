@@ -7,16 +7,16 @@ same order over `[settings]`. An entry that matches nothing is an error: nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import read_user_toml
+from biodyn.library.load import beside, read_user_toml
 from biodyn.model.user_tables import user_tables
-from biodyn.settings import Settings, invalid_entry, tables_beside
+from biodyn.settings import Settings, invalid_entry, with_table_paths
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.group.options import AnalysisOptions
 
@@ -101,7 +101,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
     """Read a study.toml. Raises SettingsError naming the entry that is not valid."""
     path = Path(path)
     file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
-    content = _with_tables_beside(file.content, file.path)
+    content = all_table_paths(file.content, lambda name: beside(name, file.path))
     try:
         definition = StudyDefinition.model_validate(content)
     except ValidationError as error:
@@ -110,16 +110,16 @@ def read_definition(path: str | Path) -> StudyDefinition:
     return definition
 
 
-def _with_tables_beside(content: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The content with the paths of tables in all its settings made absolute: they are relative to study.toml."""
+def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the content of a study.toml, checked or not, with every path of a user's own table changed."""
     content = dict(content)
     if isinstance(content.get("settings"), dict):
-        content["settings"] = tables_beside(content["settings"], path)
+        content["settings"] = with_table_paths(content["settings"], change)
     for section in ("subjects", "trials"):
         entries = content.get(section)
         if isinstance(entries, dict):
             content[section] = {
-                name: {**entry, "settings": tables_beside(entry["settings"], path)}
+                name: {**entry, "settings": with_table_paths(entry["settings"], change)}
                 if isinstance(entry, dict) and isinstance(entry.get("settings"), dict)
                 else entry
                 for name, entry in entries.items()
