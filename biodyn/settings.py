@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from biodyn.errors import SettingsError
-from biodyn.library.faults import first_fault
+from biodyn.library.faults import first_fault, found
 from biodyn.library.load import beside, is_path, read_user_toml
 from biodyn.model.user_tables import TableChoice
 
@@ -163,6 +163,13 @@ class UncertaintySettings(_Section):
         Literal["marker_noise", "soft_tissue", "joint_centres", "inertias", "centre_of_pressure", "cutoff"],
         Annotated[float, Field(ge=0, le=100)],
     ] = Field(default_factory=dict, description="factors on the standard deviations by source; 0 leaves one out")
+
+    @field_validator("magnitudes")
+    @classmethod
+    def _is_a_toml_file(cls, name: str | None) -> str | None:
+        if name is not None and not is_path(name):
+            raise ValueError(f"expected the path of a TOML file (*.toml), found {found(name)}")
+        return name
 
 
 class VariationSettings(_Section):

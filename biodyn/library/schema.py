@@ -312,16 +312,16 @@ class _Source(_Table):
 
 
 class _Noise(_Source):
-    sd_mm: Millimetres = Field(description="mm")
-    from_hz: float = Field(gt=0, le=1e5, description="Hz")
+    sd_mm: Millimetres = Field(description="one standard deviation, mm")
+    from_hz: float = Field(gt=0, le=1e5, description="a trial shows its own noise above this frequency, Hz")
 
 
 class _SoftTissue(_Source):
     shares: Annotated[
         tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
     ] = Field(description="of the variance: offset, then harmonics of the stride")
-    stride_s: float = Field(gt=0.1, le=100, description="s")
-    sd_mm: dict[Name, Millimetres] = Field(description="mm by segment")
+    stride_s: float = Field(gt=0.1, le=100, description="duration where no stride is known, s")
+    sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
 
     @model_validator(mode="after")
     def _all_of_it(self) -> _SoftTissue:
@@ -331,21 +331,21 @@ class _SoftTissue(_Source):
 
 
 class _Centres(_Source):
-    sd_mm: dict[Name, Millimetres] = Field(description="mm by segment")
+    sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
 
 
 class _Inertias(_Source):
-    mass_percent: float = Field(ge=0, le=100, description="%")
-    moment_percent: float = Field(ge=0, le=100, description="%")
-    centre_mm: Millimetres = Field(description="mm")
+    mass_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
+    moment_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
+    centre_mm: Millimetres = Field(description="one standard deviation, mm")
 
 
 class _Pressure(_Source):
-    sd_mm: Millimetres = Field(description="mm")
+    sd_mm: Millimetres = Field(description="one standard deviation, mm")
 
 
 class _Cutoff(_Source):
-    sd_hz: float = Field(ge=0, le=100, description="Hz")
+    sd_hz: float = Field(ge=0, le=100, description="one standard deviation, Hz")
 
 
 class MagnitudesTable(_Table):

@@ -52,7 +52,8 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
     if choice.marker_set != "auto":
         load_marker_set(choice.marker_set)
     load_entry("anthropometry", choice.anthropometry)
-    _check_names(files, skeleton, choice)
+    if files:
+        _check_names(files, skeleton, choice)
     return tuple(files)
 
 
@@ -165,6 +166,6 @@ def own_path(name: str) -> Path | None:
     return Path(name).expanduser().absolute() if is_path(name) else None
 
 
-def own_file(name: str | None, any_suffix: bool = False) -> str:
-    """The name of the file behind a table's name, "" where the table is the library's; `any_suffix`: a name is a path."""
-    return Path(name).name if name is not None and (any_suffix or is_path(name)) else ""
+def own_file(name: str | None) -> str:
+    """The name of the file behind a table's name, "" where the table is the library's."""
+    return Path(name).name if name is not None and is_path(name) else ""

@@ -47,7 +47,7 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "sources": {name: str(load_table("uncertainty")[name]["title"]) for name in SOURCES},
         "scale": {str(name): float(factor) for name, factor in chosen.scale.items()},
         "marker_noise_mm": float(1e3 * np.median(found.noise_m)),
-        "citations": _citations(magnitudes.citations, own_file(chosen.magnitudes, any_suffix=True)),
+        "citations": _citations(magnitudes.citations, own_file(chosen.magnitudes)),
         "coordinates": coordinates,
     }
 
