@@ -8,6 +8,7 @@ from pathlib import Path
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import UserFile
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.dynamics import Dynamics
@@ -72,6 +73,7 @@ class TrialAnalysis:
         timings: seconds a step.
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
         variations: the same walk analysed with other choices, where they were asked for.
+        user_files: settings and tables of the user's own that were used, as they were read.
     """
 
     recording: Recording
@@ -96,6 +98,7 @@ class TrialAnalysis:
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
     variations: tuple[Variation, ...] = ()
+    user_files: tuple[UserFile, ...] = ()
 
     @property
     def time_s(self) -> FloatArray:

@@ -120,13 +120,28 @@ def _analysed(
 @app.command()
 def check(
     file: Annotated[Path, typer.Argument(help="A C3D file.", metavar="FILE.c3d")],
+    settings: Annotated[
+        Path | None, typer.Option(help="Settings it would be analysed with; checked too.", metavar="FILE.toml")
+    ] = None,
+    marker_set: Annotated[
+        str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
+    ] = None,
+    write_marker_set: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a marker set file for the labels of FILE to start from, and stop.", metavar="FILE.toml"
+        ),
+    ] = None,
 ) -> None:
     """Say what is in a C3D file, which marker set, which plates, and what looks wrong."""
     console = _console()
     with _plain_errors():
-        from biodyn.inspection import check_file
+        from biodyn.inspection import check_file, start_marker_set
 
-        findings = check_file(file)
+        if write_marker_set is not None:
+            console.print(f"Written: {start_marker_set(file, write_marker_set)}", highlight=False, soft_wrap=True)
+            return
+        findings = check_file(file, settings, marker_set)
         for line in findings.lines:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         _print_diagnostics(console, findings.diagnostics)
@@ -145,11 +160,13 @@ def replay(
     console = _console()
     with _plain_errors():
         with _progress(console) as step:
+            from biodyn.replaying import changed_files
             from biodyn.replaying import replay as replay_result
 
+            notes = changed_files(result)
             replayed = replay_result(result, {} if method is None else {"method": method}, progress=step)
             folder = replayed.save(result, progress=step)
-        for line in replayed.summary():
+        for line in (*replayed.summary(), *notes):
             console.print(line, highlight=False)
         console.print(
             f"Replay: {folder} ('biodyn report {result}' takes it into the report)", highlight=False, soft_wrap=True
@@ -162,10 +179,13 @@ def report(
 ) -> None:
     """Make figures and report of a result again, from the recorded inputs and settings."""
     console = _console()
+    notes: list[str] = []
     with _plain_errors(), _progress(console) as step:
         from biodyn.workflow import remake_report
 
-        remake_report(result, progress=step)
+        remake_report(result, progress=step, say=notes.append)
+    for note in notes:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     console.print(f"Report: {result / 'report.html'}", highlight=False, soft_wrap=True)
 
 
@@ -249,12 +269,22 @@ def _run_study(
 
 
 @app.command()
-def models() -> None:
+def models(
+    landmarks: Annotated[
+        bool, typer.Option("--landmarks", help="List the landmarks and segments that a marker set may name.")
+    ] = False,
+) -> None:
     """List the skeletons, marker sets, anthropometric tables and hip regressions that are available."""
     console = _console()
     with _plain_errors():
-        from biodyn.model.catalogue import catalogue
+        from biodyn.model.catalogue import catalogue, landmark_catalogue
 
+        if landmarks:
+            for heading, rows in landmark_catalogue():
+                console.print(heading, style="bold")
+                for name, text in rows:
+                    console.print(f"  {name:<24} {text}", highlight=False, markup=False, soft_wrap=True)
+            return
         for heading, entries in catalogue():
             console.print(heading, style="bold")
             for name, title in entries:

@@ -42,6 +42,10 @@ class ModelError(BiodynError):
     """A skeleton, table or multibody definition contradicts itself; names the offender."""
 
 
+class TableError(ModelError):
+    """A user's own table (TOML) cannot be read, or has an entry that is not valid; names file, entry and key."""
+
+
 class SettingsError(BiodynError):
     """A settings file or option has an unknown name or an impossible value."""
 

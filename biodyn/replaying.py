@@ -20,6 +20,7 @@ from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.result import TrialResult, read_view
 from biodyn.result_folder import replacing
 from biodyn.settings import ReplaySettings, settings_from
+from biodyn.store.user_files import changed_since
 from biodyn.tables.csv import write_csv
 from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 
@@ -226,6 +227,12 @@ def replay(
     orders = convergence(driven, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
     again = _restarted(driven, options, steps)
     return ReplayResult(driven, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
+
+
+def changed_files(folder: str | Path) -> list[str]:
+    """Return a sentence for every file of the user that is no longer what the result in `folder` was made with."""
+    found = changed_since(read_view(Path(folder)).record, Path(folder))
+    return [f"{note.message} {note.hint}" for note in found]
 
 
 def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.result_folder import RECORD_NAME, writing
+from biodyn.store.user_files import write_user_files
 from biodyn.tables import ON_REQUEST, TABLES, tables_of, write_csv
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class TrialResult:
         from biodyn.report.view import TrialView
 
         tables = {name: self.table(name) for name in tables_of(self.analysis)}
-        return TrialView(run_record(self.analysis), tables, result_arrays(self.analysis))
+        arrays = result_arrays(self.analysis)
+        return TrialView(run_record(self.analysis), tables, arrays, None, self.analysis.user_files)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -182,12 +184,13 @@ class TrialResult:
 
 
 def write_view(view: TrialView, folder: Path) -> None:
-    """Write run.json, the tables and the arrays into an existing folder."""
+    """Write run.json, the tables, the arrays and copies of the user's own files into an existing folder."""
     (folder / "tables").mkdir()
     for name, table in view.tables.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
+    write_user_files(view.user_files, folder)
 
 
 def write_report(

@@ -2,59 +2,81 @@
 
 from __future__ import annotations
 
-import tomllib
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from biodyn.errors import SettingsError
+from biodyn.library.faults import first_fault, found
+from biodyn.library.load import beside, is_path, read_user_toml
+from biodyn.model.user_tables import TableChoice
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class SignalSettings(_Section):
     """Filtering and gap filling."""
 
-    cutoff_hz: float = Field(6.0, ge=0, description="low-pass cut-off of markers, Hz; 0 switches the filter off")
+    cutoff_hz: float = Field(
+        6.0, ge=0, le=1000, description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off"
+    )
     force_cutoff_hz: float | None = Field(
-        None, ge=0, description="cut-off of the plate forces, Hz; omitted = the same as the markers (recommended)"
+        None,
+        ge=0,
+        le=1000,
+        description="cut-off of the plate forces, Hz, at least 1; 0 = off; omitted = the same as the markers",
     )
     filter_order: Literal[2, 4, 6, 8] = Field(
         4, description="total order of the zero-lag (two-pass) Butterworth filter"
     )
-    spline_gap_s: float = Field(0.1, ge=0, description="longest gap filled by a spline, s")
-    rigid_gap_s: float = Field(0.5, ge=0, description="longest gap filled from the segment's other markers, s")
+    spline_gap_s: float = Field(0.1, ge=0, le=10, description="longest gap filled by a spline, s")
+    rigid_gap_s: float = Field(0.5, ge=0, le=10, description="longest gap filled from the segment's other markers, s")
+
+    @field_validator("cutoff_hz", "force_cutoff_hz")
+    @classmethod
+    def _off_or_walking(cls, hz: float | None) -> float | None:
+        # the slowest walkers make a stride in 2 s, and a stride has several harmonics
+        if hz is not None and 0.0 < hz < 1.0:
+            raise ValueError(
+                f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
+                "below 1 Hz the filter takes away the walk itself"
+            )
+        return hz
 
 
 class ModelSettings(_Section):
     """Which body the markers are fitted to."""
 
-    skeleton: str = Field("auto", description="skeleton of the library, or auto: what the markers can see")
+    skeleton: str = Field("auto", description="skeleton of the library, a TOML file, or auto: what the markers can see")
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )
-    anthropometry: str = Field("de_leva_1996", description="table of segment masses, centres and radii of gyration")
-    hip_centre: str = Field("harrington_2007", description="hip joint centre regression")
+    anthropometry: str = Field(
+        "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
+    )
+    hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
-    marker_diameter_mm: float = Field(14.0, gt=0, description="used where the file does not tell")
+    marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")
 
 
 class InverseKinematicsSettings(_Section):
     """The least-squares fit of the skeleton to the markers."""
 
-    tolerance: float = Field(1e-8, gt=0, description="largest coordinate change of the last step, rad or m")
-    max_iterations: int = Field(60, ge=1, description="most steps a frame")
+    tolerance: float = Field(
+        1e-8, ge=1e-12, le=0.01, description="largest coordinate change of the last step, rad or m"
+    )
+    max_iterations: int = Field(60, ge=1, le=10_000, description="most steps a frame")
     visibility_ramp_s: float = Field(
         0.15, ge=0, le=5, description="a marker's weight fades over this time beside a gap, s"
     )
-    marker_weights: dict[str, Annotated[float, Field(ge=0)]] = Field(
+    marker_weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         default_factory=dict, description="weights by marker label, over the set's"
     )
 
@@ -62,12 +84,12 @@ class InverseKinematicsSettings(_Section):
 class ContactSettings(_Section):
     """When a plate is loaded and whose foot it is."""
 
-    threshold_n: float = Field(20.0, gt=0, description="vertical force that counts as contact, N")
-    min_contact_s: float = Field(0.1, gt=0, description="shortest loading that is a foot contact, s")
+    threshold_n: float = Field(20.0, gt=0, le=1000, description="vertical force that counts as contact, N")
+    min_contact_s: float = Field(0.1, gt=0, le=10, description="shortest loading that is a foot contact, s")
     max_foot_distance_m: float = Field(
-        0.05, gt=0, description="centre of pressure may lie this far outside the sole, m"
+        0.05, gt=0, le=1, description="centre of pressure may lie this far outside the sole, m"
     )
-    plate_margin_m: float = Field(0.0, ge=0, description="the sole must lie this far inside the plate's edge, m")
+    plate_margin_m: float = Field(0.0, ge=0, le=1, description="the sole must lie this far inside the plate's edge, m")
 
 
 class GaitSettings(_Section):
@@ -114,21 +136,24 @@ class QualityLimits(_Section):
 class ReplaySettings(_Section):
     """Forward dynamics with the recorded torques (`biodyn replay`)."""
 
-    windows_s: tuple[float, ...] = Field((0.05, 0.1, 0.2, 0.3, 0.5), min_length=1, description="lengths of windows, s")
-    start_every_s: float = Field(0.02, gt=0, description="a window starts this often, s")
+    windows_s: tuple[Annotated[float, Field(ge=0.001, le=60)], ...] = Field(
+        (0.05, 0.1, 0.2, 0.3, 0.5), min_length=1, max_length=50, strict=False, description="lengths of windows, s"
+    )
+    start_every_s: float = Field(0.02, ge=0.001, le=60, description="a window starts this often, s")
     method: Literal["euler", "rk4", "solve_ivp"] = Field(
         "rk4", description="integrator: semi-implicit Euler, Runge-Kutta of fourth order, or adaptive"
     )
-    step_s: float = Field(0.0025, gt=0, description="longest step of an integrator with fixed steps, s")
+    step_s: float = Field(0.0025, ge=1e-5, le=0.1, description="longest step of an integrator with fixed steps, s")
     angle_deg: float = Field(1.0, gt=0, description="a replay within this angle and position counts as on the motion")
     position_m: float = Field(0.01, gt=0, description="distance of the pelvis that counts as on the motion, m")
     feedback_hz: float = Field(
         # an error of a standing foot doubles in 10-20 ms: a feedback below some 10 Hz cannot hold it
         20.0,
         gt=0,
+        le=1000,
         description="bandwidth of the tracked replay's feedback, Hz",
     )
-    rest_s: float = Field(0.5, gt=0, description="duration of the rest case, s")
+    rest_s: float = Field(0.5, ge=0.01, le=60, description="duration of the rest case, s")
     animation: bool = Field(True, description="draw the replay as a film beside the recorded motion")
 
 
@@ -141,17 +166,27 @@ class UncertaintySettings(_Section):
     magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
     scale: dict[
         Literal["marker_noise", "soft_tissue", "joint_centres", "inertias", "centre_of_pressure", "cutoff"],
-        Annotated[float, Field(ge=0, allow_inf_nan=False)],
+        Annotated[float, Field(ge=0, le=100)],
     ] = Field(default_factory=dict, description="factors on the standard deviations by source; 0 leaves one out")
+
+    @field_validator("magnitudes")
+    @classmethod
+    def _is_a_toml_file(cls, name: str | None) -> str | None:
+        if name is not None and not is_path(name):
+            raise ValueError(f"expected the path of a TOML file (*.toml), found {found(name)}")
+        return name
 
 
 class VariationSettings(_Section):
     """Levels of `biodyn run --vary`; hip centres and anthropometric tables are all those of the library."""
 
-    cutoff_hz: tuple[Annotated[float, Field(gt=0)], ...] = Field(
-        (4.0, 5.0, 6.0, 8.0, 10.0, 15.0), description="cut-offs of markers and forces alike, Hz"
+    cutoff_hz: tuple[Annotated[float, Field(ge=1, le=1000)], ...] = Field(
+        (4.0, 5.0, 6.0, 8.0, 10.0, 15.0),
+        max_length=50,
+        strict=False,
+        description="cut-offs of markers and forces alike, Hz",
     )
-    marker_weight_powers: dict[str, float] = Field(
+    marker_weight_powers: dict[str, Annotated[float, Field(ge=-5, le=5)]] = Field(
         default_factory=lambda: {"all equal": 0.0, "contrast squared": 2.0},
         description="name of a level and the power that every marker's weight is raised to",
     )
@@ -185,10 +220,29 @@ class Settings(_Section):
         forces = self.signals.force_cutoff_hz
         return self.signals.cutoff_hz if forces is None else forces
 
+    @property
+    def tables(self) -> TableChoice:
+        """The tables that are named, of the library or of the user's own."""
+        model = self.model
+        skeleton = "full_body" if model.skeleton == "auto" else model.skeleton
+        magnitudes = self.uncertainty.magnitudes
+        return TableChoice(skeleton, model.marker_set, model.anthropometry, model.hip_centre, magnitudes)
+
+
+#: Entries that may name a user's own table: (section, entry).
+TABLE_ENTRIES = (
+    ("model", "skeleton"),
+    ("model", "marker_set"),
+    ("model", "anthropometry"),
+    ("model", "hip_centre"),
+    ("uncertainty", "magnitudes"),
+)
+
 
 def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Settings:
     """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
 
+    Tables named in a TOML file lie relative to it, those in a dict relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
     if source is None:
@@ -197,18 +251,29 @@ def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Sett
         return source
     origin = "the settings"
     if isinstance(source, (str, Path)):
-        path = Path(source)
-        origin = str(path)
-        if not path.is_file():
-            raise SettingsError(f"Settings file '{path}' does not exist.", "Give --settings an existing TOML file.")
-        try:
-            source = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"'{path}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
+        file = read_user_toml(source, "settings file", SettingsError, "Give --settings an existing TOML file.")
+        origin = f"'{source}'"
+        source = tables_beside(file.content, file.path)
     try:
         return Settings.model_validate(source)
     except ValidationError as error:
         raise invalid_entry(error, Settings, origin) from error
+
+
+def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the settings that stand in `file`, the paths of tables in them made absolute: they are relative to it."""
+    return with_table_paths(content, lambda path: beside(path, file))
+
+
+def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return settings, checked or not, with every path of a user's own table changed."""
+    settings = dict(content)
+    for section, entry in TABLE_ENTRIES:
+        table = settings.get(section)
+        name = table.get(entry) if isinstance(table, Mapping) else None
+        if isinstance(table, Mapping) and isinstance(name, str) and is_path(name):
+            settings[section] = {**table, entry: change(name)}
+    return settings
 
 
 def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:
@@ -216,23 +281,6 @@ def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, b
 
     `origin` names the file, `below` the table of it that was validated, "" for the whole.
     """
-    first = error.errors()[0]
-    where = ".".join(filter(None, (below, *(str(part) for part in first["loc"]))))
-    hint = ""
-    if first["type"] == "extra_forbidden":
-        section: Any = model
-        for part in first["loc"][:-1]:
-            section = _inside(section, part)
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            near = get_close_matches(str(first["loc"][-1]), section.model_fields, 1)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
-            hint += f"Known entries there: {', '.join(section.model_fields)}."
-    return SettingsError(f"Entry '{where}' of {origin} is not valid: {first['msg']}.", hint)
-
-
-def _inside(annotation: Any, part: str | int) -> Any:
-    """The type of what lies under a key of a model, a table of entries or a list."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation.model_fields[str(part)].annotation if part in annotation.model_fields else None
-    inner = get_args(annotation)
-    return inner[0 if isinstance(part, int) else -1] if inner else None
+    fault = first_fault(error, model)
+    where = ".".join(filter(None, (below, fault.key)))
+    return SettingsError(f"Entry '{where}' of {origin} is not valid: {fault.problem}.", fault.hint)

@@ -13,7 +13,7 @@ from biodyn.model.hip_centre import hip_centre_names
 from biodyn.model.library import entry_names
 from biodyn.result import TrialResult
 from biodyn.settings import Settings, settings_from
-from biodyn.workflow import Progress, analyse_trial, read_files
+from biodyn.workflow import Progress, analyse_trial, own_files_of, read_files
 
 _Level = tuple[str, Settings]
 
@@ -52,7 +52,7 @@ def vary_trial(
                 progress(f"{factor.replace('_', ' ')}: {level}")
             other = analyse_trial(walk, static, mass_kg, height_m, changed, None, files, torques_only=True)
             found.append(Variation(factor, level, other))
-    return TrialResult(replace(base, variations=tuple(found)))
+    return TrialResult(replace(base, variations=tuple(found), user_files=own_files_of(settings, options)))
 
 
 def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:

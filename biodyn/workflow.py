@@ -13,13 +13,15 @@ from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import SIDES
 from biodyn.data_checks import data_checks
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError, PlateError, StaticTrialError
+from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
 from biodyn.io.c3d import read_c3d_many
 from biodyn.io.statics import find_static
+from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.definition import load_skeleton
 from biodyn.model.markersets import recognise
 from biodyn.model.scaling import ScalingOptions, scale, uncertain_turns, with_mass
 from biodyn.model.subject import SubjectModel
+from biodyn.model.user_tables import user_tables
 from biodyn.processing.body_mass import MassEstimate
 from biodyn.processing.calibration import find_turns, refine_centres, sample
 from biodyn.processing.contact_notes import contact_diagnostics
@@ -40,6 +42,7 @@ from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult, read_view, write_report
 from biodyn.result_folder import updating
 from biodyn.settings import Settings, settings_from
+from biodyn.store.user_files import changed_since, require_unchanged
 from biodyn.tables.cycle_checks import cycle_findings
 from biodyn.tables.gait import cycle_values
 from biodyn.trial import Contact, GroundReaction, Recording
@@ -82,6 +85,7 @@ def analyse_trial(
         torques_only: leave out what does not change a torque: bands and data checks.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     clock = _Clock(progress)
     notes: list[Diagnostic] = []
@@ -103,7 +107,7 @@ def analyse_trial(
     with clock.step("scaling"):
         standing = quiet_standing(standing_file.markers)
         notes += standing.diagnostics
-        skeleton = load_skeleton("full_body" if options.model.skeleton == "auto" else options.model.skeleton)
+        skeleton = load_skeleton(options.tables.skeleton)
         carried, mass_notes = standing_mass(standing_file, standing, mapping, skeleton)
         notes += mass_notes
         mass = known_mass(mass_kg, (recording, standing_file)) or carried
@@ -209,12 +213,22 @@ def analyse_trial(
         timings=clock.seconds,
         propagation=propagation,
         uncertainty=uncertainty,
+        user_files=own_files,
     )
+    require_unchanged(own_files)
     if torques_only:
         return analysis
     with clock.step("checks"):
         impossible = cycle_findings(cycle_values(analysis))
         return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis), *impossible))
+
+
+def own_files_of(settings: object, options: Settings) -> tuple[UserFile, ...]:
+    """Return the user's own files behind an analysis, checked: the settings file, and every table that is named by path."""
+    files = user_tables(options.tables)
+    if isinstance(settings, (str, Path)):
+        return (read_user_toml(settings, "settings file", SettingsError), *files)
+    return files
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
@@ -392,10 +406,16 @@ def run_trial(
     return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress, files))
 
 
-def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:
-    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder."""
+def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:
+    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
+
+    `say` is called with a sentence for every file of the user that is no longer what the result was made with.
+    """
     target = Path(folder)
     view = read_view(target)
+    if say is not None:
+        for note in changed_since(view.record, target):
+            say(f"{note.message} {note.hint}")
     with updating(target) as place:
         write_report(
             view,

@@ -26,7 +26,12 @@ hip_centre = "davis_1991"
 
 Give it with `biodyn run WALK.c3d --settings FILE.toml`, or from Python as `biodyn.run_trial(walk, settings="FILE.toml")`; a
 dict of the same shape works too. An unknown entry or an impossible value ends the run before anything is read, with the
-names that are known there. The settings of a result stand in its `run.json`.
+names that are known there, or the range that is allowed. The settings of a result stand in its `run.json`.
+
+Skeleton, marker set, anthropometric table, hip centre and magnitudes of errors may be a TOML file of your own, laid out
+like the library's (`biodyn/model/library/`; a hip centre file holds the entries of one regression). Its path is relative
+to the settings file, or the study.toml, that names it; in a dict, to the current folder. It is checked like the settings,
+cited by its own name, and copied into the result (`inputs/`, listed in `run.json` under `user_files`).
 
 Units are in the names (`_hz`, `_s`, `_m`, `_n`, `_nm`, `_deg`) or in the text. "omitted" means: leave the entry out of the file.
 This page is written by `python docs/settings_table.py` from `biodyn/settings.py`.

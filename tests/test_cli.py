@@ -361,7 +361,7 @@ def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Resu
 def crash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laboratory) -> int | str | None:
     """Run `biodyn check` as from a shell, with a bug in it; the exit code."""
 
-    def bug(path: Path) -> None:
+    def bug(*_: object) -> None:
         raise KeyError("left_knee")
 
     monkeypatch.setattr("biodyn.inspection.check_file", bug)

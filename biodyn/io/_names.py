@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Any
+
+from biodyn.library.load import own_table
 
 
 @cache
 def names() -> dict[str, Any]:
     """Return the table of names as read from the library; treat it as read-only."""
-    text = (files("biodyn.model") / "library" / "c3d_names.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return own_table("biodyn.model", "library/c3d_names")
 
 
 @cache

@@ -61,6 +61,11 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     return bodies
 
 
+def segment_bodies(table_name: str) -> set[str]:
+    """Return the bodies that a table has segments for."""
+    return {entry["body"] for _, entry in sided_entries("anthropometry", table_name, "segment")}
+
+
 def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray
+from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
-from biodyn.model.library import for_each_side, load_entry
+from biodyn.library.load import nearest
+from biodyn.model.library import extended, for_each_side, load_entry
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -111,23 +112,57 @@ class SkeletonDefinition:
         return self.bodies[0]
 
 
-def load_skeleton(name: str) -> SkeletonDefinition:
-    """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names what contradicts itself."""
+def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonDefinition:
+    """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names what contradicts itself.
+
+    `above`: files that extend this one, for the circle that they might form.
+    """
     table = load_entry("skeletons", name)
     if "extends" in table:
-        base = load_skeleton(table["extends"])
+        base = load_skeleton(extended("skeletons", table["extends"], name, above), (*above, name))
         free = frozenset(body for entry in table["free"] for _, body in for_each_side(entry))
-        unknown = free - base.free
+        unknown = sorted(free - {body.name for body in base.bodies})
         if unknown:
             raise ModelError(
-                f"Skeleton '{name}' frees bodies that '{base.name}' does not have: {', '.join(sorted(unknown))}."
+                f"Skeleton '{name}' frees bodies that '{base.name}' does not have: {', '.join(unknown)}.",
+                nearest(unknown[0], [body.name for body in base.bodies]),
             )
+        if base.root.name not in free:
+            raise ModelError(f"Skeleton '{name}' does not free '{base.root.name}', which floats: put it into 'free'.")
         return SkeletonDefinition(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_body(side, entry) for raw in table["body"] for side, entry in for_each_side(raw))
     ordered = _parents_first(name, bodies)
+    _require_consistent(name, ordered)
     return SkeletonDefinition(
         table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered)
     )
+
+
+def _require_consistent(name: str, bodies: tuple[BodyDefinition, ...]) -> None:
+    """Raise ModelError for names that are there twice, and for soles and turns that lead nowhere."""
+    coordinates = [step.coordinate for body in bodies for step in body.rotations if step.coordinate]
+    coordinates += [c for body in bodies for c in (*body.base_rotations, *body.base_translations)]
+    for what, names in (
+        ("bodies", [body.name for body in bodies]),
+        ("joints", [body.joint for body in bodies]),
+        ("coordinates", coordinates),
+    ):
+        twice = next((one for one in names if names.count(one) > 1), None)
+        if twice is not None:
+            raise ModelError(f"Skeleton '{name}' has two {what} called '{twice}'.", "Give every one its own name.")
+    for body in bodies:
+        if body.turn is not None and body.turn.coordinate not in coordinates:
+            raise ModelError(
+                f"Skeleton '{name}', body '{body.name}': 'turn' names '{body.turn.coordinate}', which is no coordinate.",
+                nearest(body.turn.coordinate, coordinates),
+            )
+    for side in SIDES:
+        feet = [body.name for body in bodies if body.sole is not None and body.side == side]
+        if len(feet) != 1:
+            raise ModelError(
+                f"Skeleton '{name}' has {len(feet) or 'no'} bodies with a 'sole' on side '{side}', expected one foot.",
+                "Write the foot once for both sides, with {s} in its names.",
+            )
 
 
 def _body(side: str, entry: dict[str, Any]) -> BodyDefinition:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from biodyn.errors import ModelError
-from biodyn.model.library import load_table
+from biodyn.library.load import is_path, nearest
+from biodyn.model.library import load_entry, load_table
 
 
 def hip_centre_names() -> tuple[str, ...]:
     """Names of the regressions of the library."""
     return tuple(load_table("hip_centres"))
+
+
+def hip_regression(name: str) -> dict[str, Any]:
+    """Return the row of a regression: the library's by name, or a user's own TOML file that holds one."""
+    if is_path(name):
+        return load_entry("hip_centres", name)
+    table = load_table("hip_centres")
+    if name not in table:
+        raise ModelError(f"Hip centre regression '{name}' is not known.", nearest(name, table))
+    return dict(table[name])
 
 
 def hip_centre(
@@ -27,10 +40,7 @@ def hip_centre(
     The regressions start at the skin over the ASIS; the marker's centre lies its radius in front of it. Source: the
     citation of each regression in `hip_centres.toml`.
     """
-    table = load_table("hip_centres")
-    if regression not in table:
-        raise ModelError(f"Hip centre regression '{regression}' is not known.", f"Available: {', '.join(table)}.")
-    row = table[regression]
+    row = hip_regression(regression)
     if "newington" in row:
         k = row["newington"]
         c = k["c_LL"] * leg_length_m + k["c_constant"]

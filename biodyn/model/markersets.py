@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from biodyn.errors import MarkerSetError
-from biodyn.model.library import entry_names, for_each_side, load_entry
+from biodyn.errors import MarkerSetError, TableError
+from biodyn.library.load import is_path, nearest
+from biodyn.model.library import entry_names, extended, for_each_side, load_entry
 
 _GENERIC = "anatomical"
 _HALF_THERE = 0.5
@@ -66,13 +68,14 @@ class _Entry:
 
 @dataclass(frozen=True)
 class MarkerSet:
-    """A marker set of the library: entries by normalised label, and the groups that must be there."""
+    """A marker set: entries by normalised label, the groups that must be there, and labels that stand for others."""
 
     name: str
     title: str
     entries: tuple[_Entry, ...]
     requires: tuple[tuple[str, ...], ...]
     requires_landmarks: tuple[tuple[str, ...], ...]
+    renamed: frozenset[str] = frozenset()
 
     def find(self, label: str) -> _Entry | None:
         """Return the entry a label belongs to."""
@@ -86,26 +89,90 @@ def normalise(label: str) -> str:
 
 
 def load_marker_set(name: str) -> MarkerSet:
-    """Read a marker set of the library (or a TOML path), with the set it extends."""
-    return _loaded(name) if name.endswith(".toml") else _of_library(name)
+    """Read a marker set of the library (or a TOML path), with the set it extends and the labels it renames."""
+    return _loaded(name, ()) if is_path(name) else _of_library(name)
 
 
 @cache
 def _of_library(name: str) -> MarkerSet:
-    return _loaded(name)
+    return _loaded(name, ())
 
 
-def _loaded(name: str) -> MarkerSet:
+def _loaded(name: str, above: tuple[str, ...]) -> MarkerSet:
     table = load_entry("markersets", name)
-    parent = load_marker_set(table["extends"]) if "extends" in table else None
-    entries = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
+    own = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
     requires = tuple(tuple(normalise(label) for label in group) for group in table.get("requires", ()))
     landmarks = tuple(tuple(group) for group in table.get("requires_landmarks", ()))
-    if parent is not None:
-        entries = parent.entries + entries
+    _require_one_meaning(name, own)
+    title, renamed = table["title"], frozenset[str]()
+    if "extends" in table:
+        parent_name = extended("markersets", table["extends"], name, above)
+        parent = _loaded(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
+        parent = _renamed(parent, table.get("rename", {}), name)
+        if title == Path(name).stem and is_path(name):  # the file says no title of its own
+            title = f"{parent.title} as in {Path(name).name}"
+        # what a set says of a label goes before what the set says that it extends
+        said = frozenset(key for entry in own for key in entry.keys)
+        entries = tuple(entry for entry in (_without(entry, said) for entry in parent.entries) if entry.keys) + own
         requires = parent.requires + requires
         landmarks = parent.requires_landmarks + landmarks
-    return MarkerSet(table["name"], table["title"], entries, requires, landmarks)
+        renamed = parent.renamed
+    else:
+        entries = own
+    return MarkerSet(table["name"], title, entries, requires, landmarks, renamed)
+
+
+def _require_one_meaning(name: str, entries: tuple[_Entry, ...]) -> None:
+    keys = [key for entry in entries for key in set(entry.keys)]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None and is_path(name):
+        raise TableError(
+            f"'{name}' has two markers with the label '{twice}' (labels are compared in capitals, without blanks, _ . and -).",
+            "Give the label to one of them.",
+        )
+
+
+def _without(entry: _Entry, keys: frozenset[str]) -> _Entry:
+    return entry if keys.isdisjoint(entry.keys) else replace(entry, keys=tuple(k for k in entry.keys if k not in keys))
+
+
+def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
+    """The set with labels renamed: `rename` is label in the file -> label of the set; requirements follow.
+
+    A label that is renamed loses the meaning it had; the label it stands for keeps its own beside it.
+    """
+    if not rename:
+        return parent
+    pairs: dict[str, list[str]] = {}
+    known = {key for entry in parent.entries for key in entry.keys}
+    for raw in rename.items():
+        for _, (label, meant) in for_each_side(list(raw)):
+            if normalise(meant) not in known:
+                raise TableError(
+                    f"'{name}', [rename]: '{label}' is to stand for '{meant}', which is no label of {parent.title}.",
+                    nearest(normalise(meant), sorted(known)),
+                )
+            pairs.setdefault(normalise(meant), []).append(normalise(label))
+    renamed = [label for labels in pairs.values() for label in labels]
+    twice = next((label for label in renamed if renamed.count(label) > 1), None)
+    if twice is not None:
+        raise TableError(f"'{name}', [rename]: '{twice}' stands for two labels.", "Let it stand for one.")
+
+    def follow(keys: tuple[str, ...]) -> tuple[str, ...]:
+        stand_in = [label for key in keys for label in pairs.get(key, ())]
+        return (*stand_in, *(key for key in keys if key not in renamed))
+
+    requires = tuple(follow(group) for group in parent.requires)
+    for group, before in zip(requires, parent.requires, strict=True):
+        if not group:
+            lost = " or ".join(before)
+            raise TableError(
+                f"'{name}', [rename]: {lost} is given another meaning, and no label is left for what it was.",
+                f"Name the label that the file has for {lost} too.",
+            )
+    moved = tuple(replace(entry, keys=follow(entry.keys)) for entry in parent.entries)
+    entries = tuple(entry for entry in moved if entry.keys)
+    return replace(parent, entries=entries, requires=requires, renamed=parent.renamed | frozenset(renamed))
 
 
 def _entry(raw: dict[str, Any]) -> _Entry:
@@ -144,7 +211,8 @@ def _assign(
     roles: dict[str, MarkerRole] = {}
     taken: set[str] = set()
     for source in (best, generic):
-        for label in labels:
+        # a label that the user renamed goes before one that has its name by chance
+        for label in sorted(labels, key=lambda label: normalise(label) not in source.renamed):
             entry = source.find(label)
             if label in roles or entry is None or (entry.landmark and entry.landmark in taken):
                 continue
@@ -185,11 +253,27 @@ def _closeness(candidate: MarkerSet, labels: Sequence[str], missing: int) -> tup
     return candidate.name != _GENERIC and share > _HALF_THERE, share, _matched(candidate, labels)
 
 
+def missing_from(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
+    """What a set requires and does not find among the labels: labels or landmarks, "A or B" where one of them would do."""
+    return _missing(candidate, labels)
+
+
+def set_to_extend(labels: Sequence[str]) -> MarkerSet:
+    """The set of the library that explains most of the labels, of those that are half there, whether it is whole or not."""
+
+    def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
+        half_there, share, matched = _closeness(candidate, labels, len(_missing(candidate, labels)))
+        return half_there, matched, share
+
+    return max((load_marker_set(name) for name in entry_names("markersets")), key=rank)
+
+
 def _not_recognised(labels: Sequence[str], sets: list[MarkerSet], missing: dict[str, list[str]]) -> MarkerSetError:
     closest = max(sets, key=lambda candidate: _closeness(candidate, labels, len(missing[candidate.name])))
     shown = ", ".join(labels[:12]) + (" ..." if len(labels) > 12 else "")
     return MarkerSetError(
         f"The markers match no known marker set: the closest, {closest.title}, lacks {', '.join(missing[closest.name])} "
         f"(the file has {shown or 'none'}).",
-        "Give a marker set file that names your labels: [model] marker_set = 'my_markers.toml' in a settings TOML.",
+        "Give a marker set file that names your labels ('biodyn check FILE.c3d --write-marker-set my_markers.toml' begins "
+        "one): [model] marker_set = 'my_markers.toml' in a settings TOML.",
     )

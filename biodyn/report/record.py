@@ -14,12 +14,15 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.model.library import load_entry, load_table
+from biodyn.model.hip_centre import hip_regression
+from biodyn.model.library import load_entry
+from biodyn.model.user_tables import own_file, own_path
 from biodyn.report.data_checks import data_check_records
 from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.store.user_files import clean, user_file_records
 
 RECORD_VERSION = 1
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
@@ -54,6 +57,7 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
             "frames": [static.first, static.last],
             "movement_m": static.movement_m,
         },
+        "user_files": user_file_records(analysis.user_files),
         "settings": analysis.settings.model_dump(mode="json"),
         "force_cutoff_hz": analysis.settings.force_cutoff_hz,
         "subject": {
@@ -68,7 +72,7 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
         "world": {"R_WL": analysis.R_WL.tolist(), "reason": analysis.world_reason},
         "marker_set": {
             "name": analysis.mapping.name,
-            "title": analysis.mapping.title,
+            "title": _marker_set_title(analysis),
             "understood": len(analysis.mapping.roles),
             "unknown": list(analysis.mapping.unknown),
             "scores": dict(analysis.mapping.scores),
@@ -232,9 +236,30 @@ def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
     entries = {
         "skeleton": {"title": analysis.model.skeleton.title, "citation": analysis.model.skeleton.citation},
         "anthropometry": load_entry("anthropometry", chosen.anthropometry),
-        "hip_centre": load_table("hip_centres")[chosen.hip_centre],
+        "hip_centre": hip_regression(chosen.hip_centre),
     }
-    return {kind: {"title": str(entry["title"]), "citation": str(entry["citation"])} for kind, entry in entries.items()}
+    named = {kind: getattr(chosen, kind) for kind in entries}
+    copies = {entry["path"]: entry for entry in user_file_records(analysis.user_files)}
+    return {
+        kind: _own_citation(entry, copies.get(clean(str(own_path(named[kind]))))) for kind, entry in entries.items()
+    }
+
+
+def _marker_set_title(analysis: TrialAnalysis) -> str:
+    title, file = analysis.mapping.title, own_file(analysis.settings.model.marker_set)
+    return title if not file or file in title else f"{title} (own table {file})"
+
+
+def _own_citation(entry: Mapping[str, Any], own: Mapping[str, str] | None) -> dict[str, str]:
+    """Title and citation of an entry; of a user's own file the file, and what it says of itself."""
+    title, citation = str(entry["title"]), str(entry["citation"])
+    if own is None:
+        return {"title": title, "citation": citation}
+    source = f"; it names as its source: {citation}" if citation else ""
+    return {
+        "title": f"{title} (own table {own['name']})",
+        "citation": f"Own table {own['name']} (sha256 {own['sha256'][:12]}, copy in {own['copy']}){source}",
+    }
 
 
 def _gaps(analysis: TrialAnalysis) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.model.library import load_table
+from biodyn.model.user_tables import own_file
 from biodyn.plots.display import display_table
 from biodyn.processing.uncertainty import SOURCES, load_magnitudes
 from biodyn.variables import variable
@@ -47,9 +48,16 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "sources": {name: str(load_table("uncertainty")[name]["title"]) for name in SOURCES},
         "scale": {str(name): float(factor) for name, factor in chosen.scale.items()},
         "marker_noise_mm": float(1e3 * np.median(found.noise_m)),
-        "citations": dict(magnitudes.citations),
+        "citations": _citations(magnitudes.citations, own_file(chosen.magnitudes)),
         "coordinates": coordinates,
     }
+
+
+def _citations(citations: Mapping[str, str], file: str) -> dict[str, str]:
+    """By source; for a user's own file the file, and what it says of its source."""
+    if not file:
+        return dict(citations)
+    return {name: f"own table {file}" + (f", after: {text}" if text else "") for name, text in citations.items()}
 
 
 def uncertainty_rows(record: Mapping[str, Any] | None) -> list[dict[str, Any]]:

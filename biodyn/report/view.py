@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.library.load import UserFile
 from biodyn.plots.style import figure_png
 from biodyn.plots.trial import trial_figures
 from biodyn.report.record import result_arrays, run_record
@@ -20,17 +21,21 @@ from biodyn.tables import trial_tables
 
 @dataclass(frozen=True)
 class TrialView:
-    """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed."""
+    """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed.
+
+    `user_files`: the user's own files it was made with, to be copied beside a new result.
+    """
 
     record: Mapping[str, Any]
     tables: Mapping[str, pd.DataFrame]
     arrays: Mapping[str, np.ndarray]
     replay: ReplayView | None = None
+    user_files: tuple[UserFile, ...] = ()
 
     @classmethod
     def of(cls, analysis: TrialAnalysis) -> TrialView:
         """Everything of an analysis that is kept."""
-        return cls(run_record(analysis), trial_tables(analysis), result_arrays(analysis))
+        return cls(run_record(analysis), trial_tables(analysis), result_arrays(analysis), None, analysis.user_files)
 
     def figures(self) -> dict[str, Callable[[], Figure]]:
         """Makers of all figures by name, see `plots.trial.trial_figures`."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.library.load import own_table
 from biodyn.model.anthropometry import Sex
 from biodyn.model.definition import load_skeleton
 from biodyn.model.library import for_each_side
@@ -69,7 +68,7 @@ class Body:
 @cache
 def load_data(name: str) -> dict[str, Any]:
     """Return a TOML file of the simulator by its name without suffix."""
-    return tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    return own_table(__package__, name)
 
 
 def template_points(

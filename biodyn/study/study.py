@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from biodyn.errors import StudyError
 from biodyn.result_folder import remove_all_unfinished
+from biodyn.settings import with_table_paths
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
+from biodyn.study.discovery.definition import all_table_paths
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.running.lock import only_run, owner_of
@@ -162,18 +164,21 @@ class Study:
     def _record(
         self, folder: Path, written: Sequence[Mapping[str, Any]], diagnostics: Sequence[Diagnostic]
     ) -> dict[str, Any]:
+        def seen_from_here(table: str) -> str:
+            return os.path.relpath(table, folder)
+
         trials, counts = [], dict.fromkeys(("fine", "look", "checks failed", "failed", "not run"), 0)
         for trial in self.plan.trials:
             record = read_record(folder / trial.folder)
             status = "not run" if record is None else record.status
             counts[status] += 1
-            trials.append(_trial_record(trial, record, status))
+            trials.append(_trial_record(trial, record, status, seen_from_here))
         return {
             "record_version": STUDY_RECORD_VERSION,
             "name": self.plan.name,
             "program": program_version(),
             "root": os.path.relpath(self.plan.root, folder),
-            "definition": self.definition.model_dump(mode="json"),
+            "definition": all_table_paths(self.definition.model_dump(mode="json"), seen_from_here),
             "counts": counts,
             "trials": trials,
             "files": [{"path": f.path.as_posix(), "role": f.role, "reason": f.reason} for f in self.plan.files],
@@ -313,7 +318,9 @@ def _tidy_when_stopped(folder: Path) -> Iterator[None]:
         raise
 
 
-def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) -> dict[str, Any]:
+def _trial_record(
+    trial: PlannedTrial, record: TrialRecord | None, status: str, seen_from_here: Callable[[str], str]
+) -> dict[str, Any]:
     return {
         "subject": trial.subject,
         "session": trial.session,
@@ -325,7 +332,7 @@ def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) 
         "statics": [path.as_posix() for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
-        "settings": dict(trial.settings),
+        "settings": with_table_paths(trial.settings, seen_from_here),
         "status": status,
         "reason": "" if record is None else record.reason,
         "key": "" if record is None else record.key,

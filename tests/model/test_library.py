@@ -151,12 +151,16 @@ def test_coordinates_have_one_name_each() -> None:
     assert len(names) == len(set(names)) == 32  # 38 degrees of freedom with the base
 
 
+FRAMES = 'frames = [[["x", "p", "q"], ["y", "p", "q"]]]'
+FLOATING = FRAMES + '\nbase = { rotations = ["a", "b", "c"], translations = ["d", "e", "f"] }'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[body]]\nname="a"\njoint="j"\norigin="o"\nparent="b"\nframes=[]', "circle"),
+        (f'[[body]]\nname="a"\njoint="j"\norigin="o"\nparent="b"\n{FRAMES}', "circle"),
         (
-            '[[body]]\nname="a"\njoint="j"\norigin="o"\nframes=[]\n[[body]]\nname="b"\njoint="k"\norigin="o"\nframes=[]',
+            f'[[body]]\nname="a"\njoint="j"\norigin="o"\n{FLOATING}\n[[body]]\nname="b"\njoint="k"\norigin="o"\n{FLOATING}',
             "one body",
         ),
         ('extends = "full_body"\nfree = ["tail"]', "tail"),

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.errors import SettingsError
+from biodyn.errors import TableError
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.dynamics import solve_dynamics
@@ -314,9 +314,9 @@ def test_forces_of_wrenches_are_what_inverse_dynamics_saves(analysis: TrialAnaly
 def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[marker_noise]\nsd_mm = 1.0\n", encoding="utf-8")
-    with pytest.raises(SettingsError):
+    with pytest.raises(TableError):
         load_magnitudes(str(file))
-    with pytest.raises(SettingsError):
+    with pytest.raises(TableError):
         load_magnitudes(str(tmp_path / "none.toml"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
@@ -10,34 +9,73 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.conventions import SIDES, other_side
-from biodyn.errors import ModelError
+from biodyn.errors import ModelError, TableError
+from biodyn.library.load import SUFFIX, UserFile, beside, is_path, nearest, own_table, read_user_toml
 
 _ROOT = files(__package__)
 KINDS = ("skeletons", "markersets", "anthropometry")
+#: What a user's own file of a kind is called in messages and records.
+ROLES = {
+    "skeletons": "skeleton",
+    "markersets": "marker set",
+    "anthropometry": "anthropometric table",
+    "hip_centres": "hip centre table",
+    "uncertainty": "table of uncertainties",
+}
 
 
-@cache
 def load_table(name: str) -> dict[str, Any]:
     """Return a TOML file of the library by its path below it without suffix, e.g. ``skeletons/full_body``."""
-    resource = _ROOT.joinpath(f"{name}.toml")
-    if not resource.is_file():
+    if not _ROOT.joinpath(f"{name}{SUFFIX}").is_file():
         kind, _, entry = name.rpartition("/")
-        available = ", ".join(entry_names(kind)) if kind else "none"
-        raise ModelError(f"'{entry}' is not one of the library's {kind or 'tables'}.", f"Available: {available}.")
-    return tomllib.loads(resource.read_text(encoding="utf-8"))
+        raise _unknown(entry, kind)
+    return own_table(__package__, name)
+
+
+def _unknown(name: str, kind: str) -> ModelError:
+    role = ROLES.get(kind, f"table of {kind}" if kind else "table")
+    known = entry_names(kind) if kind in KINDS else ()
+    hint = f"{nearest(name, known)} The path of a file of your own ends in {SUFFIX}." if known else ""
+    return ModelError(f"No {role} of the library is called '{name}'.", hint)
+
+
+def user_table(kind: str, path: str) -> UserFile:
+    """Read a user's own TOML file of a kind and hold it against the schema; TableError names file, entry and key."""
+    # only here: a schema takes time to load, and most runs need none
+    from biodyn.library.schema import require_valid
+
+    names = ", ".join(entry_names(kind)) if kind in KINDS else ""
+    file = read_user_toml(path, ROLES[kind], missing=f"The library has {names}." if names else "Give an existing file.")
+    require_valid(file, kind)
+    return file
 
 
 def load_entry(kind: str, name: str) -> dict[str, Any]:
-    """Return a library entry by name, or a user's own TOML file where `name` is a path to one."""
-    path = Path(name)
-    if path.suffix == ".toml":
-        if not path.is_file():
-            raise ModelError(f"'{name}' does not exist.", f"Library names: {', '.join(entry_names(kind))}.")
-        try:
-            return tomllib.loads(path.read_text(encoding="utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise ModelError(f"'{name}' is not a valid TOML file: {error}.") from error
-    return load_table(f"{kind}/{name}")
+    """Return a library entry by name, or a user's own TOML file where `name` is a path to one.
+
+    A file of one's own need not say its name and title: they are the file's.
+    """
+    if not is_path(name):
+        if kind in KINDS and name not in entry_names(kind):
+            raise _unknown(name, kind)
+        return load_table(f"{kind}/{name}")
+    stem = Path(name).stem
+    return {"name": stem, "title": stem, "citation": ""} | user_table(kind, name).content
+
+
+def extended(kind: str, parent: str, name: str, above: tuple[str, ...]) -> str:
+    """Return the table that `name` extends: its `parent`, a path being relative to the file of `name`.
+
+    Raises TableError where the files extend each other in a circle.
+    """
+    parent = beside(parent, Path(name)) if is_path(name) else parent
+    chain = [str(Path(one).expanduser().resolve()) for one in (*above, name) if is_path(one)]
+    if is_path(parent) and str(Path(parent).resolve()) in chain:
+        raise TableError(
+            f"The {ROLES[kind]} '{name}' extends '{Path(parent).name}', which leads back to itself.",
+            "Let 'extends' name a set of the library in one of them.",
+        )
+    return parent
 
 
 def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, Any]], ...]:
@@ -45,7 +83,7 @@ def sided_entries(kind: str, name: str, key: str) -> tuple[tuple[str, dict[str, 
 
     An empty `kind` means a table of the library itself (`load_table`).
     """
-    if name.endswith(".toml"):
+    if is_path(name):
         return _sided(load_entry(kind, name)[key])
     return _sided_of_library(f"{kind}/{name}" if kind else name, key)
 

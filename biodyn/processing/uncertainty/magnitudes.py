@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from biodyn.errors import SettingsError
-from biodyn.model.library import for_each_side, load_table
+from biodyn.model.library import for_each_side, load_table, user_table
 
 _LIBRARY = "uncertainty"
 
@@ -45,25 +42,13 @@ class Magnitudes:
 def load_magnitudes(file: str | None = None) -> Magnitudes:
     """Return the library's magnitudes, or those of a TOML file laid out alike.
 
-    Raises SettingsError where the file cannot be read or an entry is missing.
+    Raises TableError where the file cannot be read or an entry is not valid.
     """
-    if file is None:
-        return _from_table(load_table(_LIBRARY))
-    if not Path(file).is_file():
-        raise SettingsError(f"The table of uncertainties '{file}' does not exist.", "Give the path of a TOML file.")
-    try:
-        return _from_table(tomllib.loads(Path(file).read_text(encoding="utf-8")))
-    except (KeyError, TypeError, ValueError) as error:
-        raise SettingsError(
-            f"'{file}' is not a whole table of uncertainties: {error!r}.",
-            f"It needs the entries of the library's {_LIBRARY}.toml.",
-        ) from error
+    return _from_table(load_table(_LIBRARY) if file is None else user_table(_LIBRARY, file).content)
 
 
 def _from_table(table: Mapping[str, Any]) -> Magnitudes:
     shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
-    if not shares or min(shares) < 0.0 or abs(sum(shares) - 1.0) > 1e-6:  # typed in decimals
-        raise ValueError(f"shares of soft tissue must be positive and sum to 1, found {shares}")
     return Magnitudes(
         marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
         noise_from_hz=float(table["marker_noise"]["from_hz"]),
@@ -76,7 +61,7 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         com_m=1e-3 * float(table["inertias"]["centre_mm"]),
         centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
         cutoff_hz=float(table["cutoff"]["sd_hz"]),
-        citations={name: str(entry["citation"]) for name, entry in table.items()},
+        citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import Any, Literal
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
+from biodyn.library.load import own_table
 from biodyn.processing.dynamics import feet_below
 from biodyn.report.quality import residual_limits
 from biodyn.result import TrialResult
@@ -21,7 +20,7 @@ from biodyn.tables.gait import cycle_values
 from biodyn.tables.time_series import rms
 
 Metric = str | int | float | None
-_DEFINITIONS = "summary_metrics.toml"
+_DEFINITIONS = "summary_metrics"
 _DECISIONS = ("assigned", "ambiguous", "rejected")
 _FILLED = ("spline", "rigid")
 _CYCLE_COUNTS = ("cycles", "kinetic_cycles", "impossible_cycles")
@@ -50,8 +49,7 @@ class Peak:
 
 @lru_cache(maxsize=1)
 def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
-    text = resources.files("biodyn.study.collecting").joinpath(_DEFINITIONS).read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    table = own_table("biodyn.study.collecting", _DEFINITIONS)
     peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
     return peaks, tuple(table["stride"]["means"])
 

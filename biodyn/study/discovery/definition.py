@@ -7,24 +7,26 @@ same order over `[settings]`. An entry that matches nothing is an error: nothing
 
 from __future__ import annotations
 
-import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError
-from biodyn.settings import Settings, invalid_entry
+from biodyn.library.load import beside, read_user_toml
+from biodyn.model.user_tables import user_tables
+from biodyn.settings import Settings, invalid_entry, with_table_paths
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.group.options import AnalysisOptions
 
 Kilograms = Annotated[float, Field(gt=0)]
 Metres = Annotated[float, Field(gt=0)]
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1, max_length=4000)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
 class SubjectEntry(_Section):
@@ -58,9 +60,13 @@ class TrialEntry(_Section):
 class RunningOptions(_Section):
     """`[running]`: how trials are run."""
 
-    workers: int | None = Field(default=None, ge=1, description="processes on this machine; omitted = one a processor")
-    time_limit_s: float = Field(default=300.0, gt=0, description="longest time for one trial, s")
-    memory_limit_mb: int = Field(default=2048, ge=0, description="memory of the process of one trial, MB; 0: any")
+    workers: int | None = Field(
+        default=None, ge=1, le=10_000, description="processes on this machine; omitted = one a processor"
+    )
+    time_limit_s: float = Field(default=300.0, gt=0, le=1e6, description="longest time for one trial, s")
+    memory_limit_mb: int = Field(
+        default=2048, ge=0, le=10_000_000, description="memory of the process of one trial, MB; 0: any"
+    )
 
 
 class StudyDefinition(_Section):
@@ -68,8 +74,10 @@ class StudyDefinition(_Section):
 
     name: Text | None = Field(default=None, description="name of the study; omitted = its folder's")
     root: Text = Field(default=".", description="folder of the recordings, relative to study.toml")
-    include: tuple[Text, ...] = Field(default=(), description="patterns of the files that count; none = all")
-    exclude: tuple[Text, ...] = Field(default=(), description="patterns of files that are left out")
+    include: tuple[Text, ...] = Field(
+        default=(), strict=False, description="patterns of the files that count; none = all"
+    )
+    exclude: tuple[Text, ...] = Field(default=(), strict=False, description="patterns of files that are left out")
     layout: Text | None = Field(
         default=None, description="what the parts of a path are, e.g. {subject}/{session}/{condition}_{trial}.c3d"
     )
@@ -77,7 +85,9 @@ class StudyDefinition(_Section):
     subjects: dict[str, SubjectEntry] = Field(default_factory=dict, description="facts of subjects by name")
     trials: dict[str, TrialEntry] = Field(default_factory=dict, description="facts of files by path or pattern")
     conditions: dict[str, str] = Field(default_factory=dict, description="found condition, or a pattern -> its name")
-    groups: dict[str, tuple[Text, ...]] = Field(default_factory=dict, description="group -> its subjects, or patterns")
+    groups: dict[str, Annotated[tuple[Text, ...], Field(strict=False)]] = Field(
+        default_factory=dict, description="group -> its subjects, or patterns"
+    )
     running: RunningOptions = RunningOptions()
     output: OutputOptions = OutputOptions()
     analysis: AnalysisOptions = AnalysisOptions()
@@ -90,22 +100,35 @@ class StudyDefinition(_Section):
 def read_definition(path: str | Path) -> StudyDefinition:
     """Read a study.toml. Raises SettingsError naming the entry that is not valid."""
     path = Path(path)
-    if not path.is_file():
-        raise SettingsError(f"Study file '{path}' does not exist.", "Write one with 'biodyn study FOLDER --init'.")
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"'{path}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
+    file = read_user_toml(path, "study file", SettingsError, "Write one with 'biodyn study FOLDER --init'.")
+    content = all_table_paths(file.content, lambda name: beside(name, file.path))
     try:
         definition = StudyDefinition.model_validate(content)
     except ValidationError as error:
-        raise invalid_entry(error, StudyDefinition, str(path)) from error
+        raise invalid_entry(error, StudyDefinition, f"'{path}'") from error
     _check_settings(definition, path)
     return definition
 
 
+def all_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """Return the content of a study.toml, checked or not, with every path of a user's own table changed."""
+    content = dict(content)
+    if isinstance(content.get("settings"), dict):
+        content["settings"] = with_table_paths(content["settings"], change)
+    for section in ("subjects", "trials"):
+        entries = content.get(section)
+        if isinstance(entries, dict):
+            content[section] = {
+                name: {**entry, "settings": with_table_paths(entry["settings"], change)}
+                if isinstance(entry, dict) and isinstance(entry.get("settings"), dict)
+                else entry
+                for name, entry in entries.items()
+            }
+    return content
+
+
 def _check_settings(definition: StudyDefinition, path: Path) -> None:
-    """Every table of trial settings is valid by itself, found now and not in each of a thousand trials."""
+    """Every table of trial settings is valid, with the tables it names: found now and not in each of a thousand trials."""
     tables = [("settings", definition.settings)]
     tables += [(f"subjects.{name}.settings", entry.settings) for name, entry in definition.subjects.items()]
     tables += [(f"trials.{name}.settings", entry.settings) for name, entry in definition.trials.items()]
@@ -113,4 +136,15 @@ def _check_settings(definition: StudyDefinition, path: Path) -> None:
         try:
             Settings.model_validate(table)
         except ValidationError as error:
-            raise invalid_entry(error, Settings, str(path), where) from error
+            raise invalid_entry(error, Settings, f"'{path}'", where) from error
+        user_tables(Settings.model_validate(merged(definition.settings, table)).tables)
+
+
+def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables joined, later ones over earlier ones, entry by entry."""
+    result: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            below = result.get(key)
+            result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+    return result

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from biodyn.errors import SettingsError
 from biodyn.io.file_facts import FileFacts
-from biodyn.study.discovery.definition import StudyDefinition
+from biodyn.study.discovery.definition import StudyDefinition, merged
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
 from biodyn.study.discovery.labels import label_files
 from biodyn.study.discovery.naming import natural_key, unique_names
-from biodyn.study.discovery.overrides import apply_definition, left_out, merged, words_about
+from biodyn.study.discovery.overrides import apply_definition, left_out, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.roles import decide_role, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, possible_statics

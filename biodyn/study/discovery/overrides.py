@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from biodyn.errors import SettingsError
-from biodyn.study.discovery.definition import StudyDefinition, SubjectEntry, TrialEntry
+from biodyn.study.discovery.definition import StudyDefinition, SubjectEntry, TrialEntry, merged
 from biodyn.study.discovery.finding import Finding
 from biodyn.study.discovery.labels import Labels
 from biodyn.study.discovery.naming import safe_name
@@ -185,13 +185,3 @@ def _renamed(name: str, table: Mapping[str, str]) -> str:
     """The name of the first pattern that fits; an exact one comes before all patterns."""
     exact = (new for pattern, new in table.items() if pattern.casefold() == name.casefold())
     return next(exact, next((new for pattern, new in table.items() if name_matches(pattern, name)), name))
-
-
-def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables joined, later ones over earlier ones, entry by entry."""
-    result: dict[str, Any] = {}
-    for table in tables:
-        for key, value in table.items():
-            below = result.get(key)
-            result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
-    return result

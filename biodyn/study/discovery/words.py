@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from itertools import pairwise
 from typing import Any, Literal
 
 from biodyn.io.file_names import static_words
+from biodyn.library.load import own_table
 
 Kind = Literal[
     "static",
@@ -53,8 +52,8 @@ class Token:
 @cache
 def vocabulary() -> dict[str, Any]:
     """Return the words of `model/library/study_names.toml`, lists as sets; treat it as read-only."""
-    text = (files("biodyn.model") / "library" / "study_names.toml").read_text(encoding="utf-8")
-    return {key: frozenset(value) if isinstance(value, list) else value for key, value in tomllib.loads(text).items()}
+    words = own_table("biodyn.model", "library/study_names")
+    return {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
 
 
 @cache

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
+from biodyn.library.load import own_table
 
 Operation = Literal[
     "max",
@@ -98,8 +97,7 @@ class ParameterDefinition(BaseModel):
 @cache
 def group_table(name: str) -> dict[str, Any]:
     """One of this package's TOML tables."""
-    text = files("biodyn.study.group").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return own_table("biodyn.study.group", name)
 
 
 @cache

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any
 
+from biodyn.library.load import own_table
 from biodyn.report.methods import Methods, methods
 from biodyn.study.report.source import StudySource, Trial
 
@@ -23,7 +22,7 @@ _NAMED = 6  # subjects named beside a setting of their own
 @cache
 def report_table() -> dict[str, Any]:
     """report.toml: files explained, sources."""
-    return tomllib.loads(resources.files(PACKAGE).joinpath("report.toml").read_text(encoding="utf-8"))
+    return own_table(PACKAGE, "report")
 
 
 @dataclass

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from biodyn.errors import InputFileError
 from biodyn.io.c3d import file_sha256
 from biodyn.io.statics import static_candidates
-from biodyn.settings import Settings, settings_from
+from biodyn.model.user_tables import own_file, user_tables
+from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.program import program_version
 
@@ -20,7 +22,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     """Return the key of a trial whose files lie below `root`.
 
     Where it is chosen among several static trials, all of them count; where it is looked for beside the walk, the names
-    and sizes of the files that would be looked at stand for it. Labels
+    and contents of the files that would be looked at stand for it. Labels
     (session, condition, group) are no part: they are put on when results are collected.
     Raises InputFileError for a file that cannot be read, SettingsError for impossible settings.
     """
@@ -32,7 +34,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "static": _static(trial, root),
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
-        "settings": settings.model_dump(mode="json"),
+        "settings": _without_paths(settings),
+        "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -45,13 +48,31 @@ def _static(trial: PlannedTrial, root: Path) -> Any:
     return _nearby(root / trial.path)
 
 
-def _nearby(walk: Path) -> list[tuple[str, int]]:
+def _without_paths(settings: Settings) -> dict[str, Any]:
+    """The settings with the content of a user's own tables left to their hashes: a moved table is the same table."""
+    values = settings.model_dump(mode="json")
+    for section, entry in TABLE_ENTRIES:
+        values[section][entry] = own_file(values[section][entry]) or values[section][entry]
+    return values
+
+
+def _nearby(walk: Path) -> list[tuple[str, str]]:
     found = []
     for path in static_candidates(walk):
         try:
-            found.append((os.path.relpath(path, walk.parent), path.stat().st_size))
+            known = path.stat()
         except OSError as error:
             raise InputFileError(
                 f"'{path}' cannot be looked at: {error.strerror}.", "Check the permissions."
             ) from error
+        found.append((os.path.relpath(path, walk.parent), _content(path, known.st_size, known.st_mtime_ns)))
     return found
+
+
+@lru_cache(maxsize=10_000)
+def _content(path: Path, size: int, changed_ns: int) -> str:
+    """Hash of a file that many walks have beside them; size and time of change say whether it is still the same."""
+    try:
+        return file_sha256(path)
+    except InputFileError:  # the search for a static passes it over, too
+        return "not readable"

@@ -1,0 +1,224 @@
+"""What is wrong with an entry of a table or of the settings, in one sentence: where, what was expected, what was found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from biodyn.library.load import nearest
+
+_EXPECTED = {
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a number that is finite",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+}
+_NUMBERS = frozenset(
+    {"float_type", "float_parsing", "finite_number", "int_type", "int_parsing", "int_from_float"}
+    | {"greater_than", "greater_than_equal", "less_than", "less_than_equal"}
+)
+_BOUNDS = (("gt", "above"), ("ge", "at least"), ("lt", "below"), ("le", "at most"))
+_LONGEST_VALUE = 40
+_QUOTED = re.compile(r"'([^']*)'")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The first wrong entry of a table: its path, and what is wrong with it, and a hint ("" if there is none)."""
+
+    path: tuple[str | int, ...]
+    problem: str
+    hint: str = ""
+
+    @property
+    def key(self) -> str:
+        """The path with dots, entries of lists counted from 1."""
+        return ".".join(str(part + 1) if isinstance(part, int) else part for part in self.path)
+
+
+def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
+    """Return what a model says first of a wrong table; an unknown key before what it may have made missing."""
+    problems = error.errors(include_url=False)
+    problem = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])
+    if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping):
+        # a name or a table may stand there, and a table does: what is wrong inside it
+        problem = max(problems, key=lambda p: len(p["loc"]))
+    path = tuple(part for part in problem["loc"] if not _is_branch(part, problem, model))
+    kind = str(problem["type"])
+    if path[-1:] == ("[key]",):  # pydantic's word for the key itself of a table with fixed keys
+        return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
+    if kind == "extra_forbidden":
+        inside = _inside_all(model, path[:-1])
+        known = _keys(inside)
+        return Fault(path, "there is no such entry", nearest(str(path[-1]), known) if known else "")
+    if kind == "missing":
+        return Fault(path, "it is missing", _description(model, path))
+    if kind in ("value_error", "assertion_error"):
+        return Fault(path, str(problem["ctx"]["error"]))
+    if kind == "literal_error":
+        return Fault(path, f"expected {problem['ctx']['expected']}, found {found(problem['input'])}")
+    expected = _EXPECTED.get(kind, "")
+    if kind in _NUMBERS:
+        expected = _range(problem, model, path)
+    if kind in ("too_short", "too_long"):
+        expected = _length(problem, kind)
+    if kind == "string_too_short":
+        expected = "text that is not empty"
+    if not expected:
+        return Fault(path, f"{problem['msg']}, found {found(problem['input'])}")
+    return Fault(path, f"expected {expected}, found {found(problem['input'])}", "")
+
+
+def found(value: Any) -> str:
+    """A wrong value as it is shown: short, on one line, as TOML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, str):
+        text = repr(value)
+    elif isinstance(value, int):
+        text = str(value) if value.bit_length() < 64 else "a number of many digits"
+    elif isinstance(value, Sequence):
+        return f"a list of {len(value)}"
+    else:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}..."
+
+
+def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    kind = str(problem["type"])
+    field = _field(model, path)
+    whole = kind.startswith("int") or (isinstance(field, FieldInfo) and field.annotation is int)
+    limits = _limits(field.metadata if isinstance(field, FieldInfo) else getattr(field, "__metadata__", ()))
+    if not limits:
+        limits = {key: value for key, value in problem.get("ctx", {}).items() if key in dict(_BOUNDS)}
+    text = "a whole number" if whole else "a number"
+    if kind == "finite_number" and not limits:
+        return f"{text} that is finite"
+    if "ge" in limits and "le" in limits:
+        return f"{text} from {limits['ge']:g} to {limits['le']:g}"
+    return " ".join((text, " and ".join(f"{word} {limits[key]:g}" for key, word in _BOUNDS if key in limits))).strip()
+
+
+def _limits(metadata: Sequence[Any]) -> dict[str, float]:
+    limits: dict[str, float] = {}
+    for rule in metadata:
+        inner = rule.metadata if isinstance(rule, FieldInfo) else [rule]
+        for part in inner:
+            limits |= {key: getattr(part, key) for key, _ in _BOUNDS if getattr(part, key, None) is not None}
+    return limits
+
+
+def _length(problem: Mapping[str, Any], kind: str) -> str:
+    context = problem["ctx"]
+    count = context["min_length"] if kind == "too_short" else context["max_length"]
+    return f"a list of {'at least' if kind == 'too_short' else 'at most'} {count}"
+
+
+def _description(model: type[BaseModel], path: tuple[str | int, ...]) -> str:
+    field = _field(model, path)
+    return f"Expected there: {field.description}." if isinstance(field, FieldInfo) and field.description else ""
+
+
+# -- along the types of a model ----------------------------------------------------------------------------------
+
+
+def _field(model: type[BaseModel], path: tuple[str | int, ...]) -> Any:
+    """The field (or annotated type) that a path leads to, None where it leads nowhere."""
+    if not path:
+        return None
+    above = _inside_all(model, path[:-1])
+    for option in _options(above):
+        if _is_model(option) and path[-1] in _fields(option):
+            return _fields(option)[str(path[-1])]
+        arguments = get_args(option)
+        if arguments:
+            return arguments[0 if isinstance(path[-1], int) else -1]
+    return None
+
+
+def _inside_all(annotation: Any, path: tuple[str | int, ...]) -> Any:
+    for part in path:
+        annotation = _inside(annotation, part)
+    return annotation
+
+
+def _inside(annotation: Any, part: str | int) -> Any:
+    """The type of what lies under a key of a model, a table of entries or a list."""
+    for option in _options(annotation):
+        if _is_model(option):
+            if part in _fields(option):
+                return _fields(option)[str(part)].annotation
+            if issubclass(option, BaseModel) and "root" in option.model_fields:
+                return _inside(option.model_fields["root"].annotation, part)
+            continue
+        inner = get_args(_plain(option))
+        if inner:
+            return inner[0 if isinstance(part, int) else -1]
+    return None
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    """The members of a union, or the type itself."""
+    annotation = _plain(annotation)
+    if get_origin(annotation) in (Union, UnionType):
+        return tuple(_plain(option) for option in get_args(annotation))
+    return (annotation,)
+
+
+def _plain(annotation: Any) -> Any:
+    """The type without what `Annotated` says of it."""
+    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Fields by the keys they have in a file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _keys(annotation: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
+
+
+def _is_branch(part: str | int, problem: Mapping[str, Any], model: type[BaseModel]) -> bool:
+    """True for parts of a path that name the branch of a union and no entry of the file."""
+    if not isinstance(part, str):
+        return False
+    return part.startswith(("function-", "literal[", "tagged-union", "constrained-", "tuple[", "list[", "dict[")) or (
+        part in ("float", "int", "str", "bool") or (part[:1].isupper() and part in _model_names(model))
+    )
+
+
+def _model_names(model: type[BaseModel]) -> set[str]:
+    names: set[str] = set()
+    waiting: list[Any] = [model]
+    while waiting:
+        for option in _options(waiting.pop()):
+            if _is_model(option) and option.__name__ not in names:
+                names.add(option.__name__)
+                waiting += [field.annotation for field in option.model_fields.values()]
+            elif not _is_model(option):
+                waiting += [a for a in get_args(_plain(option)) if a is not Ellipsis and not isinstance(a, str)]
+    return names

@@ -1,0 +1,1 @@
+"""What a result folder keeps of the files that made it."""

@@ -1,0 +1,285 @@
+"""A user's own table is held against a schema and the names there are: what is wrong is said in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from biodyn.errors import BiodynError, SettingsError, TableError
+from biodyn.library.load import beside, nearest, read_user_toml
+from biodyn.library.schema import SCHEMAS
+from biodyn.model.library import entry_names, load_table
+from biodyn.model.user_tables import TableChoice, user_tables
+from biodyn.settings import Settings, settings_from
+
+LIBRARY = files("biodyn.model") / "library"
+DEFAULT = Settings().tables
+RENAME = 'extends = "plug_in_gait_full"\n[rename]\n"Left_Front_Hip" = "LASI"\n'
+MARKER = 'extends = "plug_in_gait_lower"\n[[marker]]\nlabels = ["{S}KIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\n'
+HIP = "x = { PD = -0.2, constant = 0.0 }\ny = { PW = -0.3 }\nz = { PW = 0.3 }\n"
+
+
+def library_text(name: str) -> str:
+    return (LIBRARY / f"{name}.toml").read_text(encoding="utf-8")
+
+
+TEXTS = {
+    "marker_set": library_text("markersets/plug_in_gait_lower"),
+    "anthropometry": library_text("anthropometry/winter_2009"),
+    "skeleton": library_text("skeletons/full_body"),
+    "hip_centre": HIP,
+    "magnitudes": library_text("uncertainty"),
+}
+
+
+def choice(folder: Path, entry: str, text: str | bytes) -> TableChoice:
+    """The default tables with one of the user's own."""
+    path = folder / "own.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return replace(DEFAULT, **{entry: str(path)})
+
+
+@pytest.mark.parametrize("kind", ["skeletons", "markersets", "anthropometry"])
+def test_the_library_keeps_its_own_schemas(kind: str) -> None:
+    for name in entry_names(kind):
+        table = load_table(f"{kind}/{name}")
+        SCHEMAS[kind].model_validate(table)
+        assert table["name"] == name
+        assert table["title"]
+        assert table["citation"]
+
+
+@pytest.mark.parametrize("name", ["uncertainty", "landmarks", "measures"])
+def test_single_tables_keep_their_schemas(name: str) -> None:
+    SCHEMAS[name].model_validate(load_table(name))
+
+
+def test_every_hip_regression_could_be_a_user_s() -> None:
+    for row in load_table("hip_centres").values():
+        SCHEMAS["hip_centres"].model_validate(row)
+
+
+@pytest.mark.parametrize("entry", TEXTS)
+def test_a_copy_of_the_library_is_a_table_of_one_s_own(entry: str, tmp_path: Path) -> None:
+    (file,) = user_tables(choice(tmp_path, entry, TEXTS[entry]))
+    assert file.path == tmp_path / "own.toml"
+    assert file.data == TEXTS[entry].encode()
+    with_mark = choice(tmp_path, entry, b"\xef\xbb\xbf" + TEXTS[entry].encode())
+    assert user_tables(with_mark)[0].content == file.content
+
+
+CASES = [
+    # typos in keys
+    (
+        "marker_set",
+        ('[[marker]]\nlabels = ["{S}KNE"]\nlandmark', '[[marker]]\nlabels = ["{S}KNE"]\nlandmrk'),
+        ("5 ({S}KNE)", "'landmrk'", "Did you mean 'landmark'"),
+    ),
+    (
+        "marker_set",
+        ('body = "femur_{s}"\nweight = 0.5', "weight = 0.5"),
+        ("[[marker]] 4 ({S}THI)", "'body'", "missing"),
+    ),
+    ("anthropometry", ('name = "thigh"\nbody', 'name = "thigh"\nbdy'), ("[[segment]] 4 (thigh)", "'bdy'", "'body'")),
+    ("anthropometry", ('[[segment]]\nname = "foot"', '[[segmnt]]\nname = "foot"'), ("'segmnt'", "'segment'")),
+    ("skeleton", ('joint = "neck"\n', ""), ("[[body]] 6 (head)", "'joint'", "missing")),
+    ("hip_centre", ("PD =", "PDX ="), ("'x.PDX'", "PD")),
+    ("magnitudes", ("sd_hz", "sd_hs"), ("'cutoff.sd_hs'", "sd_hz")),
+    # names that do not exist
+    (
+        "marker_set",
+        ('landmark = "heel_{s}"', 'landmark = "heal_{s}"'),
+        ("({S}HEE)", "no landmark 'heal_r'", "'heel_r'"),
+    ),
+    ("marker_set", ('body = "calcn_{s}"', 'body = "calcaneus_{s}"'), ("no body 'calcaneus_r'", "'calcn_r'")),
+    (
+        "anthropometry",
+        ('to = "knee_centre_{s}"', 'to = "knee_center_{s}"'),
+        ("(thigh)", "'to'", "knee_center_r", "'knee_centre_r'"),
+    ),
+    ("anthropometry", ('body = "head"', 'body = "hed"'), ("(head neck)", "no body 'hed'", "'head'")),
+    ("skeleton", ('origin = "neck_base"', 'origin = "nek_base"'), ("6 (head)", "'origin'", "'neck_base'")),
+    ("skeleton", ('width = "foot_width_{s}"', 'width = "foot_with_{s}"'), ("sole.width", "'foot_width_r'")),
+    (
+        "skeleton",
+        ('coordinate = "knee_angle_{s}", known', 'coordinate = "knee_angel_{s}", known'),
+        ("knee_angel_r", "'knee_angle_r'"),
+    ),
+    ("magnitudes", ("torso = 1.8", "trunk = 1.8"), ("sd_mm.trunk", "no body 'trunk'")),
+    # wrong types and impossible numbers
+    ("marker_set", ("weight = 5.0", "weight = -5.0"), ("1 ({S}ASI)", "'weight'", "from 0 to 1000", "found -5")),
+    ("marker_set", ("weight = 5.0", "weight = nan"), ("'weight'", "from 0 to 1000", "found nan")),
+    ("marker_set", ("weight = 5.0", 'weight = "5"'), ("'weight'", "a number", "found '5'")),
+    ("marker_set", ('labels = ["SACR"]', 'labels = "SACR"'), ("3 (SACR)", "'labels'", "a list", "found 'SACR'")),
+    ("marker_set", ('labels = ["SACR"]', "labels = []"), ("'labels'", "at least 1")),
+    ("marker_set", ("static_only = true", "static_only = 1"), ("'static_only'", "true or false")),
+    ("marker_set", ('labels = ["SACR"]', 'labels = ["RASI"]'), ("two markers", "'RASI'")),
+    ("marker_set", ('labels = ["{S}HEE"]', 'labels = ["HEE"]'), ("'HEE' is the same for both sides", "{S}")),
+    (
+        "anthropometry",
+        ("mass = 0.1,", "mass = -0.1,"),
+        ("(thigh)", "'male.mass'", "above 0 and at most 1", "found -0.1"),
+    ),
+    ("anthropometry", ("mass = 0.1,", "mass = 10.0,"), ("'male.mass'", "at most 1", "found 10")),
+    ("anthropometry", ("male = { mass = 0.1,", "male = { mass = 0.4,"), ("male.mass", "sums to 1.6", "0.9 to 1.1")),
+    ("anthropometry", ("radii = [0.323, 0.149, 0.323]", "radii = [0.323, 0.149]"), ("'male.radii'", "at least 3")),
+    ("anthropometry", ("com = 0.433", "com = inf"), ("(thigh)", "'com'", "found inf")),
+    ("skeleton", ('axis = "x"', 'axis = "w"'), ("'axis'", "x, y, z", "'w'")),
+    ("skeleton", ("range_deg = [-40.0, 130.0]", "range_deg = [130.0, -40.0]"), ("range_deg", "must rise")),
+    ("skeleton", ('parent = "torso"\njoint = "neck"', 'parent = "trso"\njoint = "neck"'), ("parents of head",)),
+    ("hip_centre", ("-0.2,", "1e20,"), ("'x.PD'", "from -2 to 2", "found 1e+20")),
+    ("hip_centre", ("z = { PW = 0.3 }", ""), ("'z' is missing",)),
+    ("magnitudes", ("shares = [0.3, 0.45, 0.25]", "shares = [0.3, 0.45]"), ("shares", "sum to 1", "0.75")),
+    ("magnitudes", ("sd_mm = 0.3", "sd_mm = -0.3"), ("'marker_noise.sd_mm'", "from 0 to 200")),
+]
+
+
+@pytest.mark.parametrize(("entry", "change", "said"), CASES)
+def test_a_wrong_entry_is_named(entry: str, change: tuple[str, str], said: tuple[str, ...], tmp_path: Path) -> None:
+    assert change[0] in TEXTS[entry]
+    with pytest.raises(BiodynError) as caught:
+        user_tables(choice(tmp_path, entry, TEXTS[entry].replace(change[0], change[1], 1)))
+    text = str(caught.value)
+    assert "\n" not in text
+    assert [word for word in ("own.toml", *said) if word not in text] == [], text
+
+
+@pytest.mark.parametrize("entry", TEXTS)
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", ""),
+        (b'name = "mine"\n', ""),
+        ("# Müller\n".encode("latin-1"), "UTF-8"),
+        ("name = 'mine'\n".encode("utf-16"), "UTF-8"),
+        (b'name = "a\\u0000b"\n', "control character"),
+        (b'"a\\u0000b" = 1\n', "control character"),
+        (b"a = " + b"[" * 100_000, "not a valid TOML|too deeply"),
+        (b"a = " + b"[" * 300 + b"]" * 300, "too deeply"),
+        (b".".join([b"a"] * 3000) + b" = 1", "too deeply"),
+        (b"a = " + b"9" * 5000, "not a valid TOML"),
+        (b"[[marker", "not a valid TOML"),
+    ],
+)
+def test_no_table_at_all(entry: str, data: bytes, said: str, tmp_path: Path) -> None:
+    import re
+
+    with pytest.raises(TableError) as caught:
+        user_tables(choice(tmp_path, entry, data))
+    assert "own.toml" in str(caught.value)
+    assert re.search(said, str(caught.value))
+
+
+def test_places_that_hold_no_file(tmp_path: Path) -> None:
+    (tmp_path / "folder.toml").mkdir()
+    for path in (
+        tmp_path / "folder.toml",
+        tmp_path / "none.toml",
+        f"{tmp_path}/{'x' * 5000}.toml",
+        "a\0b.toml",
+        "~nobody-here/x.toml",
+    ):
+        with pytest.raises(TableError):
+            read_user_toml(path, "table")
+        with pytest.raises(BiodynError):
+            user_tables(replace(DEFAULT, marker_set=str(path)))
+    big = tmp_path / "big.toml"
+    big.write_bytes(b"#" * 6_000_000)
+    with pytest.raises(TableError, match="MB"):
+        read_user_toml(big, "table")
+
+
+@pytest.mark.parametrize(
+    ("entry", "own"),
+    [("marker_set", 'extends = "{0}.toml"\n'), ("skeleton", 'extends = "{0}.toml"\nfree = ["pelvis"]\n')],
+)
+def test_a_circle_of_files_is_said(entry: str, own: str, tmp_path: Path) -> None:
+    for name, parent in (("a", "b"), ("b", "c"), ("c", "a")):
+        (tmp_path / f"{name}.toml").write_text(own.format(parent), encoding="utf-8")
+    with pytest.raises(TableError, match="leads back to itself"):
+        user_tables(replace(DEFAULT, **{entry: str(tmp_path / "a.toml")}))
+
+
+def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "child.toml").write_text('extends = "../parent.toml"\n', encoding="utf-8")
+    (tmp_path / "parent.toml").write_text(RENAME, encoding="utf-8")
+    found = user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
+    assert [file.name for file in found] == ["child.toml", "parent.toml"]
+    (tmp_path / "parent.toml").write_text(RENAME.replace("LASI", "LASY"), encoding="utf-8")
+    with pytest.raises(TableError, match=r"parent\.toml.*LASY.*LASI"):
+        user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
+
+
+def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:
+    """A marker set may bring a landmark that the library does not know only where another own table uses it."""
+    markers = MARKER.replace("knee_medial_{s}", "my_point_{s}")
+    with pytest.raises(TableError, match="my_point_r"):
+        user_tables(choice(tmp_path, "marker_set", markers))
+    table = tmp_path / "masses.toml"
+    table.write_text(TEXTS["anthropometry"].replace('to = "knee_centre_{s}"', 'to = "my_point_{s}"'), encoding="utf-8")
+    assert len(user_tables(replace(choice(tmp_path, "marker_set", markers), anthropometry=str(table)))) == 2
+
+
+def test_nearest_names() -> None:
+    assert nearest("knee_medal_r", ["knee_medial_r", "heel_r"]).startswith("Did you mean 'knee_medial_r'?")
+    assert nearest("lasi", ["LASI"]).startswith("Did you mean 'LASI'?")
+    assert nearest("x", []) == "There are none."
+
+
+# -- settings -----------------------------------------------------------------------------------------------------
+
+
+def test_a_table_lies_beside_the_settings_that_name_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_bytes(b'\xef\xbb\xbf[model]\nmarker_set = "own.toml"\n[uncertainty]\nmagnitudes = "mine.toml"\n')
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    found = settings_from(Path("../settings.toml"))
+    assert Path(found.model.marker_set).resolve() == (tmp_path / "own.toml").resolve()
+    assert found.tables.magnitudes is not None
+    assert Path(found.tables.magnitudes).resolve() == (tmp_path / "mine.toml").resolve()
+    assert settings_from({"model": {"marker_set": "own.toml"}}).model.marker_set == "own.toml"  # as on the command line
+    assert beside("de_leva_1996", path) == "de_leva_1996"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "inverse_kinematics.max_iterations = 1e20",
+            ("inverse_kinematics.max_iterations", "whole number", "from 1 to 10000", "1e+20"),
+        ),
+        ("inverse_kinematics.max_iterations = 100000000000000000000", ("max_iterations", "from 1 to 10000")),
+        ("inverse_kinematics.max_iterations = nan", ("max_iterations", "from 1 to 10000", "nan")),
+        ("signals.cutoff_hz = 0.01", ("signals.cutoff_hz", "from 1 to 1000", "0.01", "the walk itself")),
+        ("signals.force_cutoff_hz = 0.5", ("signals.force_cutoff_hz", "the walk itself")),
+        ("signals.cutoff_hz = 1e308", ("signals.cutoff_hz", "from 0 to 1000")),
+        ('signals.cutoff_hz = "6"', ("signals.cutoff_hz", "a number", "'6'")),
+        ("signals.cutoff_hz = true", ("signals.cutoff_hz", "a number", "found true")),
+        ("output.figures = 1", ("output.figures", "true or false", "found 1")),
+        ("replay.windows_s = [0.1, inf]", ("replay.windows_s.2", "found inf")),
+        ("replay.windows_s = []", ("replay.windows_s", "at least 1")),
+        ("contacts.threshold_n = 1e20", ("contacts.threshold_n", "above 0 and at most 1000")),
+        ("uncertainty.scale = { inertia = 1 }", ("uncertainty.scale.inertia", "inertias")),
+        ('model.marker_set = "a\\u0000b"', ("model.marker_set", "control character")),
+        ('uncertainty.magnitudes = "mine"', ("uncertainty.magnitudes", "*.toml", "'mine'")),
+        ("model = 3", ("'model'", "a table", "found 3")),
+    ],
+)
+def test_an_impossible_setting_is_said_with_its_range(text: str, said: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text(text + "\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        settings_from(path)
+    message = str(caught.value)
+    assert [word for word in ("settings.toml", *said) if word not in message] == [], message
+
+
+def test_the_filter_can_be_off_or_as_low_as_walking() -> None:
+    for hz in (0, 1, 6.0, 1000):
+        assert settings_from({"signals": {"cutoff_hz": hz}}).signals.cutoff_hz == hz
