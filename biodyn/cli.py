@@ -235,7 +235,7 @@ def _run_study(
         def ended(outcome: Outcome) -> None:
             nonlocal told
             progress.add(outcome)
-            if outcome.status == "failed" and not outcome.kept:
+            if outcome.failed and not outcome.kept:
                 text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
                 console.print(text, style=_SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
             status.update(f"{step}: {progress.line()}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.checks import judge
 from biodyn.conventions import SIDES
 from biodyn.data_checks import data_checks
 from biodyn.diagnostics import Diagnostic
@@ -76,7 +77,7 @@ def analyse_trial(
     Parameters:
         progress: called with the name of each step as it begins.
         files: of an earlier `read_files`, which saves reading them again.
-        torques_only: leave out what does not change a torque: bands and data checks.
+        torques_only: leave out what does not change a torque: bands, data checks and the verdict.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
     require_plausible(mass_kg, height_m)
@@ -209,7 +210,8 @@ def analyse_trial(
     if torques_only:
         return analysis
     with clock.step("checks"):
-        return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis)))
+        analysis = replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis)))
+    return judge(analysis)
 
 
 # -- reading ----------------------------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ def read_files(walk: Path, static: str | Path | None) -> Files:
     search = find_static(walk)
     if search.recording is None:
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
-    return search.walk, search.recording, search.reason
+    return search.walk, search.recording, search.why
 
 
 def _readable(result: Recording | InputFileError) -> Recording:

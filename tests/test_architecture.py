@@ -26,6 +26,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis",),
     ("data_checks",),
     ("tables",),
+    ("checks",),
     ("plots",),
     ("report", "result_folder", "comparison", "inspection", "simulation"),
     ("result",),

@@ -51,6 +51,7 @@ class StaticSearch:
         walk: the walk's recording; recording: the static's (both already read).
         candidates: every file looked at, the best first.
         folders: the folders searched.
+        why: what spoke for the one that was chosen, without a full stop; "" where nothing was found.
     """
 
     path: Path | None
@@ -59,6 +60,7 @@ class StaticSearch:
     recording: Recording | None = None
     candidates: tuple[StaticCandidate, ...] = ()
     folders: tuple[Path, ...] = field(default=())
+    why: str = ""
 
 
 def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS) -> StaticSearch:
@@ -98,11 +100,12 @@ def find_static(walk: Recording | str | Path, *, max_headers: int = MAX_HEADERS)
     why = "; ".join(chosen.reasons)
     return StaticSearch(
         chosen.path,
-        f"{chosen.path.name} is taken as static trial: {why}.",
+        f"{chosen.path.name} is used as the static trial: {why}.",
         walk_recording,
         recording,
         candidates,
         folders,
+        why,
     )
 
 

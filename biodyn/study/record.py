@@ -10,9 +10,12 @@ from typing import Any, Literal
 
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.arrow"
-RECORD_VERSION = 1
+RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed"
 
-Status = Literal["fine", "look", "checks failed", "failed"]
+#: Status of a trial that has no result.
+FAILED = "failed"
+#: The verdict of a result (`diagnostics.Status`), or `FAILED`.
+Status = Literal["pass", "warn", "fail", "not_assessed", "failed"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class TrialRecord:
 
     Attributes:
         key: hash of inputs, settings and program version; another key means: analyse again.
-        status: of the result (`run.json`), or "failed" where there is none.
+        status: verdict of the result (`run.json`), or "failed" where there is none.
         error: class of the error of a failed trial. reason, hint: its sentence and what to do; for other states the
             first finding that decided the status.
         figures: key figures of the trial by name, one row of summary.csv; JSON values, None for missing.
@@ -37,7 +40,7 @@ class TrialRecord:
     @property
     def failed(self) -> bool:
         """True where the trial has no result."""
-        return self.status == "failed"
+        return self.status == FAILED
 
 
 def write_record(record: TrialRecord, folder: Path) -> None:

@@ -11,11 +11,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import StudyError
 from biodyn.result_folder import remove_all_unfinished
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
+from biodyn.study.record import FAILED, TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.running.lock import LOCK_NAME, only_run
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
@@ -157,7 +158,7 @@ class Study:
     def _record(
         self, folder: Path, written: Sequence[Mapping[str, Any]], diagnostics: Sequence[Diagnostic]
     ) -> dict[str, Any]:
-        trials, counts = [], dict.fromkeys(("fine", "look", "checks failed", "failed", "not run"), 0)
+        trials, counts = [], dict.fromkeys((*STATUS_WORDS, FAILED, "not run"), 0)
         for trial in self.plan.trials:
             record = read_record(folder / trial.folder)
             status = "not run" if record is None else record.status
@@ -202,7 +203,7 @@ class StudyResult:
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `summary` of trials without a result."""
-        return self.summary[self.summary["status"] == "failed"]
+        return self.summary[self.summary["status"] == FAILED]
 
     @property
     def group_tables(self) -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from biodyn.report.quality import quality_checks, residual_limits
 from synthetic import MASS_KG, walker, with_mass
 
 from biodyn import tables
 from biodyn.model.library import load_table
 from biodyn.report.html import explorer_data, parameter_label, trial_report
 from biodyn.report.methods import methods
-from biodyn.report.quality import quality_checks, residual_limits
 from biodyn.report.record import json_ready, run_record
 from biodyn.report.view import TrialView
 from biodyn.settings import Settings
