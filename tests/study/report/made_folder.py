@@ -63,7 +63,7 @@ def made_folder(out: Path, trials: Sequence[MadeTrial], files: Sequence[StudyFil
         if one.error:
             write_record(TrialRecord("key", "failed", one.error, one.reason, one.hint), folder)
             continue
-        write_record(TrialRecord("key", "look", reason="A marker has a gap.", figures=_figures(number)), folder)
+        write_record(TrialRecord("key", "warn", reason="A marker has a gap.", figures=_figures(number)), folder)
         write_table(_cycles(one, number), folder)
         (folder / "tables").mkdir()
         (folder / "tables" / "spatiotemporal.csv").write_text(_strides(), encoding="utf-8")
@@ -119,7 +119,7 @@ def _figures(number: int) -> dict[str, Any]:
         "residual_force_rms_N": 10.0, "residual_force_peak_N": 30.0, "residual_force_rms_percent_of_limit": 40.0,
         "residual_moment_rms_Nm": 5.0, "residual_moment_peak_Nm": 10.0, "residual_moment_rms_percent_of_limit": 60.0,
         "contacts_assigned": 2, "contacts_ambiguous": 1, "contacts_rejected": 0, "cycles_right": 3, "cycles_left": 3,
-        "kinetic_cycles_right": 1, "kinetic_cycles_left": 1, "checks_look": "Gaps", "speed_m_s": 1.25,
+        "kinetic_cycles_right": 1, "kinetic_cycles_left": 1, "checks_warn": "Gaps", "speed_m_s": 1.25,
     }  # fmt: skip
 
 
@@ -137,9 +137,10 @@ def _run_record(one: MadeTrial) -> dict[str, Any]:
         "subject": {"mass_kg": 70.0, "height_m": 1.75, "sex": "male"},
         "marker_set": {"title": "Some markers", "fitted": ["LASI", "RASI"]},
         "model": {"degrees_of_freedom": 38, "citations": dict.fromkeys(("skeleton", "anthropometry", "hip_centre"), entry)},
+        "verdict": "warn",
         "checks": [
-            {"code": "gaps", "title": "Gaps", "status": "look", "text": "1 left.", "hint": ""},
-            {"code": "solved", "title": "Frames fitted", "status": "good", "text": "All.", "hint": ""},
+            {"code": "gaps", "title": "Gaps", "status": "warn", "text": "1 left.", "hint": ""},
+            {"code": "solved", "title": "Frames fitted", "status": "pass", "text": "All.", "hint": ""},
         ],
         "diagnostics": [
             {"code": "marker-gap", "severity": "warning", "message": "Marker LASI has a gap.", "hint": "Fill it."}
