@@ -72,7 +72,7 @@ def real(folder: Path) -> None:
         for code in ("residual-force", "residual-moment"):
             value, limit = checks[code].value, checks[code].limit
             cells.append("–" if value is None or limit is None else f"{value:.1f} / {limit:.1f}")
-        causes = "; ".join(dict.fromkeys(f"{cause.title}: {cause.text}" for cause in verdict.causes)) or "–"
+        causes = "; ".join(dict.fromkeys(f"{cause.title}: {cause.text.rstrip('.')}" for cause in verdict.causes)) or "–"
         print(f"| {name} | {STATUS_WORDS[verdict.status]} | {' | '.join(cells)} | {causes} |", flush=True)
 
 

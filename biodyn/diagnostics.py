@@ -110,6 +110,11 @@ class Verdict:
     checks: tuple[Check, ...]
     causes: tuple[Cause, ...]
 
+    def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the findings that no check has told already."""
+        told = {code for check in self.checks if check.status != "pass" for code in check.covers}
+        return [finding for finding in findings if finding.code not in told]
+
     @property
     def sentence(self) -> str:
         """One line: the status and what decided it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +15,14 @@ from biodyn.checks.old_words import in_todays_words
 from biodyn.checks.registry import registered
 from biodyn.checks.verdict import verdict_of
 from biodyn.data_checks import residual_limits
-from biodyn.diagnostics import Check, Diagnostic, gravest
+from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.processing.data_checks.residual import FAIL_FACTOR
 from biodyn.processing.data_checks.unseen import unseen_wrench
 from biodyn.processing.gaps import Gap
+from biodyn.report.html import trial_report
+from biodyn.report.page import resource
 from biodyn.report.record import run_record
+from biodyn.report.view import TrialView
 
 WEIGHT_N = MASS_KG * 9.80665
 
@@ -318,3 +322,35 @@ def test_old_results_are_read_in_todays_words() -> None:
     assert [cause["title"] for cause in record["verdict_checks"]] == ["Gaps", "Odd thing"]
     assert in_todays_words(record) is record
     assert old["checks"][0]["status"] == "look"  # nothing was changed in place
+
+
+# -- how the four states are shown ------------------------------------------------------------------------------------
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb (WCAG 2.1)."""
+    parts = [int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("status", list(STATUS_WORDS))
+def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
+    style = str(resource("style.css"))
+    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", style))
+    for ground in (colours["paper"], colours["ground"]):
+        low, high = sorted((_luminance(colours[status]), _luminance(ground)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5  # WCAG 2.1 AA
+    assert f".state.{status}" in style
+    assert f".lamp.{status}" in style
+
+
+def test_the_page_says_every_state_in_a_word() -> None:
+    page = trial_report(TrialView.of(walker(frames=201, unmeasured_l=slice(80, 120))), {})
+    start = page.index('<section id="quality">')
+    quality = page[start : page.index("</section>", start)]
+    states = re.findall(
+        r'<span class="state (\w+)"><span class="lamp \1" aria-hidden="true"></span>([a-z ]+)</span>', quality
+    )
+    assert len(states) >= 11
+    assert all(word == STATUS_WORDS[status] for status, word in states)  # type: ignore[index]
