@@ -91,7 +91,7 @@ def run(
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
-        _print_diagnostics(console, result.verdict.besides(result.diagnostics))
+        _print_diagnostics(console, tuple(result.verdict.besides(result.diagnostics)))
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
     if result.failed:
         raise typer.Exit(_CHECKS_FAILED)

@@ -40,11 +40,6 @@ class Diagnostic:
     about: str = ""
 
     @property
-    def title(self) -> str:
-        """The code in words."""
-        return self.code.replace("-", " ").capitalize()
-
-    @property
     def status(self) -> Status:
         """What the finding says about the trial."""
         return STATUS_OF_SEVERITY[self.severity]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import Status
 
 #: Status of a check, `run.json` of record version 1.
@@ -37,7 +38,7 @@ def _causes(checks: list[dict[str, Any]], diagnostics: list[Mapping[str, Any]]) 
     causes += [
         {
             "code": note["code"],
-            "title": str(note["code"]).replace("-", " ").capitalize(),
+            "title": finding_title(str(note["code"])),
             "status": "fail" if note["severity"] == "error" else "warn",
             "text": note["message"],
             "hint": note["hint"],

@@ -34,7 +34,8 @@ def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
         return CheckResult("not_assessed", f"The {name} foot was never seen on the ground.")
     floor, known = reaction.on_floor[side], reaction.measured[side]
     share = float(np.mean(known[floor]))
-    if share > 0.0:
+    used = any(c.decision == "assigned" and c.side == side for c in analysis.contacts)
+    if used and share > 0.0:
         return CheckResult(
             "pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share, 0.0
         )

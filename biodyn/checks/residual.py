@@ -8,6 +8,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.registry import CheckResult, quality_check
+from biodyn.checks.titles import finding_title
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.data_checks import residual_limits
 from biodyn.diagnostics import Diagnostic
@@ -66,10 +67,10 @@ def _residual(analysis: TrialAnalysis, kind: Literal["force", "moment"]) -> Chec
 
 def _hint(findings: tuple[Diagnostic, ...]) -> str:
     causes = dict.fromkeys(
-        note.title.lower() for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES
+        finding_title(note.code) for note in findings if note.severity != "info" and note.code not in _CONSEQUENCES
     )
     if causes:
-        return f"Begin with the findings: {', '.join(causes)}."
+        return f"Begin with: {', '.join(causes)}."
     return (
         "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
         "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."

@@ -8,6 +8,7 @@ from dataclasses import replace
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.consistency import with_proof
 from biodyn.checks.registry import registered
+from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Verdict, gravest
 
 
@@ -31,7 +32,7 @@ def verdict_of(checks: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdi
     decisive = [check for check in checks if check.status in ("warn", "fail") or _missed(check)]
     told = {code for check in decisive for code in check.covers}
     causes = [  # findings name what went wrong, checks what follows from it
-        Cause(note.code, note.title, note.status, note.message, note.hint)
+        Cause(note.code, finding_title(note.code), note.status, note.message, note.hint)
         for note in findings
         if note.severity != "info" and note.code not in told
     ]

@@ -159,8 +159,8 @@ def test_nothing_measured_is_not_assessed() -> None:
 def test_a_cause_that_was_found_is_named_by_the_residual() -> None:
     light = walker(moving=False, frames=60, support={"r": 0.45, "l": 0.45})
     found = by_code(replace(light, diagnostics=(note("warning", "mass-mismatch"), note("info", "other"))))
-    assert "mass mismatch" in found["residual-force"].hint
-    assert "other" not in found["residual-force"].hint
+    assert "Stated mass vs. force plates" in found["residual-force"].hint
+    assert "Other" not in found["residual-force"].hint
 
 
 def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:

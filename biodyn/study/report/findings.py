@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from biodyn.checks.old_words import OLD_TRIAL_STATUS, in_todays_words
+from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.study.record import FAILED
 from biodyn.study.report.source import NOT_RUN, Trial
@@ -98,7 +99,7 @@ class Findings:
                     ("check " + check["code"], severity), trial, seen, check["title"], check["text"], check["hint"]
                 )
         for finding in record["diagnostics"]:
-            title = finding["code"].replace("-", " ").capitalize()
+            title = finding_title(finding["code"])
             self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
 
     def _add(

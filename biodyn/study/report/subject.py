@@ -28,7 +28,7 @@ from biodyn.study.report.words import Names, number, side_words, spread, unit
 LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
 LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
 #: The outcome in words.
-OUTCOMES: dict[str, str] = {**STATUS_WORDS, FAILED: "no result"}
+OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.items()} | {FAILED: "no result"}
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def test_sections_stand_in_their_order(crossed: Path) -> None:
 
 def test_warnings_are_counted_over_trials(crossed: Path) -> None:
     words = _page(crossed / "report.html").words
-    assert "Marker gap: 32 trials" in words
+    assert "Gap not filled: 32 trials" in words
     assert "Gaps: 32 trials" in words
     assert "Frames fitted" not in words  # fine everywhere
 
