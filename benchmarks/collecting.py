@@ -64,7 +64,7 @@ def write_samples(folder: Path) -> list[Path]:
             place = folder / f"{walk.parent.name}_{walk.stem}_{variation}"
             place.mkdir(parents=True)
             write_table(table.set_column(column, table.schema.field(column), value), place)
-            write_record(TrialRecord("0", "look", metrics=metrics), place)
+            write_record(TrialRecord("0", "warn", metrics=metrics), place)
             found.append(place)
     return found
 

@@ -28,7 +28,7 @@ RECORDED = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0, force_noise
 OTHER_ROOM = replace(RECORDED, forward="+y", rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 2))
 TWO_PLATES = replace(RECORDED, forward="+x", rate_hz=200.0, analog_rate_hz=1000.0, plate_types=(3, 3), strides=2.2)
 # Steps that come on top of a trial's own computing time.
-EXTRAS = frozenset({"checks", "uncertainty"})
+EXTRAS = frozenset({"checks", "consistency", "uncertainty"})
 TARGETS = {"detected": 0.95, "cause": 0.80, "false": 0.02}
 
 

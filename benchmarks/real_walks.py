@@ -3,8 +3,8 @@
     python benchmarks/real_walks.py FOLDER
 
 A walk is a C3D file with force plates that is not a static trial (standing still). A line each: static trial taken, mass
-and its source, marker error, contacts, base residual while every contact was measured against the limits of Hicks et al. 2015
-(5 % of the peak ground force, 1 % of it times the height of the centre of mass).
+and its source, marker error, contacts, base residual while every contact was measured against its limits (docs/methods.md,
+section 9). Verdicts and their causes: benchmarks/verdicts.py.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 import biodyn
+from biodyn.data_checks import residual_limits
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.io.c3d import read_c3d
 from biodyn.io.static_choice import typical_motion_m
-from biodyn.report.quality import residual_limits
 
 # Markers of walking people travel farther than this.
 _WALKING_M = 0.3

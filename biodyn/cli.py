@@ -92,7 +92,7 @@ def run(
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
-        _print_diagnostics(console, result.diagnostics)
+        _print_diagnostics(console, tuple(result.verdict.besides(result.diagnostics)))
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
     if result.failed:
         raise typer.Exit(_CHECKS_FAILED)
@@ -256,7 +256,7 @@ def _run_study(
         def ended(outcome: Outcome) -> None:
             nonlocal told
             progress.add(outcome)
-            if outcome.status == "failed" and not outcome.kept:
+            if outcome.failed and not outcome.kept:
                 text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
                 console.print(text, style=_SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
             status.update(f"{step}: {progress.line()}")

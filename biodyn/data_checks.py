@@ -9,18 +9,14 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.data_checks.evidence import Evidence, gather
+from biodyn.processing.data_checks import residual as base_residual
+from biodyn.processing.data_checks.evidence import Evidence, centre_of_mass, gather
 from biodyn.processing.data_checks.labels import exchanged_markers
 from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
 from biodyn.processing.data_checks.moved_marker import moved_marker
 from biodyn.processing.data_checks.plate_faults import SOUND, mismatch, plate_faults, plates_swapped
 from biodyn.processing.data_checks.plate_moved import estimate_shift, plate_moved
-from biodyn.processing.data_checks.residual import (
-    LOOK_FACTOR,
-    residual_beyond,
-    residual_limits,
-    unseen_share,
-)
+from biodyn.processing.data_checks.residual import ResidualLimits, ResidualRules, residual_beyond
 from biodyn.processing.data_checks.sides import CLEAR, handedness, sides_exchanged
 from biodyn.processing.data_checks.signals import (
     LIMIT_SHARE,
@@ -30,6 +26,7 @@ from biodyn.processing.data_checks.signals import (
     hot_spots,
     joint_limits,
     jumps,
+    long_gaps,
     marker_rms,
     pressure_beside_sole,
     rests,
@@ -37,6 +34,7 @@ from biodyn.processing.data_checks.signals import (
 )
 from biodyn.processing.data_checks.time_offset import estimate_offset, time_offset
 from biodyn.processing.data_checks.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
+from biodyn.processing.data_checks.unseen import unseen_wrench
 from biodyn.processing.data_checks.zero import empty_level, not_zeroed, removed_level_n, unremoved
 
 
@@ -83,22 +81,13 @@ def data_checks(analysis: TrialAnalysis) -> tuple[Diagnostic, ...]:
         standing_kg = None if zero else analysis.static.plates_mass_kg
         causes += mass_mismatch(evidence, standing_kg, limits.mass_mismatch_fraction)
     causes += filters_differ(settings.signals.cutoff_hz, settings.force_cutoff_hz)
-    causes += gaps_left(analysis.gaps, gap_labels(analysis), rate_hz, settings.signals.spline_gap_s)
+    long = long_gaps(analysis.gaps, rate_hz, settings.signals.rigid_gap_s, measured_span(analysis))
+    causes += gaps_left(analysis.gaps, gap_labels(analysis), rate_hz, settings.signals.spline_gap_s, long)
     causes += spikes(walk)
     causes += pressure_beside_sole(analysis.contacts, rate_hz, limits.pressure_outside_m)
     causes += hot_spots(analysis.fit, limits.marker_rms_m)
     causes += joint_limits(analysis.fit)
-    residual = residual_limits(
-        analysis.dynamics,
-        analysis.reaction,
-        evidence.centre_of_mass,
-        analysis.plates,
-        limits.residual_force_fraction,
-        limits.residual_moment_fraction,
-    )
-    causes += residual_beyond(
-        analysis.dynamics, residual, limits.residual_force_n, limits.residual_moment_nm, unseen_share(analysis.model)
-    )
+    causes += residual_beyond(analysis.dynamics, residual_limits(analysis))
     return tuple(causes)
 
 
@@ -116,6 +105,29 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
         analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
         0.5 / settings.force_cutoff_hz if settings.force_cutoff_hz else 0.0,
     )
+
+
+def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
+    """Limits of the base residual of this trial: see `processing.data_checks.residual`."""
+    limits = analysis.settings.limits
+    return base_residual.residual_limits(
+        analysis.dynamics,
+        analysis.reaction,
+        centre_of_mass(analysis.fit),
+        analysis.plates,
+        unseen_wrench(analysis.fit, analysis.recording.markers.rate_hz),
+        analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
+        ResidualRules(limits.residual_force_fraction, limits.residual_moment_fraction, limits.centre_of_mass_m),
+    )
+
+
+def measured_span(analysis: TrialAnalysis) -> tuple[int, int] | None:
+    """First and last frame in which a foot stands on ground that was measured, None where none does."""
+    reaction = analysis.reaction
+    rows = np.flatnonzero(
+        np.any([reaction.measured[side] & reaction.on_floor[side] for side in reaction.measured], axis=0)
+    )
+    return (int(rows[0]), int(rows[-1])) if len(rows) else None
 
 
 def gap_labels(analysis: TrialAnalysis) -> tuple[str, ...]:
@@ -140,7 +152,7 @@ def data_measures(analysis: TrialAnalysis) -> dict[str, Measure]:
     if not analysis.plates:
         return _of_markers(analysis)
     evidence = body_against_plates(analysis)
-    return _of_markers(analysis) | _of_plates(analysis, evidence) | _of_residual(analysis, evidence)
+    return _of_markers(analysis) | _of_plates(analysis, evidence) | _of_residual(analysis)
 
 
 def _of_markers(analysis: TrialAnalysis) -> dict[str, Measure]:
@@ -182,19 +194,11 @@ def _of_plates(analysis: TrialAnalysis, evidence: Evidence) -> dict[str, Measure
     }
 
 
-def _of_residual(analysis: TrialAnalysis, evidence: Evidence) -> dict[str, Measure]:
-    settings, dynamics = analysis.settings.limits, analysis.dynamics
-    limits = residual_limits(
-        dynamics,
-        analysis.reaction,
-        evidence.centre_of_mass,
-        analysis.plates,
-        settings.residual_force_fraction,
-        settings.residual_moment_fraction,
-    )
+def _of_residual(analysis: TrialAnalysis) -> dict[str, Measure]:
+    dynamics, limits = analysis.dynamics, residual_limits(analysis)
     return {
-        "residual_force": Measure(_rms(dynamics.residual_force), LOOK_FACTOR * limits.force_n),
-        "residual_moment": Measure(_rms(dynamics.residual_moment), LOOK_FACTOR * limits.moment_nm),
+        "residual_force": Measure(_rms(dynamics.residual_force), limits.force_n),
+        "residual_moment": Measure(_rms(dynamics.residual_moment), limits.moment_nm),
     }
 
 

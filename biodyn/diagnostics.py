@@ -1,11 +1,18 @@
-"""Doubt as a result: findings that travel with the answer to the console, `run.json` and the report."""
+"""Doubt as a result: findings, checks and verdicts that travel with the answer to the console, `run.json` and the report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Severity = Literal["info", "warning", "error"]
+Status = Literal["pass", "warn", "fail", "not_assessed"]
+
+#: Every status as people read it, the gravest first.
+STATUS_WORDS: dict[Status, str] = {"fail": "fail", "warn": "warn", "not_assessed": "not assessed", "pass": "pass"}
+#: What a finding's severity does to the verdict.
+STATUS_OF_SEVERITY: dict[Severity, Status] = {"info": "pass", "warning": "warn", "error": "fail"}
 
 
 @dataclass(frozen=True)
@@ -14,11 +21,12 @@ class Diagnostic:
 
     Attributes:
         code: stable short name in kebab-case, e.g. ``marker-error``.
-        severity: ``info`` (said, nothing wrong), ``warning`` (look at it), ``error`` (a check failed, exit code 1).
+        severity: ``info`` (does not colour the verdict), ``warning`` (review recommended), ``error`` (fails the trial).
         message: one plain sentence with the numbers in it.
         value, limit, unit: the measured number against its limit, in the named unit, where there is one.
         frames: first and last frame concerned (0-based, inclusive), where it concerns some frames only.
         hint: the likely cause and what to do.
+        about: label of the marker, plate or coordinate concerned, where it is one.
     """
 
     code: str
@@ -29,9 +37,90 @@ class Diagnostic:
     unit: str = ""
     frames: tuple[int, int] | None = None
     hint: str = ""
+    about: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What the finding says about the trial."""
+        return STATUS_OF_SEVERITY[self.severity]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the record as JSON-ready values."""
         record = asdict(self)
         record["frames"] = list(self.frames) if self.frames is not None else None
         return record
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a trial.
+
+    Attributes:
+        code: stable short name; title: for people.
+        status: `pass` (within the limit), `warn` (beyond it), `fail` (the numbers must not be used as they are),
+            `not_assessed` (nothing to check it with).
+        text: the finding in one or two plain sentences.
+        value, limit, unit: the deciding number against its limit, where there is one.
+        source: where the limit comes from; hint: what to do where the check does not pass.
+        essential: a trial whose essential check was not assessed cannot pass.
+        covers: codes of findings that tell the same: they are not told again as causes of the verdict.
+    """
+
+    code: str
+    title: str
+    status: Status
+    text: str
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+    source: str = ""
+    hint: str = ""
+    essential: bool = False
+    covers: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the check as plain values; a hint only where there is something to do."""
+        return asdict(self) | {
+            "hint": self.hint if self.status in ("warn", "fail") else "",
+            "covers": list(self.covers),
+        }
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A check or finding that decided a verdict."""
+
+    code: str
+    title: str
+    status: Status
+    text: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of a trial as a whole: its status, the checks, and what decided, the gravest first; no causes where it passes."""
+
+    status: Status
+    checks: tuple[Check, ...]
+    causes: tuple[Cause, ...]
+
+    def besides(self, findings: Iterable[Diagnostic]) -> list[Diagnostic]:
+        """Return the findings that no check has told already."""
+        told = {code for check in self.checks if check.status != "pass" for code in check.covers}
+        return [finding for finding in findings if finding.code not in told]
+
+    @property
+    def sentence(self) -> str:
+        """One line: the status and what decided it."""
+        titles = list(dict.fromkeys(cause.title for cause in self.causes if cause.status == self.status))
+        passed = sum(check.status == "pass" for check in self.checks)
+        return f"Verdict: {STATUS_WORDS[self.status]} " + (
+            f"({'; '.join(titles)})" if titles else f"({passed} of {len(self.checks)} checks passed)"
+        )
+
+
+def gravest(statuses: Iterable[Status]) -> Status:
+    """The gravest of several statuses; `pass` where there are none."""
+    order = list(STATUS_WORDS)
+    return min(statuses, key=order.index, default="pass")

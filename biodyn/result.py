@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks import judge
 from biodyn.conventions import SIDE_NAMES
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.result_folder import RECORD_NAME, writing
 from biodyn.store.user_files import write_user_files
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 ARRAYS_NAME = "result.npz"
 REPORT_NAME = "report.html"
-_CHECK_MARKS = {"good": "+", "look": "o", "bad": "!", "unknown": "?"}
+_WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ class TrialResult:
 
         tables = {name: self.table(name) for name in tables_of(self.analysis)}
         arrays = result_arrays(self.analysis)
-        return TrialView(run_record(self.analysis), tables, arrays, None, self.analysis.user_files)
+        return TrialView(run_record(self._judged), tables, arrays, None, self.analysis.user_files)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -140,8 +141,19 @@ class TrialResult:
 
     @property
     def failed(self) -> bool:
-        """True if a check failed or a finding is an error: the numbers should not be used before it is looked at."""
-        return str(self.record["status"]) == "checks failed"
+        """True if a check failed or a finding is an error: the numbers must not be used before its cause is mended."""
+        return self.verdict.status == "fail"
+
+    @property
+    def verdict(self) -> Verdict:
+        """Pass, warn, fail or not assessed, with the checks and what decided."""
+        verdict = self._judged.verdict
+        assert verdict is not None
+        return verdict
+
+    @cached_property
+    def _judged(self) -> TrialAnalysis:
+        return self.analysis if self.analysis.verdict is not None else judge(self.analysis)
 
     def plot(self, name: str) -> Figure:
         """Return a figure by name; ResultError names those there are."""
@@ -167,11 +179,12 @@ class TrialResult:
         return target
 
     def summary(self) -> list[str]:
-        """Plain lines for the console: what was taken, and what the checks say."""
+        """Plain lines for the console: the verdict, what was used, and what the checks say."""
         a = self.analysis
         who = a.subject
         return [
-            a.static.reason,
+            f"{self.verdict.sentence}.",
+            f"{a.static.path.name} is used as the static trial: {a.static.reason}.",
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{len(a.model.markers)} markers of {a.mapping.title}",
             *(
@@ -179,7 +192,7 @@ class TrialResult:
                 f"{c.decision}: {c.reason}"
                 for c in a.contacts
             ),
-            *(f"{_CHECK_MARKS[check['status']]} {check['title']}: {check['text']}" for check in self.record["checks"]),
+            *(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}" for c in self.verdict.checks),
         ]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.checks import judge
 from biodyn.conventions import SIDES
 from biodyn.data_checks import data_checks
 from biodyn.diagnostics import Diagnostic
@@ -82,7 +83,7 @@ def analyse_trial(
     Parameters:
         progress: called with the name of each step as it begins.
         files: of an earlier `read_files`, which saves reading them again.
-        torques_only: leave out what does not change a torque: bands and data checks.
+        torques_only: leave out what does not change a torque: bands, data checks and the verdict.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
     own_files = own_files_of(settings, options)
@@ -220,7 +221,8 @@ def analyse_trial(
         return analysis
     with clock.step("checks"):
         impossible = cycle_findings(cycle_values(analysis))
-        return replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis), *impossible))
+        analysis = replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis), *impossible))
+    return judge(analysis)
 
 
 def own_files_of(settings: object, options: Settings) -> tuple[UserFile, ...]:
@@ -246,7 +248,7 @@ def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()
     if search.recording is None:
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
     noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
-    return noted, search.recording, search.reason
+    return noted, search.recording, search.why
 
 
 def _readable(result: Recording | InputFileError) -> Recording:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -35,6 +36,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("analysis", "store"),
     ("data_checks",),
     ("tables",),
+    ("checks",),
     ("plots",),
     ("report", "result_folder", "comparison", "inspection", "simulation"),
     ("result",),
@@ -221,3 +223,75 @@ def test_every_public_name_loads_and_shows_in_tab_completion(package: str) -> No
     assert module.__all__
     assert set(module.__all__) - {"__version__"} <= set(dir(module))
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+
+
+# -- nothing decides by the wording of a message ------------------------------------------------------------------------
+
+_PROSE = frozenset({"message", "hint", "reason", "sentence", "why", "text"})
+_STRING_METHODS = frozenset(
+    ("startswith", "endswith", "split", "rsplit", "partition", "rpartition", "replace", "removeprefix", "removesuffix",
+     "find", "index", "count", "splitlines", "translate")
+)  # fmt: skip
+# Paths are made relative to the study's folder before a sentence is shown: nothing is decided.
+_REWORDED = {"biodyn.study.discovery.files"}
+_TEMPLATE_CUT = re.compile(rf"\.(?:{'|'.join(sorted(_PROSE))})\b[^}}%]*?\|\s*(?:replace|split|truncate)\b")
+
+
+def _is_prose(node: ast.AST) -> bool:
+    """`finding.message`, `record["reason"]` and the like."""
+    if isinstance(node, ast.Attribute):
+        return node.attr in _PROSE
+    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value in _PROSE
+
+
+def _decisions_by_wording(tree: ast.Module) -> list[int]:
+    """Lines that compare a sentence with another text, look for one in it, or cut it."""
+    lines = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            texts = [side for side in sides if not (isinstance(side, ast.Constant) and side.value in ("", None))]
+            if any(_is_prose(side) for side in sides) and len(texts) > 1:
+                lines.append(node.lineno)
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _STRING_METHODS
+            and _is_prose(node.func.value)
+        ):
+            lines.append(node.lineno)
+    return lines
+
+
+def test_nothing_decides_by_the_wording_of_a_message() -> None:
+    found = [
+        f"{name}:{line}" for name, tree in _modules() if name not in _REWORDED for line in _decisions_by_wording(tree)
+    ]
+    assert found == []
+
+
+def test_no_template_cuts_prose() -> None:
+    found = [
+        f"{path.name}: {match[0]}"
+        for path in sorted(_PACKAGE.rglob("*.j2"))
+        for match in _TEMPLATE_CUT.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'kept = [n for n in notes if f"Marker {label} " in n.message]',
+        'if finding.message.startswith("Plate"): pass',
+        'x = record["reason"].split(": ")[1]',
+        'if contact.reason == "two feet": pass',
+    ],
+)
+def test_a_decision_by_wording_is_found(line: str) -> None:
+    assert _decisions_by_wording(ast.parse(line)) == [1]
+
+
+def test_a_template_that_cuts_prose_is_found() -> None:
+    assert _TEMPLATE_CUT.search('{{ record.static.reason | replace("it is", "") }}')
+    assert not _TEMPLATE_CUT.search("{{ record.static.reason | bare }}")

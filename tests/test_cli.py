@@ -59,7 +59,7 @@ def test_run_writes_the_whole_result(done: tuple[Path, Result]) -> None:
     assert list((out / "figures").glob("*.png"))
     assert (out / "result.npz").is_file()
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    assert record["status"] in ("fine", "look")
+    assert record["verdict"] in ("pass", "warn")
     assert listing(out.parent) == {"first"} | {f"first/{entry}" for entry in listing(out)}  # no temporary folder stays
 
 
@@ -117,7 +117,34 @@ def test_failed_checks_end_with_one_and_a_result(laboratory: Laboratory, tmp_pat
     strict.write_text("[output]\nfigures = false\nreport = false\n", encoding="utf-8")
     result = biodyn("run", laboratory.walk, "--mass", 100, "--settings", strict, "--out", tmp_path / "out")
     assert result.exit_code == CHECKS_FAILED, result.output
-    assert json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["status"] == "checks failed"
+    assert json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))["verdict"] == "fail"
+
+
+def first_line(result: Result) -> str:
+    """The first line about the trial: what the very first run says of the kernels comes before it."""
+    return next(line for line in result.stdout.splitlines() if not line.startswith("Compiling"))
+
+
+def test_the_verdict_is_the_first_line(done: tuple[Path, Result]) -> None:
+    out, result = done
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert first_line(result).startswith(f"Verdict: {record['verdict']}")
+    assert record["verdict"] == "pass", record["verdict_checks"]
+    assert record["verdict_checks"] == []
+
+
+def test_a_trial_without_any_joint_moment_fails(laboratory: Laboratory, tmp_path: Path) -> None:
+    """A cut-off of 0.01 Hz leaves poses, but not one frame with accelerations."""
+    slow = tmp_path / "slow.toml"
+    slow.write_text("[signals]\ncutoff_hz = 0.01\n[output]\nfigures = false\nreport = false\n", encoding="utf-8")
+    result = biodyn("run", laboratory.walk, "--settings", slow, "--out", tmp_path / "out")
+    assert result.exit_code == CHECKS_FAILED, result.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert record["verdict"] == "fail"
+    causes = {cause["code"]: cause for cause in record["verdict_checks"]}
+    assert {"joint-moments", "solved"} <= set(causes)
+    assert "cutoff_hz" in causes["solved"]["hint"]
+    assert first_line(result).startswith("Verdict: fail")
 
 
 # -- bad input ----------------------------------------------------------------------------------------------------

@@ -209,7 +209,7 @@ def test_the_command_writes_tables_figure_and_section(
     assert (out / "figures" / "sensitivity.png").read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text(encoding="utf-8")
     assert '<section id="sensitivity"' in page
-    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["status"] in ("fine", "look")
+    assert json.loads((out / "run.json").read_text(encoding="utf-8"))["verdict"] in ("pass", "warn")
 
 
 def test_a_saved_comparison_is_reported_again(varied: TrialResult, tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ class StaticSearch:
         candidates: every file looked at, the best first.
         folders: the folders searched.
         diagnostics: what the user should know of the choice.
+        why: what spoke for the one that was chosen, without a full stop; "" where nothing was found.
     """
 
     path: Path | None
@@ -75,6 +76,7 @@ class StaticSearch:
     candidates: tuple[StaticCandidate, ...] = ()
     folders: tuple[Path, ...] = field(default=())
     diagnostics: tuple[Diagnostic, ...] = ()
+    why: str = ""
 
 
 def find_static(
@@ -202,11 +204,12 @@ def _choose(
     why = "; ".join((*candidate.reasons, *([choice.why] if choice.why else [])))
     return StaticSearch(
         candidate.path,
-        f"{candidate.path.name} is taken as static trial: {why}.",
+        f"{candidate.path.name} is used as the static trial: {why}.",
         walk,
         recording,
         (candidate, *(c for c in checked if c is not candidate)),
         diagnostics=choice.diagnostics,
+        why=why,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,8 @@ _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
 # Skin is never farther from its segment's middle line; a marker that is sits on no segment.
 _LARGEST_GIRTH_M = 0.2
 _UNKNOWN_WEIGHT = 0.3
+# Three markers fix a segment by themselves.
+_ENOUGH_MARKERS = 3
 PLACED_WHILE_STANDING = "its place while standing"
 # The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
 _SOLE_SHAPE = ((0.0, 0.3), (0.15, 0.35), (0.7, 0.5), (1.0, 0.3))
@@ -91,7 +94,7 @@ def scale(
         locked = locked | {unseen}
         model = _model(skeleton, bodies, locked, seen, options, pose)
     _require_legs(model)
-    return model, _not_in_walk(markers, tracked) + _notes(model, pose)
+    return model, _not_in_walk(mapping, markers, tracked) + _notes(model, pose)
 
 
 def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, Inertia]) -> ScaledBody:
@@ -248,19 +251,43 @@ def _require_legs(model: SubjectModel) -> None:
             )
 
 
-def _not_in_walk(markers: tuple[AttachedMarker, ...], tracked: frozenset[str]) -> list[Diagnostic]:
-    lacking = [marker.label for marker in markers if marker.label not in tracked]
-    if not lacking:
-        return []
+def _not_in_walk(
+    mapping: MarkerMapping, markers: tuple[AttachedMarker, ...], tracked: frozenset[str]
+) -> list[Diagnostic]:
+    """Markers that the set expects in the walk and that are missing there, a finding a segment.
+
+    Not expected are markers meant for the static trial alone, labels the set does not know, and landmarks whose marker is
+    missing on both sides alike: those were taken off on purpose. A segment that keeps enough other markers is placed by
+    them: said, no more.
+    """
+    kept = Counter(marker.body for marker in markers if marker.label in tracked)
+    gone = {role.landmark for role in mapping.roles if role.label not in tracked}
+    expected = {
+        role.label for role in mapping.roles if not role.static_only and not _pair_of_sides(role.landmark) <= gone
+    }
+    lacking: dict[str, list[str]] = {}
+    for marker in markers:
+        if marker.label in expected and marker.label not in tracked:
+            lacking.setdefault(marker.body, []).append(marker.label)
     return [
         Diagnostic(
             "marker-not-in-walk",
-            "warning",
-            f"The static trial has {', '.join(lacking)}, the walk does not, or for less than half of its time: the fit does "
-            "without.",
-            hint="Its segment is placed by its other markers alone; label the marker in the walk, if it was there.",
+            "warning" if kept[body] < _ENOUGH_MARKERS else "info",
+            f"{', '.join(labels)} of {body}: in the static trial, but not in the walk or for less than half of its time; "
+            f"{kept[body] or 'no'} other {'marker places' if kept[body] == 1 else 'markers place'} the segment.",
+            value=float(kept[body]),
+            limit=float(_ENOUGH_MARKERS),
+            hint="Label the marker in the walk, if it was there." if kept[body] < _ENOUGH_MARKERS else "",
+            about=body,
         )
+        for body, labels in lacking.items()
     ]
+
+
+def _pair_of_sides(landmark: str) -> set[str]:
+    """A landmark and the one of the other side; for one of the midline or without a name, something nothing holds."""
+    stem, _, side = landmark.rpartition("_")
+    return {f"{stem}_{each}" for each in SIDES} if side in SIDES else {""}
 
 
 def _chain(model: SubjectModel, name: str) -> list[str]:

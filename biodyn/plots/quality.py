@@ -111,7 +111,7 @@ def residual_figure(
         Line2D([], [], color=color, linewidth=1.2, label=name) for color, name in zip(AXIS_COLORS, names, strict=True)
     ]
     handles.append(Line2D([], [], color=INK, linewidth=1.5, label="magnitude"))
-    handles.append(Line2D([], [], color=LIMIT, linewidth=0.8, linestyle=(0, (4, 2)), label="limit (Hicks 2015)"))
+    handles.append(Line2D([], [], color=LIMIT, linewidth=0.8, linestyle=(0, (4, 2)), label="limit of the RMS"))
     handles.append(Line2D([], [], color=UNKNOWN, linewidth=6, label="not measured"))
     figure.legend(handles=handles, loc="lower center", ncols=6, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
     return figure

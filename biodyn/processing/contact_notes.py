@@ -23,15 +23,17 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
         if contact.decision == "assigned":
             continue
         frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
+        # Said, no more: most trials have a contact that cannot be used. A leg that none was measured of warns (checks/plates.py).
         notes.append(
             Diagnostic(
                 code=f"contact-{contact.decision}",
-                severity="warning",
+                severity="info",
                 message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: {contact.reason}.",
                 value=contact.evidence.get("peak_n"),
                 unit="N",
                 frames=frames,
-                hint="The feet concerned have no ground reaction in these frames, and the legs no torque.",
+                hint="No ground reaction of the feet concerned in these frames; no moments for their legs.",
+                about=str(contact.plate),
             )
         )
     notes += _noisy_plates(contacts)

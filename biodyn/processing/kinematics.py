@@ -281,6 +281,7 @@ def attach_by_movement(
                     value=spread,
                     limit=_ATTACHMENT_LIMIT_M,
                     unit="m",
+                    about=label,
                 )
             )
             continue
@@ -293,6 +294,7 @@ def attach_by_movement(
                 f"{weight:g}.",
                 value=spread,
                 unit="m",
+                about=label,
             )
         )
     return tuple(extra), notes

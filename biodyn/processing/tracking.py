@@ -1,4 +1,4 @@
-"""Follow the skeleton through the walk: fit, settle the loose markers, leave out what strays, fit again."""
+"""Follow the skeleton through the walk: fit, settle the loose markers, exclude outliers, fit again."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ def track(
             strayed.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
         signals = refresh(replace(signals.recorded, positions=positions))
         fit = fit_with(fit.model, signals.markers, options)
+    longest = options.longest_bridge_s * signals.recorded.rate_hz
     notes += [
-        _stray_note(label, np.array(sorted(frames)), max(frames.values()), options.stray_limit_m)
+        _stray_note(label, np.array(sorted(frames)), max(frames.values()), options.stray_limit_m, longest)
         for label, frames in strayed.items()
     ]
     return fit, signals, notes
@@ -117,7 +118,7 @@ def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[Subjec
     extra = tuple(marker for marker in extra if marker.label not in agreed)
     # A guess that the movement does not bear out gives way, to another segment or to none.
     kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
-    notes = [note for note in notes if not any(f"Marker {label} " in note.message for label in agreed)]
+    notes = [note for note in notes if note.about not in agreed]
     return with_markers(replace(model, markers=kept), extra), notes
 
 
@@ -136,15 +137,17 @@ def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagno
     ]
 
 
-def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float) -> Diagnostic:
+def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
+    """A marker off its place; no more than an information where it was excluded for `longest_frames` at most in all."""
     return Diagnostic(
         "marker-strays",
-        "warning",
-        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its place in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
-        "left out there.",
+        "warning" if len(frames) > longest_frames else "info",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
+        "excluded from the fit in those frames.",
         value=worst_m,
         limit=limit_m,
         unit="m",
         frames=(int(frames[0]), int(frames[-1])),
-        hint="Look for exchanged labels, a marker that was moved after the static trial, or a phantom.",
+        hint="Look for exchanged labels, a marker that was moved after the static trial, or a ghost marker.",
+        about=label,
     )

@@ -8,10 +8,8 @@ from typing import Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.data_checks import data_measures
+from biodyn.diagnostics import Status, gravest
 from biodyn.model.library import load_table
-
-_STATUS = {"info": "good", "warning": "look", "error": "bad"}
-_WORST_FIRST = ("bad", "look", "good", "unknown")
 
 
 def data_check_records(analysis: TrialAnalysis) -> list[dict[str, Any]]:
@@ -22,9 +20,7 @@ def data_check_records(analysis: TrialAnalysis) -> list[dict[str, Any]]:
         found = [note for note in analysis.diagnostics if note.code in check["codes"]]
         measure = measures.get(check["key"])
         known = "shown" not in check or (measure is not None and math.isfinite(measure.value))
-        status = min(
-            (_STATUS[note.severity] for note in found), key=_WORST_FIRST.index, default="good" if known else "unknown"
-        )
+        status: Status = gravest(note.status for note in found) if found or known else "not_assessed"
         records.append(
             {
                 "key": check["key"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 from importlib import metadata
@@ -13,32 +13,36 @@ from typing import Any
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks import judge
 from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.data_checks import residual_limits
 from biodyn.model.hip_centre import hip_regression
 from biodyn.model.library import load_entry
 from biodyn.model.user_tables import own_file, own_path
 from biodyn.report.data_checks import data_check_records
-from biodyn.report.proof import proof_check, trial_proof
-from biodyn.report.quality import Check, quality_checks, residual_limits
+from biodyn.report.proof import proof_record
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.store.user_files import clean, user_file_records
 
-RECORD_VERSION = 1
+RECORD_VERSION = 2  # 2: `verdict` and `verdict_checks` instead of `status`, and their words (checks/old_words.py)
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 
 
-def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -> dict[str, Any]:
+def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
     """Return everything worth knowing of a run beside the numbers, as JSON-ready values (NaN becomes null).
 
-    `status`: "checks failed" where a check or finding is an error, "look" where one needs a look, else "fine".
+    `verdict`: pass, warn, fail or not_assessed, with the checks and findings that decided it in `verdict_checks`.
     """
-    proof, proof_record = trial_proof(analysis)
-    checks = (*(quality_checks(analysis) if checks is None else checks), proof_check(proof))
+    if analysis.verdict is None:
+        analysis = judge(analysis)
+    verdict = analysis.verdict
+    assert verdict is not None
     recording, static, model, fit = analysis.recording, analysis.static, analysis.model, analysis.fit
     record = {
         "record_version": RECORD_VERSION,
-        "status": _status(analysis, checks),
+        "verdict": verdict.status,
+        "verdict_checks": [asdict(cause) for cause in verdict.causes],
         "versions": _versions(),
         "input": {
             "file": recording.path.name,
@@ -122,9 +126,9 @@ def run_record(analysis: TrialAnalysis, checks: Sequence[Check] | None = None) -
             if side in analysis.reaction.measured
         },
         "residual_limits": asdict(residual_limits(analysis)),
-        "checks": [check.as_dict() for check in checks],
+        "checks": [check.as_dict() for check in verdict.checks],
         "data_checks": data_check_records(analysis),
-        "proof": proof_record,
+        "proof": proof_record(analysis),
         "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
         "timings_s": {name: round(float(seconds), 4) for name, seconds in analysis.timings.items()},
@@ -207,14 +211,6 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
     return value if value is None else str(value)
-
-
-def _status(analysis: TrialAnalysis, checks: Sequence[Check]) -> str:
-    if any(check.status == "bad" for check in checks) or any(d.severity == "error" for d in analysis.diagnostics):
-        return "checks failed"
-    if any(check.status == "look" for check in checks) or any(d.severity == "warning" for d in analysis.diagnostics):
-        return "look"
-    return "fine"
 
 
 @cache

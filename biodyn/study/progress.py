@@ -27,8 +27,8 @@ class Progress:
     def add(self, outcome: Outcome) -> None:
         """Count one more."""
         self.done += 1
-        self.failed += outcome.status == "failed"
-        self.checks_failed += outcome.status == "checks failed"
+        self.failed += outcome.failed
+        self.checks_failed += outcome.status == "fail"
         self.kept += outcome.kept
 
     @property

@@ -8,13 +8,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from biodyn.checks.old_words import OLD_TRIAL_STATUS
+
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.arrow"
-RECORD_VERSION = 2
-#: Records of version 1 differ in the name of one entry.
+RECORD_VERSION = 2  # 2: verdicts instead of "fine", "look" and "checks failed"; `metrics` instead of `figures`
+#: Records of version 1 differ in the name of one entry and in the words of the status.
 _READ = (1, 2)
 
-Status = Literal["fine", "look", "checks failed", "failed"]
+#: Status of a trial that has no result.
+FAILED = "failed"
+#: The verdict of a result (`diagnostics.Status`), or `FAILED`.
+Status = Literal["pass", "warn", "fail", "not_assessed", "failed"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,7 @@ class TrialRecord:
 
     Attributes:
         key: hash of inputs, settings and program version; another key means: analyse again.
-        status: of the result (`run.json`), or "failed" where there is none.
+        status: verdict of the result (`run.json`), or "failed" where there is none.
         error: class of the error of a failed trial. reason, hint: its sentence and what to do; for other states the
             first finding that decided the status.
         metrics: summary metrics of the trial by name, one row of summary.csv; JSON values, None for missing.
@@ -39,7 +44,7 @@ class TrialRecord:
     @property
     def failed(self) -> bool:
         """True where the trial has no result."""
-        return self.status == "failed"
+        return self.status == FAILED
 
 
 def write_record(record: TrialRecord, folder: Path) -> None:
@@ -60,4 +65,5 @@ def read_record(folder: Path) -> TrialRecord | None:
         return None
     if "figures" in content:  # the name in version 1
         content["metrics"] = content.pop("figures")
+    content["status"] = OLD_TRIAL_STATUS.get(content["status"], content["status"])
     return TrialRecord(**content)

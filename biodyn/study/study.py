@@ -12,13 +12,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import StudyError
 from biodyn.result_folder import remove_all_unfinished
 from biodyn.settings import with_table_paths
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import all_table_paths
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
+from biodyn.study.record import FAILED, TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.running.lock import only_run, owner_of
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
@@ -167,7 +168,7 @@ class Study:
         def seen_from_here(table: str) -> str:
             return os.path.relpath(table, folder)
 
-        trials, counts = [], dict.fromkeys(("fine", "look", "checks failed", "failed", "not run"), 0)
+        trials, counts = [], dict.fromkeys((*STATUS_WORDS, FAILED, "not run"), 0)
         for trial in self.plan.trials:
             record = read_record(folder / trial.folder)
             status = "not run" if record is None else record.status
@@ -212,7 +213,7 @@ class StudyResult:
     @property
     def failed(self) -> pd.DataFrame:
         """The rows of `summary` of trials without a result."""
-        return self.summary[self.summary["status"] == "failed"]
+        return self.summary[self.summary["status"] == FAILED]
 
     @property
     def group_tables(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
 from biodyn.processing.data_checks.moved_marker import moved_marker, offsets
 from biodyn.processing.data_checks.plate_faults import mismatch, plate_axes, plate_faults
 from biodyn.processing.data_checks.plate_moved import estimate_shift, plate_moved
-from biodyn.processing.data_checks.signals import filters_differ, gaps_left, spikes
+from biodyn.processing.data_checks.signals import filters_differ, gaps_left, long_gaps, spikes
 from biodyn.processing.data_checks.time_offset import estimate_offset, time_offset
 from biodyn.processing.data_checks.units import force_unit, moment_unit, unloaded_cause
 from biodyn.processing.data_checks.zero import empty_level, not_zeroed
@@ -415,30 +415,36 @@ def test_spikes_are_found_but_not_beside_gaps():
 
 def test_gaps_are_told_by_what_became_of_them():
     gaps = [Gap(0, 10, 14, "spline"), Gap(1, 10, 39, "rigid"), Gap(2, 20, 99, "left"), Gap(2, 5, 6, "spline")]
-    notes = gaps_left(gaps, ["A", "B", "C"], 100.0, worth_s=0.1)
+    long = long_gaps(gaps, 100.0, 0.5, None)
+    assert long == [gaps[2]]
+    notes = gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, long)
     assert [(note.severity, note.frames) for note in notes] == [("warning", (20, 99)), ("info", (10, 39))]
     assert notes[0].value == pytest.approx(0.8)
+    assert notes[0].about == "C"
+    # Beside the plates, or shorter than the other markers of the segment bridge, a gap is told and no more.
+    assert long_gaps(gaps, 100.0, 0.5, (100, 180)) == []
+    assert [note.severity for note in gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, [])] == ["info", "info"]
 
 
 def test_single_frames_at_the_ends_are_not_worth_a_word():
     ends = [Gap(0, 0, 0, "left"), Gap(1, 99, 99, "left"), Gap(2, 0, 9, "left")]
-    assert gaps_left(ends, ["A", "B", "C"], 100.0, worth_s=0.1) == ()
-    assert len(gaps_left([Gap(0, 0, 10, "left")], ["A"], 100.0, worth_s=0.1)) == 1
+    assert gaps_left(ends, ["A", "B", "C"], 100.0, 0.1, ()) == ()
+    assert len(gaps_left([Gap(0, 0, 10, "left")], ["A"], 100.0, 0.1, ())) == 1
 
 
 def test_markers_that_vanish_together_are_one_finding():
     names = [f"M{n}" for n in range(12)]
     every = [Gap(n, 100 + n % 2, 154, "left") for n in range(12)]
     own = Gap(3, 20, 60, "left")
-    together, single = gaps_left([*every, own], names, 100.0, worth_s=0.1)
+    together, single = gaps_left([*every, own], names, 100.0, 0.1, ())
     assert together.message.startswith("All markers")
     assert together.frames == (100, 154)
-    assert "M3 " in single.message
+    assert single.about == "M3"
     assert single.frames == (20, 60)
-    (some,) = gaps_left(every[:7], names, 100.0, worth_s=0.1)
+    (some,) = gaps_left(every[:7], names, 100.0, 0.1, ())
     assert some.message.startswith("7 of 12 markers (M0, M1, M2, M3, ...)")
     # four of a leg are told one by one: each is a marker to look for
-    assert len(gaps_left(every[:4], names, 100.0, worth_s=0.1)) == 4
+    assert len(gaps_left(every[:4], names, 100.0, 0.1, ())) == 4
 
 
 def test_a_walk_in_which_all_vanish_is_told_in_one_sentence(laboratory, tmp_path):

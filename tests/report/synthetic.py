@@ -126,7 +126,7 @@ def walker(
         ),
         R_WL=np.eye(3),
         world_reason="made so",
-        mapping=MarkerMapping("set", "A set", (), ("ODD",), {"set": 1.0}),
+        mapping=MarkerMapping("set", "A set", (), fit.labels, {"set": 1.0}),
         gaps=(Gap(0, 10, 14, "spline"), Gap(1, 20, 80, "left")),
         model=model,
         fit=fit,

@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import MASS_KG, walker, with_mass
+from synthetic import MASS_KG, walker
 
 from biodyn import tables
 from biodyn.model.library import load_table
 from biodyn.report.html import explorer_data, parameter_label, trial_report
 from biodyn.report.methods import methods
-from biodyn.report.quality import quality_checks, residual_limits
-from biodyn.report.record import json_ready, run_record
+from biodyn.report.record import json_ready
 from biodyn.report.view import TrialView
 from biodyn.settings import Settings
 
@@ -171,75 +170,6 @@ def test_arrays_are_enough_to_replay(view):
     assert not any(array.dtype == object for array in arrays.values())
 
 
-# -- checks -----------------------------------------------------------------------------------------------------
-
-
-def by_code(analysis):
-    return {check.code: check for check in quality_checks(analysis)}
-
-
-def test_a_person_who_stands_in_balance_passes():
-    standing = walker(moving=False, frames=60)
-    checks = by_code(standing)
-    # At rest the ground carries the weight through the centre of mass: nothing is left over but rounding.
-    assert np.nanmax(np.abs(standing.dynamics.residual_force)) < 1e-6
-    assert np.nanmax(np.abs(standing.dynamics.residual_moment)) < 1e-6
-    assert checks["residual-force"].status == checks["residual-moment"].status == "good"
-    assert checks["body-weight"].status == "good"
-    assert checks["marker-fit"].status == "good"
-
-
-def test_residual_limits_are_shares_of_the_ground_force():
-    standing = walker(moving=False, frames=60)
-    limits = residual_limits(standing)
-    assert limits.peak_force_n == pytest.approx(MASS_KG * 9.80665)
-    assert limits.force_n == pytest.approx(0.05 * limits.peak_force_n)
-    assert limits.moment_nm == pytest.approx(0.01 * limits.com_height_m * limits.peak_force_n)
-    assert 0.5 < limits.com_height_m < 1.3
-
-
-@pytest.mark.parametrize(
-    ("support", "force", "weight"), [(0.5, "good", "good"), (0.47, "look", "look"), (0.44, "bad", "look")]
-)
-def test_missing_support_shows_in_residual_and_weight(support, force, weight):
-    """Plates that carry 6 % or 12 % less than body weight leave that share as residual."""
-    standing = walker(moving=False, frames=60, support={"r": support, "l": support})
-    checks = by_code(standing)
-    assert checks["residual-force"].status == force
-    assert checks["body-weight"].status == weight
-    assert checks["body-weight"].value == pytest.approx(1.0 - 2.0 * support, abs=1e-9)
-    assert np.allclose(standing.dynamics.residual_force[:, 1], (1.0 - 2.0 * support) * MASS_KG * 9.80665)
-
-
-@pytest.mark.parametrize(("scale", "status"), [(0.5, "good"), (1.0, "good"), (1.5, "look"), (3.0, "bad")])
-def test_marker_fit_against_both_limits(scale, status):
-    standing = walker(moving=False, frames=60)
-    error = np.full_like(standing.fit.marker_error, 0.01)
-    error[:, 0] = 0.03
-    check = by_code(replace(standing, fit=replace(standing.fit, marker_error=scale * error)))["marker-fit"]
-    assert check.status == status
-    assert standing.fit.labels[0] in check.text
-
-
-def test_nothing_measured_is_unknown_not_fine():
-    checks = by_code(walker(moving=False, frames=60, unmeasured_l=slice(0, 60)))
-    assert checks["residual-force"].status == checks["residual-moment"].status == "unknown"
-    assert checks["body-weight"].status == "unknown"
-
-
-def test_status_follows_checks_and_findings():
-    standing = replace(
-        walker(moving=False, frames=60),
-        diagnostics=(),
-        gaps=(),
-        contacts=tuple(replace(walker().contacts[0], side=side) for side in ("r", "l")),
-    )
-    small = replace(standing, fit=replace(standing.fit, marker_error=0.1 * standing.fit.marker_error))
-    assert run_record(small)["status"] == "fine"
-    assert run_record(replace(small, gaps=walker().gaps))["status"] == "look"
-    assert run_record(replace(small, contacts=()))["status"] == "checks failed"
-
-
 # -- methods ----------------------------------------------------------------------------------------------------
 
 
@@ -316,10 +246,3 @@ def test_a_real_walk_gives_a_whole_report(tmp_path):
     # Push-off of a healthy child: internal plantarflexion of 0.9-1.8 Nm/kg shortly before opposite foot strike.
     assert -1.8 < peak["value"] < -0.9
     assert 35 < peak["percent"] < 58
-
-
-def test_mass_scales_the_limits_and_the_text():
-    standing = walker(moving=False, frames=60)
-    assert "60.0 kg" in by_code(standing)["body-weight"].text
-    heavier = by_code(with_mass(standing, 2.0 * MASS_KG))["body-weight"]
-    assert "120.0 kg" in heavier.text

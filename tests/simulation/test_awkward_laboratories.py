@@ -73,6 +73,20 @@ def test_a_marker_that_only_the_static_trial_has_is_named(standing, walking, tmp
     assert "LANK" not in note.message
 
 
+def test_markers_of_the_static_trial_alone_raise_nothing(standing, walking, tmp_path):
+    """A knee device and medial markers are taken off before the walk: nobody is to be warned of that."""
+    column = standing.labels.index("LKNE")
+    extra = ("LKD1", "RKD1", "LMED", "RMED")
+    shifts = 0.01 * np.arange(1, len(extra) + 1)[None, :, None]
+    markers = np.concatenate([standing.markers, standing.markers[:, [column] * len(extra)] + shifts], axis=1)
+    write_c3d(tmp_path / "static.c3d", replace(standing, markers=markers, labels=(*standing.labels, *extra)))
+    write_c3d(tmp_path / "walk.c3d", walking)
+    analysis = analyse_trial(
+        tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"uncertainty": {"compute": False}}
+    )
+    assert [note for note in analysis.diagnostics if note.code == "marker-not-in-walk"] == []
+
+
 def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_path):
     write_c3d(tmp_path / "static.c3d", without(standing, "LPSI"))
     write_c3d(tmp_path / "walk.c3d", walking)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.diagnostics import Diagnostic
+from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.subject import Coordinate
 from biodyn.processing.filtering import finite_stretches
 from biodyn.processing.gaps import Gap
@@ -27,25 +27,50 @@ LIMIT_SHARE = 0.05
 _HOT = 2.0
 
 
-def gaps_left(gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float) -> tuple[Diagnostic, ...]:
+def long_gaps(gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None) -> list[Gap]:
+    """Gaps that were not filled, last longer than `longest_s` and reach into the frames `span` (both inclusive).
+
+    Shorter ones leave their segment to its other markers, at a weight that fades: the bands of the torques tell what that
+    costs. Without a span every frame counts.
+    """
+    first, last = span if span is not None else (0, np.inf)
+    return [
+        gap
+        for gap in gaps
+        if gap.method == "left"
+        and (gap.last - gap.first + 1) / rate_hz > longest_s
+        and gap.first <= last
+        and gap.last >= first
+    ]
+
+
+def gaps_left(
+    gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
+) -> tuple[Diagnostic, ...]:
     """Gaps that were not filled, and those that had to be guessed from others: a finding a marker.
 
-    Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word; those at the ends
-    of the recording cannot be filled and have no torques anyway.
+    Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word. `long`: those
+    that are more than an information (`long_gaps`).
     """
     worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
     left = [gap for gap in worth if gap.method == "left"]
     notes = []
     for together in _vanished_together(left):
-        notes.append(_many_missing(together, labels, rate_hz, worth_s))
+        notes.append(_many_missing(together, labels, rate_hz, worth_s, _grave(together, long)))
         left = [gap for gap in left if gap not in together]
     guessed = [gap for gap in worth if gap.method != "left"]
     for kind in (left, guessed):
         by_marker: dict[int, list[Gap]] = {}
         for gap in kind:
             by_marker.setdefault(gap.marker, []).append(gap)
-        notes += [_missing(own, labels[marker], rate_hz, worth_s) for marker, own in by_marker.items()]
+        notes += [
+            _missing(own, labels[marker], rate_hz, worth_s, _grave(own, long)) for marker, own in by_marker.items()
+        ]
     return tuple(notes)
+
+
+def _grave(own: Sequence[Gap], long: Sequence[Gap]) -> Severity:
+    return "warning" if any(gap in long for gap in own) else "info"
 
 
 def _vanished_together(left: Sequence[Gap]) -> list[list[Gap]]:
@@ -65,18 +90,23 @@ def _shared(a: Gap, b: Gap) -> float:
     return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
 
 
-def _many_missing(together: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float) -> Diagnostic:
+def _many_missing(
+    together: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, severity: Severity
+) -> Diagnostic:
     first, last = min(gap.first for gap in together), max(gap.last for gap in together)
     names = [labels[gap.marker] for gap in together]
     if len(names) == len(labels):
-        who, so = "All markers", "there is no motion to compute torques from"
+        who, so = "All markers", "there is no motion to compute joint moments from"
     else:
         shown = ", ".join(names[:_SINGLE])
-        who, so = f"{len(names)} of {len(labels)} markers ({shown}, ...)", "they have no weight there"
+        who, so = (
+            f"{len(names)} of {len(labels)} markers ({shown}, ...)",
+            "they are excluded from the fit in those frames",
+        )
     length = (last - first + 1) / rate_hz
     return Diagnostic(
         "marker-gap",
-        "warning",
+        severity,
         f"{who} are missing together from {first / rate_hz:.2f} to {last / rate_hz:.2f} s, not filled: {so}.",
         value=length,
         limit=worth_s,
@@ -86,20 +116,24 @@ def _many_missing(together: Sequence[Gap], labels: Sequence[str], rate_hz: float
     )
 
 
-def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float) -> Diagnostic:
+def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
     left = own[0].method == "left"
     longest = max(own, key=lambda gap: gap.last - gap.first)
     length = (longest.last - longest.first + 1) / rate_hz
-    what = "not filled: the marker has no weight there" if left else "filled from the other markers of its segment"
+    what = (
+        "not filled: excluded from the fit in those frames" if left else "filled from the other markers of its segment"
+    )
+    count = "1 gap" if len(own) == 1 else f"{len(own)} gaps, the longest"
     return Diagnostic(
         "marker-gap",
-        "warning" if left else "info",
-        f"Marker {label} is missing in {len(own)} gap{'s' if len(own) > 1 else ''}, the longest of {length:.2f} s, {what}.",
+        severity,
+        f"{label}: {count} ({length:.2f} s), {what}.",
         value=length,
         limit=worth_s,
         unit="s",
         frames=(longest.first, longest.last),
         hint="Fill it in the capture software where other cameras saw it." if left else "",
+        about=label,
     )
 
 
@@ -119,7 +153,8 @@ def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
                 limit=SPIKE_M,
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
-                hint="A phantom or an exchanged label: correct the trajectory in the capture software.",
+                hint="A ghost marker or an exchanged label: correct the trajectory in the capture software.",
+                about=markers.labels[column],
             )
         )
     return tuple(notes)
@@ -155,6 +190,7 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
                 limit=limit_m,
                 unit="m",
                 hint="Loose clothing, an exchanged label, or a marker touched after the static trial.",
+                about=fit.labels[column],
             )
         )
     return tuple(notes)

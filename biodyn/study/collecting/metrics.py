@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -11,9 +11,9 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
+from biodyn.data_checks import residual_limits
 from biodyn.library.load import own_table
 from biodyn.processing.dynamics import feet_below
-from biodyn.report.quality import residual_limits
 from biodyn.result import TrialResult
 from biodyn.study.collecting.curves import CycleCurves, cycle_curves
 from biodyn.tables.gait import cycle_values
@@ -65,7 +65,7 @@ def metric_columns() -> tuple[str, ...]:
         + " ".join(f"contacts_{decision}" for decision in _DECISIONS)
     ).split()
     sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in _CYCLE_COUNTS for side in SIDES]
-    findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_look first_error first_warning"
+    findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_warn first_error first_warning"
     return (
         *fixed,
         *sided,
@@ -168,12 +168,12 @@ def _gaps(analysis: TrialAnalysis) -> dict[str, Any]:
 
 def _findings(result: TrialResult) -> dict[str, Any]:
     messages = {s: [d.message for d in result.diagnostics if d.severity == s] for s in ("error", "warning")}
-    checks: Sequence[Mapping[str, Any]] = result.record["checks"]
+    checks = result.verdict.checks
     return {
         "errors": len(messages["error"]),
         "warnings": len(messages["warning"]),
-        "checks_failed": "; ".join(check["title"] for check in checks if check["status"] == "bad"),
-        "checks_look": "; ".join(check["title"] for check in checks if check["status"] == "look"),
+        "checks_failed": "; ".join(check.title for check in checks if check.status == "fail"),
+        "checks_warn": "; ".join(check.title for check in checks if check.status == "warn"),
         "first_error": next(iter(messages["error"]), ""),
         "first_warning": next(iter(messages["warning"]), ""),
     }

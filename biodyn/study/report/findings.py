@@ -7,6 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from biodyn.checks.old_words import OLD_TRIAL_STATUS, in_todays_words
+from biodyn.checks.titles import finding_title
+from biodyn.diagnostics import STATUS_WORDS
+from biodyn.study.record import FAILED
 from biodyn.study.report.source import NOT_RUN, Trial
 
 _LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
@@ -79,22 +83,23 @@ class Finding:
 
 
 class Findings:
-    """Checks that are not fine and diagnostics of all trials, by their code."""
+    """Checks that did not pass and diagnostics of all trials, by their code."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, str], _Finding] = {}
 
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Take in the run.json of one trial."""
+        record = in_todays_words(record)
         seen: set[tuple[str, str]] = set()
         for check in record["checks"]:
-            if check["status"] in ("look", "bad"):
-                severity = "error" if check["status"] == "bad" else "warning"
+            if check["status"] in ("warn", "fail"):
+                severity = "error" if check["status"] == "fail" else "warning"
                 self._add(
                     ("check " + check["code"], severity), trial, seen, check["title"], check["text"], check["hint"]
                 )
         for finding in record["diagnostics"]:
-            title = finding["code"].replace("-", " ").capitalize()
+            title = finding_title(finding["code"])
             self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
 
     def _add(
@@ -130,16 +135,13 @@ def exclusions(trials: Iterable[Trial]) -> list[FailureGroup]:
 
 def outcome(trials: Sequence[Trial]) -> str:
     """One sentence: people, trials, how they ended."""
-    counts = {
-        status: sum(t.status == status for t in trials)
-        for status in ("fine", "look", "checks failed", "failed", NOT_RUN)
-    }
+    ended = [OLD_TRIAL_STATUS.get(trial.status, trial.status) for trial in trials]
+    counts = {status: ended.count(status) for status in (*STATUS_WORDS, FAILED, NOT_RUN)}
     people = len({trial.subject for trial in trials})
     done = sum(trial.done for trial in trials)
-    words = {"fine": "fine", "look": "to be looked at", "checks failed": "with failed checks"}
-    parts = [f"{counts[status]} {text}" for status, text in words.items() if counts[status]]
+    parts = [f"{counts[status]} {text}" for status, text in reversed(STATUS_WORDS.items()) if counts[status]]
     analysed = "all" if done == len(trials) else str(done) if done else "none"
-    lost = [f"{_count(counts['failed'], 'trial')} failed"] if counts["failed"] else []
+    lost = [f"{_count(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
     excluded = sum(bool(trial.excluded) for trial in trials)
     kept_out = f" {_count(excluded, 'trial')} excluded from the group results." if excluded else ""

@@ -33,7 +33,8 @@ def limit_sources(facts: RunFacts) -> str:
         f"Limits: RMS of the marker errors {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * limits['residual_force_fraction']:.0f} % of the peak ground force, residual moment "
         f"{100 * limits['residual_moment_fraction']:.0f} % of peak ground force times height of the centre of mass "
-        "(Hicks et al. 2015, doi 10.1115/1.4029304). Settings: limits."
+        "(Hicks et al. 2015, doi 10.1115/1.4029304), both widened by what tables and markers cannot know (docs/methods.md). "
+        "Settings: limits."
     )
 
 

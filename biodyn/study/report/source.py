@@ -17,11 +17,12 @@ import pandas as pd
 from biodyn.errors import ResultError
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.collecting.summary import SUMMARY_NAME
+from biodyn.study.record import FAILED
 
 STUDY_RECORD = "study.json"
 GROUP_FOLDER = "group"
 RUN_RECORD = "run.json"
-FAILED, NOT_RUN = "failed", "not run"
+NOT_RUN = "not run"
 #: Columns that are words even where they look like numbers.
 _WORDS = frozenset(
     (

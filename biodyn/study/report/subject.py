@@ -10,18 +10,25 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.conventions import SIDES
+from biodyn.diagnostics import STATUS_WORDS
 from biodyn.report.page import page_environment, resource
 from biodyn.study.group.scores import score_variables
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
+from biodyn.study.record import FAILED
 from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_figure
 from biodyn.study.report.methods import PACKAGE
 from biodyn.study.report.sections import score_table
-from biodyn.study.report.source import Trial, parts_of, rows_of
+from biodyn.study.report.source import NOT_RUN, Trial, parts_of, rows_of
 from biodyn.study.report.table import Table, table
 from biodyn.study.report.words import Names, number, side_words, spread, unit
 
-LAMPS = {"fine": "good", "look": "look", "checks failed": "bad", "failed": "bad", "not run": "unknown"}
+#: State that is drawn for every outcome of a trial; results of version 0.1.0 among them.
+LAMPS: dict[str, str] = {status: status for status in STATUS_WORDS}
+LAMPS |= {**OLD_TRIAL_STATUS, FAILED: "fail", NOT_RUN: "not_assessed"}
+#: The outcome in words.
+OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.items()} | {FAILED: "no result"}
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ def subject_page(
             facts=facts(trials),
             trials=trials,
             lamps=LAMPS,
+            outcomes=OUTCOMES,
             number=number,
             parts=[] if data is None else parts(data, tables.cycles, norms),
             parameters=parameter_tables(tables.parameters, names),

@@ -12,7 +12,7 @@ from biodyn.result import TrialResult, write_report, write_view
 from biodyn.result_folder import RECORD_NAME, remove_unfinished, replacing
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
-from biodyn.study.record import CYCLES_NAME, Status, TrialRecord, read_record, write_record
+from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
 from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
@@ -108,11 +108,13 @@ def _analysed(task: Task, files: Files) -> TrialResult:
 
 
 def _record_of(result: TrialResult, key: str) -> TrialRecord:
-    status: Status = result.record["status"]
-    worst = next((d for severity in ("error", "warning") for d in result.diagnostics if d.severity == severity), None)
-    if status == "fine" or worst is None:
-        return TrialRecord(key, status, metrics=summary_metrics(result))
-    return TrialRecord(key, status, reason=worst.message, hint=worst.hint, metrics=summary_metrics(result))
+    verdict = result.verdict
+    if not verdict.causes:
+        return TrialRecord(key, verdict.status, metrics=summary_metrics(result))
+    first = verdict.causes[0]
+    return TrialRecord(
+        key, verdict.status, reason=f"{first.title}: {first.text}", hint=first.hint, metrics=summary_metrics(result)
+    )
 
 
 def _portable(text: str, task: Task) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from biodyn.result_folder import remove_unfinished, replacing
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import Status, TrialRecord, write_record
+from biodyn.study.record import FAILED, Status, TrialRecord, write_record
 
 TRACEBACK_NAME = "error.txt"
 
@@ -85,6 +85,11 @@ class Outcome:
     status: Status
     reason: str = ""
     kept: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """True where the trial has no result."""
+        return self.status == FAILED
 
 
 def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:

@@ -48,7 +48,7 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
         folder.mkdir(parents=True)
         shard = _other(table, n)
         write_table(shard, folder)
-        write_record(TrialRecord("key", "look", reason="look at it", metrics=metrics), folder)
+        write_record(TrialRecord("key", "warn", reason="review it", metrics=metrics), folder)
         frame = shard.to_pandas()
         for place, label in enumerate(LABELS):
             frame.insert(place, label, getattr(trial, label))

@@ -67,7 +67,7 @@ def test_the_workbook_holds_summary_and_group_results(collected: StudyFolder) ->
     column = header.index("status")
     assert [row[column] for row in rows].count("failed") == 1
     speed = header.index("speed_m_s")
-    done = [row[speed] for row in rows if row[column] == "look"]
+    done = [row[speed] for row in rows if row[column] == "warn"]
     assert done == pytest.approx([collected.metrics["speed_m_s"]] * len(done), rel=1e-5)  # six digits
     assert [row[speed] for row in rows if row[column] == "failed"] == [None]  # an empty cell, no zero
     assert sheet(collected.out, "parameters")[1:] == [("007", "a", 1.25), ("Zoë", "ß", None)]

@@ -110,7 +110,7 @@ def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None
     folder = tmp_path / trial.folder
     folder.mkdir(parents=True)
     write_table(cycles_table(spoilt), folder)
-    write_record(TrialRecord("key", "look", metrics=summary_metrics(spoilt)), folder)
+    write_record(TrialRecord("key", "warn", metrics=summary_metrics(spoilt)), folder)
     collected = collect(StudyPlan("study", Path("data"), (trial,), ()), tmp_path)
     (finding,) = [d for d in collected.diagnostics if d.code == "cycles-impossible"]
     assert finding.value == summary_metrics(spoilt)["impossible_cycles_right"]

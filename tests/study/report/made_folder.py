@@ -45,7 +45,7 @@ class MadeTrial:
     error: str = ""
     reason: str = ""
     hint: str = ""
-    status: Status = "look"
+    status: Status = "warn"
     checks_failed: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ def made_folder(
         for one in trials
     )  # fmt: skip
     # A trial whose checks failed leaves the noise of all others as it is without it.
-    numbers = np.cumsum([one.status == "look" for one in trials]) - 1
+    numbers = np.cumsum([one.status == "warn" for one in trials]) - 1
     for number, one, plan in zip(numbers.tolist(), trials, planned, strict=True):
         folder = out / plan.folder
         folder.mkdir(parents=True)
@@ -130,7 +130,7 @@ def _figures(number: int) -> dict[str, Any]:
         "residual_force_rms_N": 10.0, "residual_force_peak_N": 30.0, "residual_force_rms_percent_of_limit": 40.0,
         "residual_moment_rms_Nm": 5.0, "residual_moment_peak_Nm": 10.0, "residual_moment_rms_percent_of_limit": 60.0,
         "contacts_assigned": 2, "contacts_ambiguous": 1, "contacts_rejected": 0, "cycles_right": 3, "cycles_left": 3,
-        "kinetic_cycles_right": 1, "kinetic_cycles_left": 1, "checks_look": "Gaps", "speed_m_s": 1.25,
+        "kinetic_cycles_right": 1, "kinetic_cycles_left": 1, "checks_warn": "Gaps", "speed_m_s": 1.25,
     }  # fmt: skip
 
 
@@ -148,9 +148,10 @@ def _run_record(one: MadeTrial) -> dict[str, Any]:
         "subject": {"mass_kg": 70.0, "height_m": 1.75, "sex": "male"},
         "marker_set": {"title": "Some markers", "fitted": ["LASI", "RASI"]},
         "model": {"degrees_of_freedom": 38, "citations": dict.fromkeys(("skeleton", "anthropometry", "hip_centre"), entry)},
+        "verdict": "warn",
         "checks": [
-            {"code": "gaps", "title": "Gaps", "status": "look", "text": "1 left.", "hint": ""},
-            {"code": "solved", "title": "Frames fitted", "status": "good", "text": "All.", "hint": ""},
+            {"code": "gaps", "title": "Gaps", "status": "warn", "text": "1 left.", "hint": ""},
+            {"code": "solved", "title": "Frames fitted", "status": "pass", "text": "All.", "hint": ""},
         ],
         "diagnostics": [
             {"code": "marker-gap", "severity": "warning", "message": "Marker LASI has a gap.", "hint": "Fill it."}

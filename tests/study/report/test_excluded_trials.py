@@ -22,7 +22,7 @@ _TABLES = ("group_curves", "comparisons", "spm", "symmetry", "repeatability", "p
 
 def _failed(trial: str, subject: str = "S01", condition: str = "slow", group: str = "patient") -> MadeTrial:
     """A trial of numbers that nobody would want in a mean."""
-    return MadeTrial(subject, trial, condition, group, offset=5000.0, status="checks failed", checks_failed=TITLES)
+    return MadeTrial(subject, trial, condition, group, offset=5000.0, status="fail", checks_failed=TITLES)
 
 
 @pytest.fixture(scope="module")

@@ -126,8 +126,8 @@ def test_every_link_leads_somewhere(crossed: Path) -> None:
 
 def test_failures_come_first_grouped_with_what_to_do(crossed: Path) -> None:
     page = _page(crossed / "report.html")
-    assert page.headings[0] == "What did not work"
-    assert "8 subjects, 35 trials: 32 analysed (32 to be looked at); 3 trials failed." in page.words
+    assert page.headings[0] == "Failed trials"
+    assert "8 subjects, 35 trials: 32 analysed (32 warn); 3 trials failed." in page.words
     assert "… ends after … bytes." in page.words
     for expected in ("S02/bad3.c3d", "'S02/bad2.c3d' ends after 99 bytes.", "What to do: Copy it.", "Find one."):
         assert expected in page.words
@@ -135,7 +135,7 @@ def test_failures_come_first_grouped_with_what_to_do(crossed: Path) -> None:
 
 def test_sections_stand_in_their_order(crossed: Path) -> None:
     assert _page(crossed / "report.html").headings == [
-        "What did not work",
+        "Failed trials",
         "Warnings",
         "Quality over all trials",
         "Subjects and trials",
@@ -154,7 +154,7 @@ def test_sections_stand_in_their_order(crossed: Path) -> None:
 
 def test_warnings_are_counted_over_trials(crossed: Path) -> None:
     words = _page(crossed / "report.html").words
-    assert "Marker gap: 32 trials" in words
+    assert "Gap not filled: 32 trials" in words
     assert "Gaps: 32 trials" in words
     assert "Frames fitted" not in words  # fine everywhere
 
@@ -276,7 +276,7 @@ def test_all_trials_failed(tmp_path: Path) -> None:
     out = made_folder(tmp_path / "out", trials)
     page = _page(write_study_report(out))
     assert page.headings == [
-        "What did not work",
+        "Failed trials",
         "No warnings",
         "Subjects and trials",
         "No results",

@@ -42,7 +42,7 @@ for line in sys.stdin:
     if role == "refuse":
         say(fatal="No room.", hint="Make room.")
         continue
-    say(outcome=dict(subject=task["trial"]["subject"], trial=name, status="fine", reason="", kept=False))
+    say(outcome=dict(subject=task["trial"]["subject"], trial=name, status="pass", reason="", kept=False))
 """
 
 
@@ -61,7 +61,7 @@ def _task(out: Path, role: str) -> Task:
 def test_a_trial_whose_process_died_for_once_is_done_by_another(
     tmp_path: Path, process: TrialProcess, role: str
 ) -> None:
-    assert process.run(_task(tmp_path, role)).status == "fine"
+    assert process.run(_task(tmp_path, role)).status == "pass"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_trial_that_keeps_breaking_its_process_fails_with_its_reason(
     assert record.error == error
     assert record.reason == outcome.reason
     assert (tmp_path / role).read_text() == str(starts)
-    assert process.run(_task(tmp_path, "fine")).status == "fine", "the next trial must not suffer"
+    assert process.run(_task(tmp_path, "fine")).status == "pass", "the next trial must not suffer"
 
 
 def test_what_is_true_of_every_trial_ends_the_study(tmp_path: Path, process: TrialProcess) -> None:
