@@ -85,7 +85,9 @@ def started(*arguments: object) -> subprocess.Popen[bytes]:
 
 def test_run_at_a_limit_of_file_sizes_leaves_nothing(laboratory: Laboratory, tmp_path: Path, quick: Path) -> None:
     with files_of_at_most(20_000):
-        refused("run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out", said=("File too large", "ulimit"))
+        refused(
+            "run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out", said=("File too large", "ulimit")
+        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -83,7 +83,9 @@ def test_nothing_is_written_beside_the_sources(tmp_path: Path) -> None:
     assert set(PACKAGE.rglob("*.nb?")) == before
 
 
-def test_the_users_own_cache_folder_by_the_platforms_convention(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_users_own_cache_folder_by_the_platforms_convention(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(storage.FOLDER_VARIABLE, raising=False)
     assert storage.user_folder() == platformdirs.user_cache_path("biodyn", appauthor=False)
     if sys.platform == "linux":
@@ -258,7 +260,8 @@ def test_numba_has_the_names_it_does_not_promise() -> None:
 
 
 def test_numba_is_bound_to_the_versions_that_were_tried() -> None:
-    wanted = [Requirement(line) for line in tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["dependencies"]]
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    wanted = [Requirement(line) for line in project["dependencies"]]
     (bound,) = [requirement.specifier for requirement in wanted if requirement.name == "numba"]
     assert {part.operator for part in bound} == {">=", "<"}
     assert numba.__version__ in bound

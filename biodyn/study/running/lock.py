@@ -41,7 +41,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         raise StudyError(
             f"Another run is working in '{out}'.", "Wait until it is done, or choose another --out."
         ) from None
-    except (OSError, NotImplementedError):  # no locks on this file system (some network ones); the folder can be written
+    except (OSError, NotImplementedError):  # no locks on this file system (some network ones)
         path.write_text(f"{owner}\n", encoding="utf-8")
     try:
         yield tuple(held) if os.name == "posix" else ()
