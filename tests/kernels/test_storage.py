@@ -260,9 +260,8 @@ def test_numba_has_the_names_it_does_not_promise() -> None:
 
 
 def test_numba_is_bound_to_the_versions_that_were_tried() -> None:
-    wanted = [
-        Requirement(line) for line in tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]["dependencies"]
-    ]
+    project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
+    wanted = [Requirement(line) for line in project["dependencies"]]
     (bound,) = [requirement.specifier for requirement in wanted if requirement.name == "numba"]
     assert {part.operator for part in bound} == {">=", "<"}
     assert numba.__version__ in bound

@@ -28,7 +28,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     def acquired(descriptor: int) -> None:
         os.ftruncate(descriptor, 0)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        os.write(descriptor, f"{owner}\n".encode())
+        os.write(descriptor, os.fsencode(f"{owner}\n"))  # a folder's name need not be Unicode
         held.append(descriptor)
 
     path = out / LOCK_NAME
@@ -41,11 +41,8 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         raise StudyError(
             f"Another run is working in '{out}'.", "Wait until it is done, or choose another --out."
         ) from None
-    except (
-        OSError,
-        NotImplementedError,
-    ):  # no locks on this file system (some network ones); the folder can be written
-        path.write_text(f"{owner}\n", encoding="utf-8")
+    except (OSError, NotImplementedError):  # no locks on this file system (some network ones)
+        path.write_bytes(os.fsencode(f"{owner}\n"))
     try:
         yield tuple(held) if os.name == "posix" else ()
     finally:
@@ -58,6 +55,6 @@ def owner_of(out: Path) -> str | None:
     if not path.is_file():
         return None
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return os.fsdecode(path.read_bytes()).strip()
     except PermissionError:  # Windows lets nobody read a file while a run holds its lock
         return ""

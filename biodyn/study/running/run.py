@@ -31,7 +31,8 @@ def run_local(
     """Perform the tasks in `workers` processes of this machine (None: one a processor).
 
     Dask's threaded scheduler hands the tasks out; each of its threads watches over one process of its own.
-    `on_outcome` is called as each ends, one call at a time; `say` hears what is being done. Raises StudyError for what is true of every trial.
+    `on_outcome` is called as each ends, one call at a time; `say` hears what is being done.
+    Raises StudyError for what is true of every trial.
     """
     import dask
 

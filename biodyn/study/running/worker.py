@@ -3,7 +3,8 @@
     python -m biodyn.study.running.worker MEMORY_MB PARENT_PID
 
 Messages to the parent on standard output: {"ready": true}, {"key": ...} before an analysis, then {"outcome": ...} or
-{"fatal": ...}, which ends the study; {"note": ...} before "ready" is a sentence for the person who waits. What libraries print goes to nowhere.
+{"fatal": ...}, which ends the study; {"note": ...} before "ready" is a sentence for the person who waits.
+What libraries print goes to nowhere.
 """
 
 from __future__ import annotations
