@@ -214,6 +214,22 @@ def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
         user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
 
 
+@pytest.mark.parametrize(
+    ("entry", "text", "said"),
+    [
+        ("marker_set", 'extends = "plug_in_gait_ful"\n', ("own.toml", "'extends'", "Did you mean 'plug_in_gait_full'")),
+        ("marker_set", 'extends = "parent.toml"\n', ("own.toml", "'extends'", "no file", "parent.toml")),
+        ("skeleton", 'extends = "ful_body"\nfree = ["pelvis"]\n', ("own.toml", "'extends'", "'full_body'")),
+        ("skeleton", 'extends = "full_body"\nfree = ["pelvs"]\n', ("own.toml", "pelvs", "Did you mean 'pelvis'")),
+        ("skeleton", 'extends = "full_body"\nfree = ["head"]\n', ("own.toml", "pelvis", "'free'")),
+    ],
+)
+def test_what_is_extended_must_be_there(entry: str, text: str, said: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(BiodynError) as caught:
+        user_tables(choice(tmp_path, entry, text))
+    assert [word for word in said if word not in str(caught.value)] == [], str(caught.value)
+
+
 def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:
     """A marker set may bring a landmark that the library does not know only where another own table uses it."""
     markers = MARKER.replace("knee_medial_{s}", "my_point_{s}")
