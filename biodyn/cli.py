@@ -136,9 +136,15 @@ def check(
     """Say what is in a C3D file, which marker set, which plates, and what looks wrong."""
     console = _console()
     with _plain_errors():
+        from biodyn.errors import SettingsError
         from biodyn.inspection import check_file, start_marker_set
 
         if write_marker_set is not None:
+            if settings is not None or marker_set is not None:
+                raise SettingsError(
+                    "--write-marker-set only writes a file: it cannot go with --settings or --marker-set.",
+                    "Write the file first, then try it.",
+                )
             console.print(f"Written: {start_marker_set(file, write_marker_set)}", highlight=False, soft_wrap=True)
             return
         findings = check_file(file, settings, marker_set)

@@ -246,6 +246,8 @@ def test_check_begins_a_marker_set(renamed_session: Laboratory, tmp_path: Path) 
     assert own.read_bytes() == before
     assert biodyn("check", renamed_session.walk, "--marker-set", own).exit_code == 1  # loads, and lacks what is renamed
     refused(biodyn("check", renamed_session.walk, "--write-marker-set", tmp_path / "mine.txt"), ".toml")
+    both = ("--write-marker-set", tmp_path / "new.toml", "--marker-set", own)
+    refused(biodyn("check", renamed_session.walk, *both), "--marker-set")
     refused(
         biodyn("check", renamed_session.walk, "--write-marker-set", tmp_path / "no" / "mine.toml"), "cannot be written"
     )

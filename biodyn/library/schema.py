@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -101,19 +102,21 @@ class SegmentRow(_Table):
         description="centre of mass: share of the way from - to, or three shares of its length with 'origin'"
     )
     radii: Annotated[
-        tuple[Annotated[float, Field(ge=0, le=5)], ...], Field(strict=False, min_length=3, max_length=3)
+        tuple[Annotated[float, Field(ge=0, le=2)], ...], Field(strict=False, min_length=3, max_length=3)
     ] = Field(description="radii of gyration about X, Y, Z, shares of the length")
     products: (
-        Annotated[tuple[Annotated[float, Field(ge=-5, le=5)], ...], Field(strict=False, min_length=3, max_length=3)]
+        Annotated[tuple[Annotated[float, Field(ge=-2, le=2)], ...], Field(strict=False, min_length=3, max_length=3)]
         | None
     ) = Field(None, description="signed radii of the products of inertia XY, XZ, YZ")
 
     @model_validator(mode="after")
     def _com_is_one_or_three_numbers(self) -> SegmentRow:
-        values = self.com if isinstance(self.com, list) else [self.com]
-        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and -5.0 <= v <= 5.0 for v in values)
-        if not numbers or len(values) not in (1, 3) or (isinstance(self.com, list) and len(values) != 3):
-            raise ValueError(f"'com' must be a number, or three, from -5 to 5, found {found(self.com)}")
+        three = isinstance(self.com, list)
+        values = self.com if three else [self.com]
+        low, high = (-2.0, 2.0) if three else (-0.5, 1.5)  # three may lie beside the line, one lies on it
+        numbers = all(isinstance(v, (int, float)) and not isinstance(v, bool) and low <= v <= high for v in values)
+        if not numbers or len(values) != (3 if three else 1):
+            raise ValueError(f"'com' must be a number from -0.5 to 1.5, or three from -2 to 2, found {found(self.com)}")
         return self
 
 
@@ -241,8 +244,14 @@ class BodyEntry(_Table):
             for rule in (exact, plane):
                 if rule[0] not in _AXES or (len(rule) == 4 and rule[3] != "lateral"):
                     raise ValueError(f"'frames': a rule is [x, y or z, landmark, landmark], found {list(rule)}")
+                if rule[1] == rule[2]:
+                    raise ValueError(f"'frames': an axis runs between two landmarks, found '{rule[1]}' twice")
             if exact[0] == plane[0]:
                 raise ValueError(f"'frames': the two rules of a pair are about two axes, found {exact[0]} twice")
+        if any(one.axis == other.axis for one, other in pairwise(self.rotations)):
+            raise ValueError("'rotations': two steps that follow each other are about the same axis")
+        if self.sole is not None and self.sole.back == self.sole.front:
+            raise ValueError("'sole' needs two landmarks, 'back' and 'front' are the same")
         if (self.base is None) != bool(self.parent):
             raise ValueError("the body without 'parent' has a 'base', the others none")
         if not self.parent and self.rotations:
@@ -270,16 +279,19 @@ class SkeletonTable(_Titled):
 
 # -- hip centres, magnitudes of errors ---------------------------------------------------------------------------
 
-Coefficients = dict[Literal["PD", "PW", "LL", "constant"], Annotated[float, Field(ge=-2, le=2)]]
+# the largest published are .36 of a length and .02 m: a slipped decimal point is refused
+Coefficients = Annotated[
+    dict[Literal["PD", "PW", "LL", "constant"], Annotated[float, Field(ge=-1, le=1)]], Field(min_length=1)
+]
 
 
 class Newington(_Table):
     """Constants of Davis et al. 1991."""
 
-    c_LL: float = Field(ge=-2, le=2, description="coefficient")
-    c_constant: float = Field(ge=-2, le=2, description="m")
-    at_LL: float = Field(ge=-2, le=2, description="coefficient")
-    at_constant: float = Field(ge=-2, le=2, description="m")
+    c_LL: float = Field(ge=-1, le=1, description="coefficient")
+    c_constant: float = Field(ge=-1, le=1, description="m")
+    at_LL: float = Field(ge=-1, le=1, description="coefficient")
+    at_constant: float = Field(ge=-1, le=1, description="m")
     theta_rad: float = Field(ge=-3.2, le=3.2, description="rad")
     beta_rad: float = Field(ge=-3.2, le=3.2, description="rad")
 
@@ -345,7 +357,7 @@ class _Pressure(_Source):
 
 
 class _Cutoff(_Source):
-    sd_hz: float = Field(ge=0, le=100, description="one standard deviation, Hz")
+    sd_hz: float = Field(ge=0, le=20, description="one standard deviation, Hz")
 
 
 class MagnitudesTable(_Table):

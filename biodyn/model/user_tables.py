@@ -67,6 +67,11 @@ def _chain(kind: str, name: str) -> list[UserFile]:
         if "extends" not in file.content:
             break
         parent = extended(kind, file.content["extends"], name, above)
+        if is_path(parent) and not Path(parent).is_file():
+            raise table_error(file, ("extends",), f"there is no file '{parent}'", "A path is relative to this file.")
+        if not is_path(parent) and parent not in entry_names(kind):
+            problem = f"the library has no {ROLES[kind]} '{parent}', and it is no path of a TOML file"
+            raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))
         above, name = (*above, name), parent
     return found
 

@@ -130,7 +130,17 @@ CASES = [
     ("skeleton", ('axis = "x"', 'axis = "w"'), ("'axis'", "x, y, z", "'w'")),
     ("skeleton", ("range_deg = [-40.0, 130.0]", "range_deg = [130.0, -40.0]"), ("range_deg", "must rise")),
     ("skeleton", ('parent = "torso"\njoint = "neck"', 'parent = "trso"\njoint = "neck"'), ("parents of head",)),
-    ("hip_centre", ("-0.2,", "1e20,"), ("'x.PD'", "from -2 to 2", "found 1e+20")),
+    ("hip_centre", ("-0.2,", "1e20,"), ("'x.PD'", "from -1 to 1", "found 1e+20")),
+    ("hip_centre", ("PW = 0.3 }", "PW = 3.0 }"), ("'z.PW'", "from -1 to 1", "found 3")),
+    ("hip_centre", ("{ PW = -0.3 }", "{}"), ("'y'", "at least 1")),
+    ("anthropometry", ("com = 0.433", "com = 4.33"), ("(thigh)", "'com'", "from -0.5 to 1.5", "found 4.33")),
+    (
+        "skeleton",
+        ('axis = "x", coordinate = "hip_ad', 'axis = "z", coordinate = "hip_ad'),
+        ("(femur_{s})", "same axis"),
+    ),
+    ("skeleton", ('["z", "asis_l", "asis_r"]', '["z", "asis_l", "asis_l"]'), ("1 (pelvis)", "'asis_l' twice")),
+    ("skeleton", ('front = "toe_tip_{s}"', 'front = "heel_back_{s}"'), ("(calcn_{s})", "'sole'")),
     ("hip_centre", ("z = { PW = 0.3 }", ""), ("'z' is missing",)),
     ("magnitudes", ("shares = [0.3, 0.45, 0.25]", "shares = [0.3, 0.45]"), ("shares", "sum to 1", "0.75")),
     ("magnitudes", ("sd_mm = 0.3", "sd_mm = -0.3"), ("'marker_noise.sd_mm'", "from 0 to 200")),
@@ -212,6 +222,22 @@ def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
     (tmp_path / "parent.toml").write_text(RENAME.replace("LASI", "LASY"), encoding="utf-8")
     with pytest.raises(TableError, match=r"parent\.toml.*LASY.*LASI"):
         user_tables(replace(DEFAULT, marker_set=str(tmp_path / "deep" / "child.toml")))
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "said"),
+    [
+        ("marker_set", 'extends = "plug_in_gait_ful"\n', ("own.toml", "'extends'", "Did you mean 'plug_in_gait_full'")),
+        ("marker_set", 'extends = "parent.toml"\n', ("own.toml", "'extends'", "no file", "parent.toml")),
+        ("skeleton", 'extends = "ful_body"\nfree = ["pelvis"]\n', ("own.toml", "'extends'", "'full_body'")),
+        ("skeleton", 'extends = "full_body"\nfree = ["pelvs"]\n', ("own.toml", "pelvs", "Did you mean 'pelvis'")),
+        ("skeleton", 'extends = "full_body"\nfree = ["head"]\n', ("own.toml", "pelvis", "'free'")),
+    ],
+)
+def test_what_is_extended_must_be_there(entry: str, text: str, said: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(BiodynError) as caught:
+        user_tables(choice(tmp_path, entry, text))
+    assert [word for word in said if word not in str(caught.value)] == [], str(caught.value)
 
 
 def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:
