@@ -289,7 +289,8 @@ def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
     heights = middle @ up - (middle @ up).min()
     feet = heights <= _FOOT_HEIGHT_M
     legs = ~feet & (heights <= 0.5 * heights.max())
-    spread = np.ptp(middle[legs if legs.sum() >= 2 else feet], axis=0) * (np.abs(up) < 0.5)
+    spread = np.ptp(middle[legs if legs.sum() >= 2 else feet], axis=0)
+    spread[np.abs(up) > 0.5] = -1.0  # never the vertical, also where a single marker spreads nowhere
     across = np.eye(3)[int(np.argmax(spread))]
     ahead: FloatArray = np.cross(across, up)
     sides = middle @ across >= np.median(middle @ across)

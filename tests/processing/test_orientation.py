@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from biodyn.errors import InputFileError
 from biodyn.processing.orientation import find_world
 from biodyn.trial.recording import ForcePlate, Markers, Recording
 
@@ -170,3 +171,40 @@ def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
                     checked += 1
         assert np.nanmin(markers.positions[..., 1]) > -0.1  # nobody is below the floor
     assert checked > 40
+
+
+# -- degenerate input -------------------------------------------------------------------------------------------------
+
+
+def degenerate(positions, rate_hz=100.0):
+    labels = tuple(f"m{n}" for n in range(positions.shape[1]))
+    return Recording(Path("walk.c3d"), "", Markers(labels, positions, rate_hz))
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (10, 0, 3), (10, 4, 3)])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_no_position_left_is_refused_in_one_sentence(shape, value):
+    with pytest.raises(InputFileError, match=r"'walk.c3d' holds no marker position"):
+        find_world(degenerate(np.full(shape, value)))
+
+
+@pytest.mark.parametrize("rate_hz", [np.nan, np.inf, 0.0, -1.0])
+def test_an_impossible_rate_is_refused_in_one_sentence(rate_hz):
+    with pytest.raises(InputFileError, match="frames a second; expected a positive number"):
+        find_world(degenerate(np.ones((10, 4, 3)), rate_hz))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_few_and_strange_positions_give_axes_or_a_sentence(seed):
+    rng = np.random.default_rng(seed)
+    positions = rng.normal(size=(int(rng.integers(1, 8)), int(rng.integers(1, 5)), 3)) * rng.choice(
+        [0.0, 1e-6, 1.0, 1e3]
+    )
+    positions[rng.random(positions.shape) < rng.choice([0.0, 0.3, 0.6])] = rng.choice([np.nan, np.inf, -np.inf])
+    try:
+        R_WL = find_world(degenerate(positions)).R_WL
+    except InputFileError:
+        assert not np.isfinite(positions).all(axis=2).any()
+    else:
+        np.testing.assert_allclose(R_WL @ R_WL.T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(R_WL) == pytest.approx(1.0)
