@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -262,11 +263,19 @@ def models() -> None:
 
 def main() -> None:
     """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    _print_what_the_terminal_can()
     try:
         app()
     except Exception as error:  # whatever was not foreseen: the only place that may catch it
         _tell_program_error(error)
         sys.exit(_PROGRAM_ERROR)
+
+
+def _print_what_the_terminal_can() -> None:
+    """A letter that the terminal's encoding lacks is printed as its code: no name of a marker may end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _tell_program_error(error: Exception) -> None:
@@ -279,7 +288,7 @@ def _tell_program_error(error: Exception) -> None:
 
     trace = "".join(traceback.format_exception(error))
     with tempfile.NamedTemporaryFile(
-        "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8"
+        "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
     ) as stream:
         stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
         stream.write(f"{' '.join(sys.argv)}\n\n{trace}")

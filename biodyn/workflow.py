@@ -39,6 +39,7 @@ from biodyn.processing.uncertainty import TrialInputs, load_magnitudes, torque_u
 from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult, read_view, write_report
 from biodyn.settings import Settings, settings_from
+from biodyn.text import printable
 from biodyn.trial import Contact, GroundReaction, Recording
 
 Progress = Callable[[str], None]
@@ -290,7 +291,7 @@ def _subject_facts(
         sex_source = "stored in the file"
     else:
         sex_source = "not known: mean of both"
-    name = recording.subject.name or standing_file.subject.name or recording.path.stem
+    name = recording.subject.name or standing_file.subject.name or printable(recording.path.stem)
     return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
 
 

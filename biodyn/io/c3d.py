@@ -122,9 +122,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     _require_markers(path, roles, points[:, columns])
     scale = _length_unit(groups, points[:, columns])
     positions, position_notes = _without_impossible(path, points[:, columns] * scale.markers)
-    events, event_notes = read_events(
-        groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz
-    )
+    events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = read_plates(
         groups.get("FORCE_PLATFORM", {}),
         groups.get("ANALOG", {}),

@@ -20,6 +20,7 @@ from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.text import printable
 
 RECORD_VERSION = 1
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
@@ -189,7 +190,7 @@ def contact_soles(analysis: TrialAnalysis) -> np.ndarray:
 def json_ready(value: Any) -> Any:
     """Return nested values as plain JSON types; NaN and infinities become None."""
     if isinstance(value, Mapping):
-        return {str(key): json_ready(item) for key, item in value.items()}
+        return {printable(str(key)): json_ready(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_ready(item) for item in value]
     if isinstance(value, np.ndarray):
@@ -200,7 +201,7 @@ def json_ready(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
+    return value if value is None else printable(str(value))  # paths may be no Unicode
 
 
 def _status(analysis: TrialAnalysis, checks: Sequence[Check]) -> str:

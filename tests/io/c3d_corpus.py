@@ -108,7 +108,7 @@ def _long_list(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {name if i == 0 else f"{name}{i + 1}": part for i, part in enumerate(parts)}
 
 
-def write_trial(path: Path, trial: Trial, kind: Kind = Kind()) -> Path:  # noqa: B008 - a frozen value
+def write_trial(path: Path, trial: Trial, kind: Kind = Kind()) -> Path:
     """Write the trial in one of the formats and return the path."""
     pack = _Bytes(kind.processor)
     frames, points = trial.points.shape[:2]
@@ -167,7 +167,9 @@ def write_trial(path: Path, trial: Trial, kind: Kind = Kind()) -> Path:  # noqa:
         **trial.header,
     }
     header = b"\x02\x50" + b"".join(pack.word(words[k]) for k in ("points", "analog", "first", "last")) + pack.word(10)
-    header += pack.real(words["scale"]) + pack.word(words["block"]) + pack.word(words["samples"]) + pack.real(words["rate"])
+    header += (
+        pack.real(words["scale"]) + pack.word(words["block"]) + pack.word(words["samples"]) + pack.real(words["rate"])
+    )
     parameters = bytes([1, 0x50, blocks & 0xFF, kind.processor]) + section + b"\0\0"
     body = _body(pack, trial, kind, samples)
     path.write_bytes(header.ljust(512, b"\0") + parameters.ljust(512 * blocks, b"\0") + body + b"\0" * trial.padding)
@@ -180,7 +182,7 @@ def _record(pack: _Bytes, name: str, number: int, body: bytes) -> bytes:
 
 
 def _body(pack: _Bytes, trial: Trial, kind: Kind, samples: int) -> bytes:
-    frames, points = trial.points.shape[:2]
+    frames = len(trial.points)
     seen = np.isfinite(trial.points).all(axis=2)
     places = np.where(seen[..., None], trial.points, 0.0)
     if not kind.is_float:
@@ -191,7 +193,12 @@ def _body(pack: _Bytes, trial: Trial, kind: Kind, samples: int) -> bytes:
 
 
 def a_trial(
-    frames: int = 20, channels: int = 12, samples: int = 5, offset: Sequence[float] | float = 0, seed: int = 0, **more: Any
+    frames: int = 20,
+    channels: int = 12,
+    samples: int = 5,
+    offset: Sequence[float] | float = 0,
+    seed: int = 0,
+    **more: Any,
 ) -> Trial:
     """Sixteen markers that move like a body's and as many plate channels as asked for; raw counts around the offset."""
     rng = np.random.default_rng(seed)
@@ -204,7 +211,11 @@ def a_trial(
     points[0, 0] = np.round(start[0], 1)
     low = np.broadcast_to(np.asarray(offset, dtype=float), (channels,))
     counts = np.round(rng.normal(0, 900, (frames * samples, channels)))
-    more = {"scale": rng.uniform(0.1, 0.5, channels).astype(np.float32), "analog_units": ["N", "N", "N", "Nmm", "Nmm", "Nmm"] * 100, **more}
+    more = {
+        "scale": rng.uniform(0.1, 0.5, channels).astype(np.float32),
+        "analog_units": ["N", "N", "N", "Nmm", "Nmm", "Nmm"] * 100,
+        **more,
+    }
     more["analog_units"] = list(more["analog_units"])[:channels]
     return Trial(points=points, labels=labels, raw=low + counts, offset=[float(v) for v in low], **more)
 
@@ -213,7 +224,9 @@ def plates(kind: int, count: int = 1, rows: int | None = None) -> dict[str, Any]
     """FORCE_PLATFORM of `count` plates of a type, side by side."""
     needed = {1: 6, 2: 6, 3: 8, 4: 6}[kind]
     rows = rows or needed
-    corners = np.array([[[200, y + 600, 0], [200, y, 0], [-200, y, 0], [-200, y + 600, 0]] for y in range(0, 600 * count, 600)])
+    corners = np.array(
+        [[[200, y + 600, 0], [200, y, 0], [-200, y, 0], [-200, y + 600, 0]] for y in range(0, 600 * count, 600)]
+    )
     table: dict[str, Any] = {
         "FORCE_PLATFORM:USED": count,
         "FORCE_PLATFORM:TYPE": np.full(count, kind),

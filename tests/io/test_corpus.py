@@ -95,7 +95,9 @@ def test_analog_samples_a_frame(tmp_path: Path, samples: int) -> None:
 def test_long_files(tmp_path: Path, frames: int) -> None:
     """Frames beyond what 16 bits count, and the counts at the edge."""
     trial = a_trial(frames=frames, channels=0)
-    recording = read_c3d(write_trial(tmp_path / "long.c3d", replace(trial, points=trial.points[:, :4], labels=trial.labels[:4])))
+    recording = read_c3d(
+        write_trial(tmp_path / "long.c3d", replace(trial, points=trial.points[:, :4], labels=trial.labels[:4]))
+    )
     assert recording.markers.frame_count == frames
     np.testing.assert_allclose(recording.markers.positions[-1], trial.points[-1, :4] / 1000, atol=20 * FLOAT32_M)
 
@@ -103,7 +105,9 @@ def test_long_files(tmp_path: Path, frames: int) -> None:
 def test_long_files_that_only_the_trial_group_counts(tmp_path: Path) -> None:
     trial = a_trial(frames=66000, channels=0)
     fields = {"TRIAL:ACTUAL_START_FIELD": np.array([1, 0]), "TRIAL:ACTUAL_END_FIELD": np.array([66000 - 65536, 1])}
-    trial = replace(trial, points=trial.points[:, :4], labels=trial.labels[:4], parameters=fields, drop=["POINT:LONG_FRAMES"])
+    trial = replace(
+        trial, points=trial.points[:, :4], labels=trial.labels[:4], parameters=fields, drop=["POINT:LONG_FRAMES"]
+    )
     assert read_c3d(write_trial(tmp_path / "long.c3d", trial)).markers.frame_count == 66000
     wrapped = replace(trial, header={"last": 66000 - 65536}, drop=["POINT:LONG_FRAMES", "POINT:FRAMES"])
     assert read_c3d(write_trial(tmp_path / "wrapped.c3d", wrapped)).markers.frame_count == 66000
@@ -156,7 +160,10 @@ def test_wrong_parameters_do_not_scramble_the_markers(tmp_path: Path, parameters
     assert codes(recording) & {"layout-disagreement", "analog-layout"}
 
 
-@pytest.mark.parametrize("header", [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}], ids=str)
+WRONG_WORDS = [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}]
+
+
+@pytest.mark.parametrize("header", WRONG_WORDS, ids=str)
 def test_a_wrong_header_is_mended_from_the_parameters_where_the_size_says_so(tmp_path: Path, header: dict) -> None:
     trial = a_trial(parameters=plates(2, 2))
     sound = read_c3d(write_trial(tmp_path / "sound.c3d", trial))
@@ -169,7 +176,28 @@ def test_a_wrong_header_is_mended_from_the_parameters_where_the_size_says_so(tmp
 def test_a_file_that_fits_nothing_it_says_is_refused(tmp_path: Path) -> None:
     trial = replace(a_trial(parameters={"POINT:USED": 400}), header={"points": 300})
     (error,) = read_c3d_many([write_trial(tmp_path / "h.c3d", trial)])
-    assert "contradicts itself" in str(error)
+    assert "contradict each other" in str(error)
+
+
+@pytest.mark.parametrize(("scale", "outcome"), [(0.1002, "point-scale"), (0.0, "point-scale"), (0.2, "refused")])
+def test_a_step_of_the_coordinates_that_header_and_parameter_tell_differently(
+    tmp_path: Path, scale: float, outcome: str
+) -> None:
+    """Two per thousand are said; a factor of two cannot be decided, and every length depends on it."""
+    trial = replace(a_trial(), header={"scale": scale})
+    (result,) = read_c3d_many([write_trial(tmp_path / "s.c3d", trial, Kind(is_float=False))])
+    if outcome == "refused":
+        assert "size of its integer coordinates" in str(result)
+    else:
+        assert outcome in codes(result)
+        np.testing.assert_allclose(result.markers.positions[0, 0], trial.points[0, 0] / 1000, atol=1e-4)
+
+
+def test_a_header_of_random_words_is_not_mended(tmp_path: Path) -> None:
+    """All of it wrong is damage, though the parameters fit the size of the file."""
+    words = {"points": 7741, "analog": 23001, "block": 903, "samples": 77, "scale": 5.0, "last": 60123}
+    (error,) = read_c3d_many([write_trial(tmp_path / "h.c3d", replace(a_trial(), header=words))])
+    assert "is damaged" in str(error)
 
 
 def test_mended_values_are_said_by_name(tmp_path: Path) -> None:
