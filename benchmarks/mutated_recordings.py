@@ -41,7 +41,7 @@ LARGEST_BYTES = 550_000
 BATCH = 40
 TIMEOUT_S = 5.0  # of one file
 # Findings that tell that the layout, the count or the numbers are not what the header's words alone say.
-TOLD = {"layout-disagreement", "frame-count", "analog-layout", "parameters-damaged", "point-scale"}
+TOLD = {"layout-disagreement", "frame-count", "analog-layout", "parameters-damaged", "point-scale", "offset-unsigned"}
 _SAME = 1e-6  # two readers of the same 4-byte numbers
 
 Mutation = Callable[[bytearray, np.random.Generator], None]

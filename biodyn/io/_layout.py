@@ -141,7 +141,8 @@ def _frame_of_parameters(header: C3dHeader) -> _Frame:
 def frame_claims(header: C3dHeader) -> list[int]:
     """Numbers of frames the file claims, the most trustworthy first; counts of 16 bits that are full come last."""
     numbers, words = header.numbers, header.words
-    claims, full = [], []
+    claims: list[int] = []
+    full: list[int] = []
     (full if words.last_frame == _WORD_LIMIT else claims).append(words.last_frame - words.first_frame + 1)
     stored = _number(header, "POINT:FRAMES")
     if stored is not None:
@@ -307,6 +308,8 @@ def _channels(header: C3dHeader, frame: _Frame, rate_hz: float) -> tuple[int, in
     split = matching[0] if matching else splits[0]
     channels = frame.analog // split
     problems = []
+    if samples != split:
+        problems.append(f"the header says {samples}")
     if used and channels != used:
         problems.append(f"{channels} channels (ANALOG:USED says {used})")
     if stated is not None and not matching:

@@ -129,6 +129,7 @@ def test_an_offset_of_unsigned_counts_without_a_format(tmp_path: Path) -> None:
     trial = a_trial(offset=32768, parameters=plates(2, 2))
     recording = read_c3d(write_trial(tmp_path / "f.c3d", trial, Kind(INTEL, True, False)))
     np.testing.assert_allclose(channels_of(recording), trial.physical, rtol=RELATIVE, atol=1e-3)
+    assert "offset-unsigned" in codes(recording)
 
 
 def test_a_channel_without_scale_is_not_used_and_said(tmp_path: Path) -> None:
