@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -299,6 +300,7 @@ def models(
 
 def main() -> None:
     """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    _print_what_the_terminal_can()
     _end_in_order()
     try:
         app()
@@ -320,6 +322,13 @@ def _end_in_order() -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, stop)
+
+
+def _print_what_the_terminal_can() -> None:
+    """A letter that the terminal's encoding lacks is printed as its code: no name of a marker may end the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _tell_program_error(error: Exception) -> None:

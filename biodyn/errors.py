@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 
+from biodyn.text import printable
+
 
 class BiodynError(Exception):
     """Base of every error biodyn raises on purpose; the command line prints it without a traceback, exit code 2.
@@ -13,8 +15,8 @@ class BiodynError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = message.rstrip()
-        self.hint = hint.strip()
+        self.message = printable(message).rstrip()  # names of files may be no Unicode
+        self.hint = printable(hint).strip()
         super().__init__(f"{self.message} {self.hint}".strip())
 
 

@@ -46,6 +46,7 @@ from biodyn.settings import Settings, settings_from
 from biodyn.store.user_files import changed_since, require_unchanged
 from biodyn.tables.cycle_checks import cycle_findings
 from biodyn.tables.gait import cycle_values
+from biodyn.text import printable
 from biodyn.trial import Contact, GroundReaction, Recording
 
 Progress = Callable[[str], None]
@@ -319,7 +320,7 @@ def _subject_facts(
         sex_source = "stored in the file"
     else:
         sex_source = "not known: mean of both"
-    name = recording.subject.name or standing_file.subject.name or recording.path.stem
+    name = recording.subject.name or standing_file.subject.name or printable(recording.path.stem)
     return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
 
 

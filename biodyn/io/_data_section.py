@@ -17,6 +17,9 @@ from biodyn.io._header import unsigned
 from biodyn.io._layout import DataLayout
 from biodyn.io._parameters import Groups, continued, decoded_floats
 
+# Counts of a 16-bit converter: an eighth of its range around what it reads without a load.
+_NEAR = 8192.0
+
 
 @dataclass(frozen=True)
 class DataSection:
@@ -26,12 +29,14 @@ class DataSection:
         points: (T, N, 3) file units, NaN where the residual word says that the point was not seen.
         samples: (Ta, C) scaled analog samples of the 0-based `channels`.
         unscaled: 0-based channels that were asked for, but whose SCALE or OFFSET the file does not hold.
+        unsigned_offsets: 0-based channels whose negative OFFSET was taken as an unsigned one, as their samples show.
     """
 
     points: FloatArray
     samples: FloatArray
     channels: tuple[int, ...] = ()
     unscaled: tuple[int, ...] = ()
+    unsigned_offsets: tuple[int, ...] = ()
 
 
 def read_data(
@@ -48,12 +53,19 @@ def read_data(
     table = frames[:, split:].reshape(-1, max(layout.channel_count, 1))
     if not layout.is_float and _format(groups) == "UNSIGNED":
         table = table.astype("<i2").view("<u2")
-    scaled: dict[int, FloatArray | None] = {
-        c: _physical(table[:, c].astype(float), _scaling(groups, c)) for c in channels if c < layout.channel_count
-    }
-    kept = {c: values for c, values in scaled.items() if values is not None}
-    samples = np.stack(list(kept.values()), axis=1) if kept else np.empty((0, 0))
-    return DataSection(points, samples, tuple(kept), tuple(c for c in scaled if c not in kept))
+    stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
+    scalings = {c: _scaling(groups, c) for c in stored}
+    kept = {c: scaling for c, scaling in scalings.items() if scaling is not None}
+    offsets = {c: _offset(stored[c], scaling) for c, scaling in kept.items()}
+    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
+        physical = [(stored[c] - offsets[c]) * scaling.scale for c, scaling in kept.items()]
+    return DataSection(
+        points,
+        np.stack(physical, axis=1) if physical else np.empty((0, 0)),
+        channels=tuple(kept),
+        unscaled=tuple(c for c in scalings if c not in kept),
+        unsigned_offsets=tuple(c for c, scaling in kept.items() if offsets[c] != scaling.offsets[0]),
+    )
 
 
 def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[Any, np.dtype[Any]]:
@@ -99,17 +111,12 @@ def _scaling(groups: Groups, channel: int) -> _Scaling | None:
     return _Scaling(tuple(float(value) for value in meant), scale)
 
 
-def _physical(values: FloatArray, scaling: _Scaling | None) -> FloatArray | None:
-    """(stored - OFFSET) * SCALE * GEN_SCALE, with the offset that is nearest to what an unloaded channel reads."""
-    if scaling is None:
-        return None
-    offset = scaling.offsets[0]
-    if len(scaling.offsets) > 1 and np.isfinite(values).any():
-        rest = float(np.median(values[np.isfinite(values)]))
-        offset = min(scaling.offsets, key=lambda candidate: abs(candidate - rest))
-    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
-        physical: FloatArray = (values - offset) * scaling.scale
-    return physical
+def _offset(values: FloatArray, scaling: _Scaling) -> float:
+    """The offset as said, or the other reading of its 16 bits where the channel clearly rests there."""
+    finite = values[np.isfinite(values)]
+    if len(scaling.offsets) > 1 and finite.size and abs(float(np.median(finite)) - scaling.offsets[1]) < _NEAR:
+        return scaling.offsets[1]
+    return scaling.offsets[0]
 
 
 def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:

@@ -46,6 +46,15 @@ def _plate_channels(groups: dict[str, dict[str, dict[str, Any]]], channel_count:
     return sorted({int(c) - 1 for c in channels if isinstance(c, (int, float)) and 1 <= int(c) <= channel_count})
 
 
+def _openable(path: str) -> str:
+    """A name of the file that C++ can be given: a path whose bytes are no UTF-8 goes by an open descriptor."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return f"/dev/fd/{os.open(path, os.O_RDONLY)}"  # of a process that ends when the file is read
+    return path
+
+
 def parse(path: str) -> tuple[dict[str, Any], list[Any]]:
     """Return the facts of the file and its arrays: points (T, N, 3) in file units, plate channels (Ta, C).
 
@@ -55,7 +64,7 @@ def parse(path: str) -> tuple[dict[str, Any], list[Any]]:
     import numpy as np
 
     ezc3d = package.ezc3d  # the thin layer: the package's own class spends a third of its time on copies we do not need
-    parsed = ezc3d.c3d(path, ezc3d.Options(keepParametersTrailingSpaces=False, ignoreBadFormatting=False))
+    parsed = ezc3d.c3d(_openable(path), ezc3d.Options(keepParametersTrailingSpaces=False, ignoreBadFormatting=False))
     header = parsed.header()
     groups = _parameters(parsed, ezc3d)
     points = parsed.get_points()

@@ -17,8 +17,10 @@ from biodyn.io._header import BLOCK_BYTES, COPY_AGAIN, C3dHeader, unsigned
 
 _WORD_LIMIT = 0xFFFF  # what a 16-bit count says of all that is more
 _RATES_HZ = (1.0, 20_000.0)  # of cameras
+_MOST_SLIPS = 2  # of the values that tell where the numbers lie
 _SAME_RATE = 1e-3  # relative
-_SAME_SCALE = 1e-2  # relative; writers round
+_SAME_SCALE = 1e-2  # relative: beyond, one of the two is wrong; up to
+_ROUNDING = 1e-6  # they are one 4-byte float
 _EXPORT_AGAIN = "Export the trial again from the capture software."
 
 
@@ -85,7 +87,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
     frames, frame_notes = _frame_count(header, frame, claims)
     rate_hz, rate_notes = frame_rate(header)
     channels, samples, analog_notes = _channels(header, frame, rate_hz)
-    scale = _scale(header) if not frame.is_float else 1.0
+    scale, scale_notes = (1.0, ()) if frame.is_float else _scale(header)
     return DataLayout(
         point_count=frame.points,
         channel_count=channels,
@@ -99,6 +101,7 @@ def data_layout(header: C3dHeader) -> DataLayout:
         notes=(
             *_disagreements(frame, from_header, from_parameters),
             *frame_notes,
+            *scale_notes,
             *rate_notes,
             *analog_notes,
         ),
@@ -138,7 +141,8 @@ def _frame_of_parameters(header: C3dHeader) -> _Frame:
 def frame_claims(header: C3dHeader) -> list[int]:
     """Numbers of frames the file claims, the most trustworthy first; counts of 16 bits that are full come last."""
     numbers, words = header.numbers, header.words
-    claims, full = [], []
+    claims: list[int] = []
+    full: list[int] = []
     (full if words.last_frame == _WORD_LIMIT else claims).append(words.last_frame - words.first_frame + 1)
     stored = _number(header, "POINT:FRAMES")
     if stored is not None:
@@ -171,7 +175,8 @@ def _frame_that_fits(header: C3dHeader, first: _Frame, second: _Frame, claims: l
     if first == second or any(0 < n <= first.stored(size)[0] for n in claims):
         return first
     raise InputFileError(
-        f"'{header.path}' contradicts itself and its size ({size} bytes fit neither): {_difference(first, second)}.",
+        f"'{header.path}' is damaged: header and parameters contradict each other and its size of {size} bytes: "
+        f"{_difference(first, second)}.",
         COPY_AGAIN,
     )
 
@@ -183,11 +188,15 @@ def _is_padding(header: C3dHeader, frame: _Frame, frames: int) -> bool:
 
 
 def _between(first: _Frame, second: _Frame) -> Iterator[_Frame]:
-    """Every mixture of two frames, those with most of the first before the others."""
-    a, b = ((f.points, f.analog, f.is_float, f.block) for f in (first, second))
-    choices = sorted(itertools.product((0, 1), repeat=4), key=sum)
-    for choice in dict.fromkeys(tuple(pair[c] for c, pair in zip(way, zip(a, b), strict=True)) for way in choices):
-        yield _Frame(*choice)  # type: ignore[arg-type]
+    """Mixtures of two frames, those with most of the first before the others.
+
+    One or two values of a header may be an exporter's slip; where more are wrong the header is damaged.
+    """
+    pairs = [(getattr(first, name), getattr(second, name)) for name, _, _ in _NAMES]
+    for ways in sorted(itertools.product((0, 1), repeat=len(pairs)), key=sum):
+        if sum(a != b for (a, b), way in zip(pairs, ways, strict=True) if way) > _MOST_SLIPS:
+            continue
+        yield _Frame(*(pair[way] for pair, way in zip(pairs, ways, strict=True)))
 
 
 _NAMES = (
@@ -299,6 +308,8 @@ def _channels(header: C3dHeader, frame: _Frame, rate_hz: float) -> tuple[int, in
     split = matching[0] if matching else splits[0]
     channels = frame.analog // split
     problems = []
+    if samples != split:
+        problems.append(f"the header says {samples}")
     if used and channels != used:
         problems.append(f"{channels} channels (ANALOG:USED says {used})")
     if stated is not None and not matching:
@@ -314,17 +325,19 @@ def _channels(header: C3dHeader, frame: _Frame, rate_hz: float) -> tuple[int, in
     return channels, split, (note,)
 
 
-def _scale(header: C3dHeader) -> float:
-    """File units a step of an integer file; InputFileError where header and parameter say different lengths."""
+def _scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
+    """File units a step of an integer file, POINT:SCALE before the header's; InputFileError where they contradict."""
     stored, said = header.words.scale, _number(header, "POINT:SCALE")
     scales = [abs(s) for s in (stored, said) if s is not None and math.isfinite(s) and s != 0.0]
+    texts = f"the header's scale is {stored:g}, POINT:SCALE {'missing' if said is None else f'{said:g}'}"
     if not scales or abs(scales[0] - scales[-1]) > _SAME_SCALE * scales[-1]:
         raise InputFileError(
-            f"'{header.path}' does not tell the size of its integer coordinates: the header's scale is {stored:g}, "
-            f"POINT:SCALE {'missing' if said is None else f'{said:g}'}.",
-            _EXPORT_AGAIN,
+            f"'{header.path}' does not tell the size of its integer coordinates: {texts}.", _EXPORT_AGAIN
         )
-    return scales[-1]
+    if len(scales) == 2 and abs(scales[0] - scales[1]) <= _ROUNDING * scales[1]:
+        return scales[1], ()
+    text = f"Header and parameters do not agree on the step of the coordinates: {texts}; {scales[-1]:g} is used."
+    return scales[-1], (Diagnostic("point-scale", "warning", text, value=scales[-1], hint=_EXPORT_AGAIN),)
 
 
 def _first_frame(header: C3dHeader) -> int:

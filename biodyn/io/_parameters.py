@@ -16,6 +16,7 @@ from biodyn.text import clean_text
 
 _CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
 _BIG_ENDIAN = ("MIPS",)
+_SMALLEST = float(np.finfo(np.float32).tiny)
 
 Wanted = Callable[[str, str], bool]
 Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -178,10 +179,11 @@ def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
 def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) -> np.ndarray[Any, np.dtype[Any]]:
     """Floats of pairs of 16-bit words (..., 2 n) in the processor's order -> (..., n).
 
-    DEC's F-float keeps its high word first and has an exponent two larger; the quarter is taken in double precision,
-    so that its smallest numbers survive.
+    DEC's F-float keeps its high word first and has an exponent two larger, and is zero where its exponent is; the
+    quarter is taken in double precision, so that its smallest numbers survive.
     """
     if processor == "DEC":
         swapped = np.ascontiguousarray(words.reshape(*words.shape[:-1], -1, 2)[..., ::-1])
-        return swapped.view("<f4")[..., 0].astype(float) / 4.0
+        values = swapped.view("<f4")[..., 0].astype(float)
+        return np.where(np.abs(values) < _SMALLEST, 0.0, values / 4.0)
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")

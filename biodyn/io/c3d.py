@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *notes,
             *layout.notes,
             *second_opinion(data, layout, answer),
-            *_unscaled_note(data),
+            *_analog_notes(data),
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
@@ -147,12 +147,17 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     )
 
 
-def _unscaled_note(data: DataSection) -> tuple[Diagnostic, ...]:
-    if not data.unscaled:
-        return ()
-    numbers = ", ".join(str(channel + 1) for channel in data.unscaled)
-    text = f"ANALOG:SCALE or OFFSET holds no number for the plates' analog channels {numbers}; they are not used."
-    return (Diagnostic("channels-unscaled", "warning", text, hint=_EXPORT_AGAIN),)
+def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
+    if data.unscaled:
+        text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
+        yield Diagnostic("channels-unscaled", "warning", text, hint=_EXPORT_AGAIN)
+    if data.unsigned_offsets:
+        text = f"ANALOG:OFFSET of the channels {_counted(data.unsigned_offsets)} is taken as unsigned, as their samples show."
+        yield Diagnostic("offset-unsigned", "info", text, hint="Let the export say so in ANALOG:FORMAT.")
+
+
+def _counted(channels: Sequence[int]) -> str:
+    return ", ".join(str(channel + 1) for channel in channels)
 
 
 def _unseen_as_nan(points: FloatArray) -> FloatArray:

@@ -24,6 +24,7 @@ from biodyn.report.proof import proof_record
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.store.user_files import clean, user_file_records
+from biodyn.text import printable
 
 RECORD_VERSION = 2  # 2: `verdict` and `verdict_checks` instead of `status`, and their words (checks/old_words.py)
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
@@ -199,7 +200,7 @@ def contact_soles(analysis: TrialAnalysis) -> np.ndarray:
 def json_ready(value: Any) -> Any:
     """Return nested values as plain JSON types; NaN and infinities become None."""
     if isinstance(value, Mapping):
-        return {str(key): json_ready(item) for key, item in value.items()}
+        return {printable(str(key)): json_ready(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [json_ready(item) for item in value]
     if isinstance(value, np.ndarray):
@@ -210,7 +211,7 @@ def json_ready(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
+    return value if value is None else printable(str(value))  # paths may be no Unicode
 
 
 @cache

@@ -105,13 +105,10 @@ def _zero_bytes(content: _Content, rng: np.random.Generator, number: int) -> byt
 
 
 def _huge(content: _Content, rng: np.random.Generator, number: int) -> bytes:
-    """Points and frames of 10 GB and more announced: in the header, or in the parameters too."""
+    """Points and frames of 10 GB and more announced, in the header and in the parameters."""
     words = struct.pack("<4H", 20000, content.samples, 1, _LARGEST_WORD)
-    data = content.replaced(2, words)
-    if number % 2:
-        data = _integer_parameter(data, "USED", 20000)
-        data = _integer_parameter(data, "FRAMES", _LARGEST_WORD)
-    return data
+    data = _integer_parameter(content.replaced(2, words), "USED", 20000)
+    return _integer_parameter(data, "FRAMES", _LARGEST_WORD)
 
 
 def _wrong_units(content: _Content, rng: np.random.Generator, number: int) -> bytes:

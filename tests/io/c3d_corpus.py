@@ -182,7 +182,7 @@ def _record(pack: _Bytes, name: str, number: int, body: bytes) -> bytes:
 
 
 def _body(pack: _Bytes, trial: Trial, kind: Kind, samples: int) -> bytes:
-    frames, points = trial.points.shape[:2]
+    frames = len(trial.points)
     seen = np.isfinite(trial.points).all(axis=2)
     places = np.where(seen[..., None], trial.points, 0.0)
     if not kind.is_float:

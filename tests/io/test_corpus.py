@@ -129,6 +129,7 @@ def test_an_offset_of_unsigned_counts_without_a_format(tmp_path: Path) -> None:
     trial = a_trial(offset=32768, parameters=plates(2, 2))
     recording = read_c3d(write_trial(tmp_path / "f.c3d", trial, Kind(INTEL, True, False)))
     np.testing.assert_allclose(channels_of(recording), trial.physical, rtol=RELATIVE, atol=1e-3)
+    assert "offset-unsigned" in codes(recording)
 
 
 def test_a_channel_without_scale_is_not_used_and_said(tmp_path: Path) -> None:
@@ -160,9 +161,10 @@ def test_wrong_parameters_do_not_scramble_the_markers(tmp_path: Path, parameters
     assert codes(recording) & {"layout-disagreement", "analog-layout"}
 
 
-@pytest.mark.parametrize(
-    "header", [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}], ids=str
-)
+WRONG_WORDS = [{"points": 15}, {"points": 0}, {"analog": 0}, {"block": 9}, {"last": 12}, {"last": 900}]
+
+
+@pytest.mark.parametrize("header", WRONG_WORDS, ids=str)
 def test_a_wrong_header_is_mended_from_the_parameters_where_the_size_says_so(tmp_path: Path, header: dict) -> None:
     trial = a_trial(parameters=plates(2, 2))
     sound = read_c3d(write_trial(tmp_path / "sound.c3d", trial))
@@ -175,7 +177,28 @@ def test_a_wrong_header_is_mended_from_the_parameters_where_the_size_says_so(tmp
 def test_a_file_that_fits_nothing_it_says_is_refused(tmp_path: Path) -> None:
     trial = replace(a_trial(parameters={"POINT:USED": 400}), header={"points": 300})
     (error,) = read_c3d_many([write_trial(tmp_path / "h.c3d", trial)])
-    assert "contradicts itself" in str(error)
+    assert "contradict each other" in str(error)
+
+
+@pytest.mark.parametrize(("scale", "outcome"), [(0.1002, "point-scale"), (0.0, "point-scale"), (0.2, "refused")])
+def test_a_step_of_the_coordinates_that_header_and_parameter_tell_differently(
+    tmp_path: Path, scale: float, outcome: str
+) -> None:
+    """Two per thousand are said; a factor of two cannot be decided, and every length depends on it."""
+    trial = replace(a_trial(), header={"scale": scale})
+    (result,) = read_c3d_many([write_trial(tmp_path / "s.c3d", trial, Kind(is_float=False))])
+    if outcome == "refused":
+        assert "size of its integer coordinates" in str(result)
+    else:
+        assert outcome in codes(result)
+        np.testing.assert_allclose(result.markers.positions[0, 0], trial.points[0, 0] / 1000, atol=1e-4)
+
+
+def test_a_header_of_random_words_is_not_mended(tmp_path: Path) -> None:
+    """All of it wrong is damage, though the parameters fit the size of the file."""
+    words = {"points": 7741, "analog": 23001, "block": 903, "samples": 77, "scale": 5.0, "last": 60123}
+    (error,) = read_c3d_many([write_trial(tmp_path / "h.c3d", replace(a_trial(), header=words))])
+    assert "is damaged" in str(error)
 
 
 def test_mended_values_are_said_by_name(tmp_path: Path) -> None:

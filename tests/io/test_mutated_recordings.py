@@ -1,0 +1,43 @@
+"""Damaged files never crash, hang or deceive the reader: small versions of benchmarks/mutated_recordings.py."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmark forks its workers")
+_BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "mutated_recordings.py"
+
+
+@pytest.fixture(scope="module")
+def bench() -> ModuleType:
+    """The benchmark, loaded as a module."""
+    spec = importlib.util.spec_from_file_location("benchmark_mutated_recordings", _BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def require_nothing_gave_way(bench: ModuleType, folder: Path, count: int, seed: int) -> None:
+    counts = bench.run(count, seed, folder, tell=lambda line: None)
+    assert counts.bad == []
+    assert len(counts.outcomes) == count
+    # void if the damage hit nothing or everything, or if nothing could be compared
+    assert 0.2 * count < counts.number("read") < 0.9 * count
+    assert sum(outcome.compared for outcome in counts.outcomes) > 0.1 * count
+
+
+def test_forty_damaged_files(bench: ModuleType, tmp_path: Path) -> None:
+    require_nothing_gave_way(bench, tmp_path, 40, seed=11)
+
+
+@pytest.mark.slow
+def test_six_hundred_damaged_files(bench: ModuleType, tmp_path: Path) -> None:
+    require_nothing_gave_way(bench, tmp_path, 600, seed=12)

@@ -1,0 +1,113 @@
+"""Text from files and from the file system: clean inside, printable outside."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from biodyn.errors import InputFileError
+from biodyn.text import clean_text, printable
+
+
+@pytest.mark.parametrize(
+    ("raw", "clean"),
+    [
+        (b"LASI    ", "LASI"),
+        (b" LASI\0\0\0", "LASI"),
+        (b"LASI\0rest of an older text", "LASI"),
+        (b"\0\0LASI", "LASI"),
+        (b"M\xfcller", "Müller"),
+        ("Müller".encode(), "Müller"),
+        ("Mu\u0308ller".encode(), "Müller"),
+        ("M\udcfcller", "Müller"),  # as C++ libraries hand undecodable bytes over
+        (b"\x8aimon \x8ei\x9eka", "Šimon Žižka"),
+        (b"H\xe9ctor", "Héctor"),
+        (b"Schr\xf6der", "Schröder"),
+        ("右膝".encode("shift_jis"), "右膝"),
+        ("ヤマダ タロウ".encode("shift_jis"), "ヤマダ タロウ"),
+        ("山田_01".encode("shift_jis"), "山田_01"),
+        ("\u200f\u202aLASI\u202c".encode(), "LASI"),
+        ("\ufeffLASI".encode(), "LASI"),
+        (b"L\tASI\r\n", "L ASI"),
+        (b"L\x07ASI\x1b", "LASI"),
+        ("L\u00a0ASI".encode(), "L ASI"),
+        (b"\xed\xa0\x80", "í\xa0€".replace("\xa0", " ")),  # a surrogate in bytes is no UTF-8
+        (b"", ""),
+        ("", ""),
+    ],
+)
+def test_clean_text(raw: bytes | str, clean: str) -> None:
+    assert clean_text(raw) == clean
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_become_clean_unicode(raw: bytes) -> None:
+    text = clean_text(raw)
+    text.encode("utf-8")
+    assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in text)
+    assert text == text.strip()
+    assert clean_text(text) == text
+
+
+@given(st.text(max_size=40))
+def test_any_text_can_be_printed(text: str) -> None:
+    printable(text).encode("utf-8")
+    printable(os.fsdecode(text.encode("utf-8", "replace"))).encode("utf-8")
+
+
+def test_a_path_that_is_no_unicode() -> None:
+    path = Path(os.fsdecode(b"/data/gr\xfcn/geh\xfc.c3d"))
+    assert printable(path) == "/data/gr\ufffdn/geh\ufffd.c3d"
+    error = InputFileError(f"'{path}' does not exist.", "Check the path.")
+    str(error).encode("utf-8")
+
+
+# -- the command line on files of a laboratory that writes Latin-1, on a terminal that knows ASCII only ----------------
+
+posix_names = pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+
+
+def latin_copy(path: Path, to: Path) -> Path:
+    """The file with a subject and a marker that are no ASCII, in Latin-1."""
+    data = path.read_bytes()
+    assert b"STRN" in data
+    assert b"Subject01" in data
+    to.write_bytes(data.replace(b"STRN", b"ST\xdcN").replace(b"Subject01", b"M\xfcller\xa001"))
+    return to
+
+
+def biodyn(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONIOENCODING": "ascii:strict",
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+    }
+    command = [sys.executable, "-m", "biodyn.cli", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+@posix_names
+def test_names_in_latin_1_and_paths_that_are_no_unicode(laboratory, tmp_path: Path) -> None:
+    """`check` and `run` end as they do with ASCII names, and what they write can be read again."""
+    folder = tmp_path / os.fsdecode(b"gr\xfcn")
+    folder.mkdir()
+    walk = latin_copy(laboratory.walk, folder / os.fsdecode(b"geh\xfc.c3d"))
+    static = latin_copy(laboratory.static, folder / "static.c3d")
+    checked = biodyn("check", walk)
+    assert checked.returncode == 0, checked.stderr
+    assert "ST\\xdcN" in checked.stdout
+    assert "C3D library could not" not in checked.stdout
+    done = biodyn("run", walk, "--static", static, "--out", folder / os.fsdecode(b"\xe4us"))
+    assert done.returncode in (0, 1), done.stderr
+    result = folder / os.fsdecode(b"\xe4us")
+    assert "Müller 01" in (result / "report.html").read_text(encoding="utf-8")
+    assert "M\\u00fcller 01" in (result / "run.json").read_text(encoding="utf-8")
+    assert "STÜN" in (result / "tables" / "marker_errors.csv").read_text(encoding="utf-8")
+    assert biodyn("report", result).returncode == 0
