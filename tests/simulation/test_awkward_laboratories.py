@@ -13,7 +13,7 @@ from biodyn.io.c3d_write import C3dContent
 from biodyn.io.c3d_write import write_c3d as write_content
 from biodyn.model.subject import assemble
 from biodyn.processing.calibration import find_turns, sample
-from biodyn.simulation import SimulatedTrial, write_c3d
+from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import _analog, _parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial import Markers
@@ -85,6 +85,25 @@ def test_markers_of_the_static_trial_alone_raise_nothing(standing, walking, tmp_
         tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"uncertainty": {"compute": False}}
     )
     assert [note for note in analysis.diagnostics if note.code == "marker-not-in-walk"] == []
+
+
+def test_one_plate_leaves_a_leg_without_moments_and_does_not_pass(tmp_path, walking):
+    """One plate under the right foot: the left leg was never measured, and the person is told which and why."""
+    person = walking.body.person
+    options = replace(walking.options, plate_types=(2,))
+    for kind in ("static", "walk"):
+        write_c3d(tmp_path / f"{kind}.c3d", simulate_trial(person, options, kind))
+    analysis = analyse_trial(
+        tmp_path / "walk.c3d",
+        tmp_path / "static.c3d",
+        mass_kg=person.mass_kg,
+        settings={"uncertainty": {"compute": False}},
+    )
+    assert analysis.verdict is not None
+    assert analysis.verdict.status == "warn"
+    assert [cause.code for cause in analysis.verdict.causes] == ["coverage-left"]
+    assert "left leg" in analysis.verdict.causes[0].text
+    assert {check.code: check.status for check in analysis.verdict.checks}["coverage-right"] == "pass"
 
 
 def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_path):
