@@ -18,6 +18,7 @@ _WORDS = {
     "range": "beyond its physiological limits",
     "jump": "jumps within 1 % of the cycle",
 }
+_TOLD = 2  # variables of a cycle that are named
 _HINTS = {
     "range": "A swapped or lost marker, a wrong contact or a wrong plate makes such values: see the trial's other findings.",
     "jump": "Labels that change places for a few frames make such jumps: look at the markers there.",
@@ -75,15 +76,17 @@ def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
 
 
 def _finding(cycle: GaitCycle, signals: Sequence[CycleSignal], found: Refused) -> Diagnostic:
-    told = [_told(signals[column], cycle.side, fault) for column, fault in found.faults.items()]
-    column, fault = next(iter(found.faults.items()))
-    others = len(found.reasons) - len(told)
-    more = f", and {others} moments and powers that depend on it" if others else ""
+    worst = sorted(found.faults.items(), key=lambda item: -abs(item[1].value / item[1].limit))
+    column, fault = worst[0]
+    told = [_told(signals[number], cycle.side, one) for number, one in worst[:_TOLD]]
+    told += [f"and {len(worst) - _TOLD} more variables"] if len(worst) > _TOLD else []
+    others = len(found.reasons) - len(worst)
+    more = f", with {others} moments and powers that depend on {'it' if len(worst) == 1 else 'them'}" if others else ""
     return Diagnostic(
         "cycle-impossible",
         "warning",
         f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(told)}. Nobody walks so: "
-        f"{'this is' if len(told) == 1 else 'these are'} left out of the gait cycles{more}.",
+        f"{'this is' if len(worst) == 1 else 'these are'} left out of the gait cycles{more}.",
         value=fault.value,
         limit=fault.limit,
         unit=signals[column].unit,

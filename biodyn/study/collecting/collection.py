@@ -147,11 +147,15 @@ def _impossible(source: _Source) -> Diagnostic:
     return Diagnostic(
         "cycles-impossible",
         "warning",
-        f"{source.impossible_cycles} cycles of {source.impossible_trials} trials hold something that nobody can walk: what it "
-        "is and what depends on it is not valid there, and in no group result.",
+        f"Something that nobody can walk: in {_count(source.impossible_cycles, 'cycle')} of "
+        f"{_count(source.impossible_trials, 'trial')}. It and what depends on it is not valid there, and in no group result.",
         value=float(source.impossible_cycles),
         hint="study.parquet has the reason in each row; the findings of the trials name the values.",
     )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _too_long(rows: int, most: int) -> Diagnostic:
