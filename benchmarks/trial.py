@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import biodyn
-from biodyn.result import write_report, write_view
+from biodyn.store.write import write_report, write_view
 from biodyn.simulation import Person, TrialOptions, session, write_c3d
 
 

@@ -1,7 +1,7 @@
 """biodyn: from a gait laboratory's raw C3D files to joint torques one can trust.
 
-`run_trial` does what `biodyn run` does, `replay` what `biodyn replay` does, `run_study` what `biodyn study` does.
-Imports are lazy, so that the command line answers at once.
+`run_trial` does what `biodyn run` does, `load` opens what it wrote, `replay` does what `biodyn replay` does, and `run_study`
+what `biodyn study` does. Imports are lazy, so that the command line answers at once.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 __all__ = [
     "Settings",
+    "StoredResult",
     "Study",
     "StudyResult",
     "TrialResult",
     "__version__",
+    "load",
     "replay",
     "run_study",
     "run_trial",
@@ -24,12 +26,15 @@ __all__ = [
 if TYPE_CHECKING:
     from biodyn.replaying import replay
     from biodyn.settings import Settings
+    from biodyn.store.loaded import StoredResult, load
     from biodyn.study import Study, StudyResult, run_study
     from biodyn.variation import vary_trial
     from biodyn.workflow import TrialResult, run_trial
 
 _LAZY = {
     "run_trial": "biodyn.workflow",
+    "load": "biodyn.store.loaded",
+    "StoredResult": "biodyn.store.loaded",
     "replay": "biodyn.replaying",
     "TrialResult": "biodyn.workflow",
     "Settings": "biodyn.settings",

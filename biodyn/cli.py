@@ -80,7 +80,7 @@ def run(
     ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.result_folder import require_free
+    from biodyn.store.replacing import require_free
 
     console = _console()
     with _plain_errors():

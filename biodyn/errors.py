@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from biodyn.text import printable
+
 
 class BiodynError(Exception):
     """Base of every error biodyn raises on purpose; the command line prints it without a traceback, exit code 2.
@@ -10,8 +12,8 @@ class BiodynError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = message.rstrip()
-        self.hint = hint.strip()
+        self.message = printable(message.rstrip(), keep="\n\t")  # names of files need not be Unicode
+        self.hint = printable(hint.strip(), keep="\n\t")
         super().__init__(f"{self.message} {self.hint}".strip())
 
 

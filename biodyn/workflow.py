@@ -37,8 +37,10 @@ from biodyn.processing.subject import known_mass, require_plausible, standing_ma
 from biodyn.processing.tracking import TrackingOptions, track
 from biodyn.processing.uncertainty import TrialInputs, load_magnitudes, torque_uncertainty
 from biodyn.processing.uncertainty.inputs import stride_time
-from biodyn.result import TrialResult, read_view, write_report
+from biodyn.result import TrialResult
 from biodyn.settings import Settings, settings_from
+from biodyn.store.read import read_view
+from biodyn.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
 from biodyn.trial import Contact, GroundReaction, Recording
 
 Progress = Callable[[str], None]
@@ -378,15 +380,20 @@ def run_trial(
 
 
 def remake_report(folder: str | Path, progress: Progress | None = None) -> Path:
-    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder."""
+    """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
+
+    Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
+    """
     target = Path(folder)
     view = read_view(target)
-    write_report(
-        view,
-        target,
-        figures=True,
-        report=True,
-        dpi=int(view.record["settings"]["output"]["figure_dpi"]),
-        progress=progress,
-    )
+    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures()]
+    with adding(target, [*names, REPORT_NAME]):
+        write_report(
+            view,
+            target,
+            figures=True,
+            report=True,
+            dpi=int(view.record["settings"]["output"]["figure_dpi"]),
+            progress=progress,
+        )
     return target

@@ -17,6 +17,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 
 # Bottom first. A module may import from lower layers and from its own unit; units of one layer do not import each other.
 _LAYERS: tuple[tuple[str, ...], ...] = (
+    ("text",),
     ("conventions", "errors", "diagnostics"),
     ("kernels",),
     ("rigid_body",),
@@ -27,7 +28,8 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("data_checks",),
     ("tables",),
     ("plots",),
-    ("report", "result_folder", "comparison", "inspection", "simulation"),
+    ("report", "comparison", "inspection", "simulation"),
+    ("store",),
     ("result",),
     ("workflow", "replaying"),
     ("variation",),
@@ -40,8 +42,8 @@ _LEVEL = {unit: level for level, units in enumerate(_LAYERS) for unit in units}
 _CONFINED = {
     "ezc3d": {"biodyn.io._ezc3d"},
     # Tables are made in tables/; these take finished ones.
-    "pandas": {"tables", "study", "result", "plots", "report"},
-    "matplotlib": {"plots", "report", "result"},
+    "pandas": {"tables", "study", "store", "result", "plots", "report"},
+    "matplotlib": {"plots", "report", "store", "result"},
     "typer": {"cli"},
     "rich": {"cli"},
     "jinja2": {"report"},

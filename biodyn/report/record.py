@@ -20,8 +20,10 @@ from biodyn.report.proof import proof_check, trial_proof
 from biodyn.report.quality import Check, quality_checks, residual_limits
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.text import printable
 
-RECORD_VERSION = 1
+# 2: lists the files that were written with it.
+RECORD_VERSION = 2
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 
 
@@ -200,7 +202,7 @@ def json_ready(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
-    return value if value is None else str(value)
+    return value if value is None else printable(str(value), keep="\n\t")
 
 
 def _status(analysis: TrialAnalysis, checks: Sequence[Check]) -> str:

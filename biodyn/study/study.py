@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.errors import StudyError
-from biodyn.result_folder import remove_all_unfinished
+from biodyn.store.leftovers import remove_all_unfinished
+from biodyn.store.owned import remove_owned, trial_files
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 DEFINITION_NAME = "study.toml"
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
+# Files beside the folders; each is written as .NAME.part and then renamed.
+_WRITTEN = (
+    STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
+)  # fmt: skip
 _LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error")
 OnOutcome = Callable[[Outcome], None]
 Say = Callable[[str], None]
@@ -144,7 +148,7 @@ class Study:
         on_outcome: OnOutcome,
         keep_open: tuple[int, ...],
     ) -> None:
-        _remove_strangers(folder, self.plan.trials)
+        _remove_obsolete(folder, self.plan.trials)
         running = self.definition.running
         limits = Limits(running.time_limit_s, running.memory_limit_mb)
         root = self.plan.root.resolve()
@@ -230,10 +234,10 @@ class StudyResult:
 
     @staticmethod
     def _csv(path: Path) -> pd.DataFrame:
-        import pandas as pd
+        from biodyn.tables.csv import read_csv
 
         # A subject called 007 is no number, and a trial without a session has the session "".
-        frame = pd.read_csv(path, dtype=dict.fromkeys(_LABELS, str))
+        frame = read_csv(path, dtype=dict.fromkeys(_LABELS, str))
         labels = [name for name in _LABELS if name in frame]
         frame[labels] = frame[labels].fillna("")
         return frame
@@ -274,18 +278,20 @@ def require_free(folder: Path, root: Path) -> None:
         )
 
 
-def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
+def _remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
     """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts.
 
-    And what killed runs left half done; the lock says that nobody is writing.
+    And what killed runs left half done; the lock says that nobody is writing. Of all that, only what biodyn wrote:
+    files that somebody put beside it stay, and links are not followed.
     """
-    remove_all_unfinished(folder)
+    remove_all_unfinished(folder, _WRITTEN)
     planned = {folder / trial.folder for trial in trials}
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
-        if record.parent not in planned:
-            shutil.rmtree(record.parent)
+        place = record.parent
+        if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
+            remove_owned(place, trial_files(place))
     for subject in sorted(folder.glob("trials/*")):
-        if subject.is_dir():
+        if subject.is_dir() and not subject.is_symlink():
             remove_all_unfinished(subject)
             if not any(subject.iterdir()):
                 subject.rmdir()

@@ -11,7 +11,8 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.plots.display import Norms, default_norms, load_norms
-from biodyn.result_folder import replacing
+from biodyn.store.replacing import replacing
+from biodyn.store.study_files import group_files
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
@@ -64,7 +65,7 @@ def analyse_frames(
 ) -> GroupResults:
     """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`."""
     options = options or AnalysisOptions()
-    with replacing(out / FOLDER_NAME) as folder, ExitStack() as open_files:
+    with replacing(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
         stream = _Stream(options, folder, open_files)
         for frame in frames:
             data = subject_cycles(frame)

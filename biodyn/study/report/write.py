@@ -11,7 +11,8 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
-from biodyn.result_folder import replacing
+from biodyn.store.replacing import replacing
+from biodyn.store.study_files import subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.group.curves import mean_curves
@@ -41,7 +42,7 @@ def write_study_report(out: Path) -> Path:
     """
     source = StudySource(Path(out))
     found = _gather(source)
-    with replacing(source.out / SUBJECTS_NAME) as folder:
+    with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
         _write_subjects(source, found, folder)
     page = source.out / REPORT_NAME
     part = page.with_name(f".{REPORT_NAME}.part")

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from biodyn.errors import BiodynError, InputFileError, StudyError
 from biodyn.io.c3d import file_sha256
-from biodyn.result import TrialResult, write_report, write_view
-from biodyn.result_folder import RECORD_NAME, remove_unfinished, replacing
+from biodyn.result import TrialResult
+from biodyn.store.leftovers import remove_unfinished
+from biodyn.store.owned import RECORD_NAME, trial_files
+from biodyn.store.replacing import replacing
+from biodyn.store.write import seal, write_report, write_view
 from biodyn.study.collecting.figures import key_figures
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, Status, TrialRecord, read_record, write_record
@@ -76,11 +79,12 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
 def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
     remove_unfinished(folder)
     output = result.analysis.settings.output
-    with replacing(folder) as place:
+    with replacing(folder, trial_files) as place:
         write_view(result.view, place)
         write_report(result.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi)
         write_cycles(result, place)
         write_record(record, place)
+        seal(place)
 
 
 def _kept(task: Task, key: str) -> Outcome | None:
