@@ -55,9 +55,21 @@ class ResultFolder:
                 f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
             )
         try:
-            return read_csv(io.BytesIO(self._bytes(_table(name))))
+            table = read_csv(io.BytesIO(self._bytes(_table(name))))
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
             raise self._damaged(_table(name), str(error)) from error
+        if self._listed is None:
+            self._require_version_1(name, table)
+        return table
+
+    def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
+        """Raise ResultError if a table without a digest is not what its version wrote."""
+        missing = [column for column in version_1()["columns"][name] if column not in table]
+        if missing:
+            raise self._damaged(_table(name), f"it has no column '{missing[0]}'")
+        frames = self.record["input"].get("frames")
+        if name in version_1()["every_frame"] and isinstance(frames, int) and len(table) != frames:
+            raise self._damaged(_table(name), f"it has {len(table)} rows for {frames} frames")
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of result.npz."""

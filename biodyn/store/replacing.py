@@ -21,6 +21,7 @@ from biodyn.store.owned import (
     trial_files,
     walk_files,
 )
+from biodyn.text import printable
 
 # Tell that a folder is complete: they are moved last.
 _RECORDS = ("trial.json", "run.json", "group.json")
@@ -65,6 +66,14 @@ def _require_free(folder: Path, force: bool) -> None:
 def without_links(folder: Path) -> Path:
     """The absolute path with links followed, also where nothing is there yet."""
     return Path(os.path.realpath(folder))
+
+
+def default_folder(walk: Path) -> Path:
+    """Where the result of a walk goes when no folder is named: reports/<name of the walk>, always inside of reports."""
+    name = walk.absolute().stem
+    return Path("reports") / (
+        name if name.strip(". ") and printable(name) == name else short_name(name.strip(". ") or "walk")
+    )
 
 
 @contextmanager

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 TRIAL_RECORD_NAME = "trial.json"
 CYCLES_NAME = "cycles.arrow"
@@ -49,11 +50,21 @@ def write_record(record: TrialRecord, folder: Path) -> None:
 
 
 def read_record(folder: Path) -> TrialRecord | None:
-    """Return the record of a trial's folder; None where there is none or it is of another version."""
+    """Return the record of a trial's folder; None where there is none, or it is damaged or of another version."""
     try:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (OSError, ValueError, RecursionError):
         return None
-    if content.pop("record_version", None) != RECORD_VERSION:
+    if not isinstance(content, dict) or content.get("record_version") != RECORD_VERSION:
         return None
-    return TrialRecord(**content)
+    texts = {name: content.get(name, "") for name in ("key", "status", "error", "reason", "hint")}
+    figures = content.get("figures", {})
+    if texts["status"] not in get_args(Status) or not all(isinstance(text, str) for text in texts.values()):
+        return None
+    if not isinstance(figures, dict) or not all(_is_figure(value) for value in figures.values()):
+        return None
+    return TrialRecord(**texts, figures=figures)
+
+
+def _is_figure(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))

@@ -14,12 +14,14 @@ from biodyn.errors import StudyError
 from biodyn.store.leftovers import remove_all_unfinished
 from biodyn.store.owned import remove_owned, trial_files
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
+from biodyn.study.discovery.naming import safe_name
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.running.lock import LOCK_NAME, only_run
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task
+from biodyn.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,13 +65,20 @@ class Study:
         path = Path(source)
         if path.suffix.lower() == ".toml":
             definition = read_definition(path)
-            return cls(definition, discover(definition.folder(path), definition))
+            study = cls(definition, discover(definition.folder(path), definition))
+            study._require_possible()
+            return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
             return cls.open(path / DEFINITION_NAME)
         definition = StudyDefinition()
         return cls(definition, discover(path, definition))
+
+    @property
+    def default_folder(self) -> Path:
+        """Where the results go when no folder is named: reports/<name of the study>, as a name of one folder."""
+        return Path("reports") / safe_name(self.plan.name)
 
     def run(
         self,
@@ -98,6 +107,7 @@ class Study:
                 f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
                 "See 'biodyn study FOLDER --dry-run' for what each file is taken for.",
             )
+        self._require_possible()
         with self._owned(folder) as keep_open:
             say("analysing trials")
             try:
@@ -129,6 +139,13 @@ class Study:
         write_study_report(folder)
 
     # -- inside -------------------------------------------------------------------------------------------------
+
+    def _require_possible(self) -> None:
+        """Raise SettingsError for an entry of study.toml that no result can satisfy."""
+        from biodyn.study.group.beforehand import require_possible
+
+        wide = {"output.wide_variables": self.definition.output.wide_variables or ()}
+        require_possible(self.plan, self.definition.analysis, wide)
 
     def _owned(self, folder: Path) -> Any:
         """The lock of the output folder, once it is sure that the folder is this study's."""
@@ -171,11 +188,14 @@ class Study:
             "record_version": STUDY_RECORD_VERSION,
             "name": self.plan.name,
             "program": program_version(),
-            "root": os.path.relpath(self.plan.root, folder),
+            "root": printable(os.path.relpath(self.plan.root, folder)),
             "definition": self.definition.model_dump(mode="json"),
             "counts": counts,
             "trials": trials,
-            "files": [{"path": f.path.as_posix(), "role": f.role, "reason": f.reason} for f in self.plan.files],
+            "files": [
+                {"path": printable(f.path.as_posix()), "role": f.role, "reason": printable(f.reason)}
+                for f in self.plan.files
+            ],
             "data_set": list(written),
             "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
         }
@@ -258,7 +278,7 @@ def run_study(
     See `Study.run` for the parameters and what is raised.
     """
     study = Study.open(source)
-    target = Path("reports") / study.plan.name if out is None else out
+    target = study.default_folder if out is None else out
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=on_outcome, say=say)
 
 
@@ -271,7 +291,7 @@ def require_free(folder: Path, root: Path) -> None:
         if folder.is_dir() and any(folder.iterdir()):
             raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
         return
-    owner = lock.read_text(encoding="utf-8").strip()
+    owner = os.fsdecode(lock.read_bytes()).strip()
     if owner and owner != os.path.relpath(root, folder):
         raise StudyError(
             f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
@@ -304,8 +324,8 @@ def _trial_record(trial: PlannedTrial, record: TrialRecord | None, status: str) 
         "condition": trial.condition,
         "group": trial.group,
         "trial": trial.trial,
-        "file": trial.path.as_posix(),
-        "static": None if trial.static is None else trial.static.as_posix(),
+        "file": printable(trial.path.as_posix()),
+        "static": None if trial.static is None else printable(trial.static.as_posix()),
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": dict(trial.settings),

@@ -106,7 +106,6 @@ def test_a_result_saved_now_is_loaded(laboratory: Any, tmp_path: Path) -> None:
         numbers = ours.select_dtypes("number").columns
         np.testing.assert_allclose(ours[numbers].astype(float), theirs[numbers].astype(float), atol=6e-6)
     assert {entry["path"] for entry in loaded.record["files"]} == set(contents(folder)) - {RECORD_NAME}
-    assert not set(loaded.summary()) - set(loaded.summary())
     assert fresh.save(folder, force=True) == folder
     assert fresh.record["subject"] == loaded.record["subject"]
 
@@ -158,6 +157,14 @@ def test_a_shortened_table_is_noticed(laboratory: Any, tmp_path: Path) -> None:
     """A table that lost its last rows still is a table; the list knows better."""
     bare = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
     folder = biodyn.run_trial(laboratory.walk, laboratory.static, settings=bare).save(tmp_path / "walk")
+    shortened(folder)
+
+
+def test_a_shortened_table_of_the_first_version_is_noticed(old: Path) -> None:
+    shortened(old)
+
+
+def shortened(folder: Path) -> None:
     path = folder / "tables" / "joint_angles.csv"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:-20]), encoding="utf-8")
@@ -186,7 +193,7 @@ def test_a_record_that_is_none_is_named(old: Path, entries: dict[str, Any]) -> N
 
 
 def test_other_folders_are_told_what_they_are(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="not a whole biodyn result: run.json not found"):
+    with pytest.raises(ResultError, match=r"not a whole biodyn result: run\.json not found"):
         biodyn.load(tmp_path)
     with pytest.raises(ResultError, match="not found"):
         biodyn.load(tmp_path / "nowhere")

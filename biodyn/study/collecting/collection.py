@@ -15,6 +15,7 @@ from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.parts import written_beside
 from biodyn.study.collecting.read import DATA_SET_NAME
+from biodyn.study.collecting.readable import require_readable
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
 from biodyn.study.plan import StudyPlan
@@ -86,6 +87,7 @@ class _Source:
             if record is not None and not record.failed:
                 try:
                     rows = read_shard(folder)
+                    require_readable(folder)
                 except ResultError as error:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
             self.summary.add(summary_row(trial, record))

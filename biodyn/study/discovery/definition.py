@@ -93,7 +93,7 @@ def read_definition(path: str | Path) -> StudyDefinition:
     if not path.is_file():
         raise SettingsError(f"Study file '{path}' does not exist.", "Write one with 'biodyn study FOLDER --init'.")
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"'{path}' is not a valid TOML file: {error}.", "Correct the line it names.") from error
     try:

@@ -18,7 +18,9 @@ from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.people import Person, Placed, gather_people, place_people
 from biodyn.study.discovery.roles import decide_role, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, clear_static
+from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
+from biodyn.text import printable
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request.
@@ -53,7 +55,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
     listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
     return StudyPlan(
-        name=definition.name or root.name or "study",
+        name=printable(plain_text(definition.name or root.name or "study")),
         root=root,
         trials=_trials(findings),
         files=tuple(sorted(listed, key=lambda file: natural_key(str(file.path)))),
@@ -122,9 +124,9 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             subject=f.subject,
             trial=names[f.path],
             path=f.path,
-            session=f.labels.session,
-            condition=f.labels.condition,
-            group=f.labels.group,
+            session=printable(f.labels.session),
+            condition=printable(f.labels.condition),
+            group=printable(f.labels.group),
             static=Path(f.static) if f.static is not None else _static(f, statics.get(f.subject, ())),
             mass_kg=f.mass_kg,
             height_m=f.height_m,

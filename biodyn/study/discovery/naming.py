@@ -11,7 +11,7 @@ from typing import TypeVar
 from biodyn.study.discovery.words import plain_text
 
 _LONGEST = 80  # characters; paths of 260 characters are the limit of some systems
-_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?")  # device names of Windows
+_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin_|conout_)(?:\..*)?")  # device names of Windows
 
 T = TypeVar("T")
 

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
+from biodyn.diagnostics import Diagnostic
 from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.store.replacing import replacing
 from biodyn.store.study_files import group_files
 from biodyn.study.collecting.read import iterate_subjects
+from biodyn.study.group.beforehand import Possible, names_of, possible_names
 from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
 from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
@@ -57,16 +59,24 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
         SettingsError: the options name a variable, parameter, condition or group that the study does not have.
         ResultError: there is no data set, or it is damaged.
     """
-    return analyse_frames(iterate_subjects(out, _COLUMNS), StridesOnDisk(plan.trials, out), out, options)
+    frames, strides = iterate_subjects(out, _COLUMNS), StridesOnDisk(plan.trials, out)
+    return analyse_frames(frames, strides, out, options, possible_names(plan))
 
 
 def analyse_frames(
-    frames: Iterable[pd.DataFrame], strides_of: StridesOf, out: Path, options: AnalysisOptions | None = None
+    frames: Iterable[pd.DataFrame],
+    strides_of: StridesOf,
+    out: Path,
+    options: AnalysisOptions | None = None,
+    possible: Possible | None = None,
 ) -> GroupResults:
-    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`."""
+    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`.
+
+    `possible`: names that the study could have had; one of them without data is a finding, no error.
+    """
     options = options or AnalysisOptions()
     with replacing(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
-        stream = _Stream(options, folder, open_files)
+        stream = _Stream(options, folder, open_files, possible or Possible())
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -83,8 +93,9 @@ def analyse_frames(
 class _Stream:
     """What is known after some of the subjects: a few numbers of each."""
 
-    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack) -> None:
+    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack, possible: Possible) -> None:
         self.options = options
+        self.possible = possible
         self.definitions = all_definitions(options.parameters)
         scored = (one.variable for one in score_variables())
         kept = tuple(dict.fromkeys((*options.curve_variables, *scored)))
@@ -120,7 +131,7 @@ class _Stream:
 
     def results(self, folder: Path) -> GroupResults:
         """Compare what was taken in."""
-        self._require_known_names()
+        absent = self._absent_names()
         summary = self._parameter_summary()
         found = compared(self.observations, self.variables, list(summary["unit"]), self.options)
         tables = {
@@ -139,28 +150,35 @@ class _Stream:
             "cycles": tuple(self._cycle_notes(tables["cycles"])),
             **found.notes,
         }
-        diagnostics = found.diagnostics
+        diagnostics = (*absent, *found.diagnostics)
         if self.options.repeatability:
             cells, units = self.observations.cells, [self.variables.get(v, "") for v in self.options.curve_variables]
             tables["repeatability"] = self.repeatability.table(cells, list(summary["unit"]), units)
             notes["repeatability"] = repeatability_notes(cells, tables["repeatability"])
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
-    def _require_known_names(self) -> None:
-        options, cells = self.options, self.observations.cells
-        for definition in options.parameters:
-            stride = definition.operation == "stride"
-            what = "parameter of the stride" if stride else "variable"
-            require_known([definition.variable], self.strides if stride else self.variables, what)
-        names = [definition.name for definition in self.definitions]
-        require_known(options.curves or (), self.variables, "variable")
-        require_known(options.representative or (), self.variables, "variable")
-        require_known(options.compared or (), names, "parameter")
-        require_known([options.predictor] if options.predictor else (), names, "parameter")
-        require_known(options.conditions or (), dict.fromkeys(cell.condition for cell in cells), "condition")
-        groups = dict.fromkeys(cell.group for cell in cells)
-        require_known(options.groups or (), groups, "group")
-        require_known([options.reference_group] if options.reference_group else (), groups, "group")
+    def _absent_names(self) -> tuple[Diagnostic, ...]:
+        """Findings about names in the options that no trial's result holds; SettingsError for an impossible one."""
+        cells, found = self.observations.cells, []
+        there = Possible(
+            tuple(self.variables),
+            tuple(self.strides),
+            tuple(dict.fromkeys(cell.condition for cell in cells)),
+            tuple(dict.fromkeys(cell.group for cell in cells)),
+        )
+        for here, before in zip(names_of(self.options, there), names_of(self.options, self.possible), strict=True):
+            require_known([name for name in here.names if name not in before.known], here.known, here.what)
+            absent = [name for name in here.names if name not in here.known]
+            found += [
+                Diagnostic(
+                    "analysis-without-data",
+                    "warning",
+                    f"Entry '{here.entry}' names the {here.what} '{name}', of which no trial has a result.",
+                    hint="See the trials that failed, and the markers of the others.",
+                )
+                for name in absent
+            ]
+        return tuple(found)
 
     def _parameter_summary(self) -> pd.DataFrame:
         return pd.DataFrame(

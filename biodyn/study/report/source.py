@@ -70,8 +70,10 @@ class Trial:
 
     def number(self, figure: str) -> float:
         """A key figure, NaN where unknown."""
-        text = self.figures.get(figure, "")
-        return float(text) if text else float("nan")
+        try:
+            return float(self.figures.get(figure, ""))
+        except ValueError:  # unknown, or a word
+            return float("nan")
 
 
 def subject_link(subject: str) -> str:

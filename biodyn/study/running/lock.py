@@ -23,7 +23,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     Raises StudyError where another run holds it. Where the file system knows no locks, nothing is held.
     """
     if os.name != "posix":
-        (out / LOCK_NAME).write_text(f"{owner}\n", encoding="utf-8")
+        (out / LOCK_NAME).write_bytes(os.fsencode(f"{owner}\n"))
         yield ()
         return
     import fcntl
@@ -44,7 +44,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
             except OSError:  # no locks on this file system (some network ones)
                 break
         os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{owner}\n".encode(), 0)
+        os.pwrite(lock, os.fsencode(f"{owner}\n"), 0)  # a folder's name need not be Unicode
         yield (lock,)
     finally:
         os.close(lock)

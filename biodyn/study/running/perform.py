@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from biodyn.errors import BiodynError, InputFileError, StudyError
+from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError
 from biodyn.io.c3d import file_sha256
 from biodyn.result import TrialResult
 from biodyn.store.leftovers import remove_unfinished
@@ -20,6 +20,7 @@ from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.text import printable
 from biodyn.workflow import run_trial
 
 
@@ -62,18 +63,28 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
         )
     except Exception as error:  # a defect of ours must not end the study either
         trace = traceback.format_exc()
-        record = TrialRecord(
-            key,
-            "failed",
-            type(error).__name__,
-            f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
-            f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
-        )
-    if result is None or record.failed:
+        record = _program_error(key, error, task)
+    if result is not None and not record.failed:
+        try:
+            _write(task.folder, record, result)
+        except (OSError, ResultError):  # the disk, not the trial
+            raise
+        except Exception as error:
+            trace = traceback.format_exc()
+            record = _program_error(key, error, task)
+    if record.failed:
         write_failed(task.folder, record, trace)
-    else:
-        _write(task.folder, record, result)
     return outcome_of(task.trial, record)
+
+
+def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:
+    return TrialRecord(
+        key,
+        "failed",
+        type(error).__name__,
+        f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
+        f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
+    )
 
 
 def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
@@ -122,4 +133,6 @@ def _portable(text: str, task: Task) -> str:
 
 def replace_root(text: str, root: Path) -> str:
     """Return the text with paths relative to `root`."""
-    return text.replace(f"{root}/", "").replace(str(root), ".")
+    for place in (str(root), printable(str(root))):
+        text = text.replace(f"{place}/", "").replace(place, ".")
+    return printable(text, keep="\n\t")
