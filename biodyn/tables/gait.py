@@ -183,7 +183,7 @@ def variables_of(skeleton: SkeletonDefinition) -> tuple[str, ...]:
     for body in skeleton.bodies:
         angles += [without_side(step.coordinate, body.side) for step in body.rotations if step.coordinate is not None]
         if body.parent:
-            joints[body.joint] = None
+            joints[without_side(body.joint, body.side)] = None
     moments = [f"{name}_moment" for name in angles[len(root.base_rotations) :]]
     loads = [name for j in joints for name in (*(f"{j}_jcs_moment_{axis}" for axis in AXES), f"{j}_power")]
     ground = [f"ground_force_{axis}" for axis in AXES]

@@ -11,6 +11,7 @@ import pandas as pd
 
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ResultError
 from biodyn.plots.display import Norms, default_norms, load_norms
 from biodyn.store.replacing import replacing
 from biodyn.store.study_files import group_files
@@ -235,8 +236,11 @@ class StridesOnDisk:
 
     def __call__(self, subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
         """Parameters by (trial, side, cycle)."""
-        return {
-            (trial.trial, side, cycle): found
-            for trial in self._trials.get(subject, ())
-            for (side, cycle), found in read_strides(self._out / trial.folder / STRIDES_NAME).items()
-        }
+        found: dict[tuple[str, str, int], dict[str, float]] = {}
+        for trial in self._trials.get(subject, ()):
+            try:
+                strides = read_strides(self._out / trial.folder / STRIDES_NAME)
+            except ResultError:  # collecting listed the trial as failed for it, and took none of its cycles
+                continue
+            found |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
+        return found

@@ -88,7 +88,9 @@ def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
             odd = _flags(data, own.cycles) if leave_out else None
             found.curves.add(data, mean_curves(data, odd))
         text = subject_page(subject, trials, data, own, found.norms, found.names, study)
-        if subject.startswith(".") or set(subject) & set("/\\\0"):  # of a summary that somebody edited: it may lead anywhere
+        if subject.startswith(".") or set(subject) & set(
+            "/\\\0"
+        ):  # of a summary that somebody edited: it may lead anywhere
             raise ResultError(
                 f"'{subject}' is no name of a subject.", "Run the study again: trials that are done are kept."
             )
