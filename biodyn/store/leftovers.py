@@ -6,6 +6,8 @@ import hashlib
 import os
 import re
 import shutil
+import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ UNFINISHED, REPLACED = ".part", ".old"
 #: Lies in a folder that is being written, and is locked meanwhile.
 MARK = ".unfinished"
 _RANDOM = "[a-z0-9_]{8}"  # as tempfile makes names
+_SURELY_OVER_S = 86_400.0  # no writing takes a day
 _LONGEST_NAME = 120  # bytes; with the random part and the suffix it must stay below 255
 
 
@@ -40,18 +43,21 @@ def being_written(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock an open file; False where another holds it. Where the system knows no such locks, nobody does."""
-    if os.name != "posix":
-        return True
-    import fcntl
-
+def _lock(descriptor: int) -> bool | None:
+    """Lock an open file; False where another holds it, None where the file system knows no locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
         return False
-    except OSError:  # no locks on this file system (some network ones)
-        return True
+    except OSError:  # some network ones
+        return None
     return True
 
 
@@ -92,10 +98,11 @@ def _remove_new(left: Path) -> None:
     if mark.is_file() and not mark.is_symlink():
         descriptor = os.open(mark, os.O_RDWR)
         try:
-            abandoned = _lock(descriptor)
+            free = _lock(descriptor)
+            old = time.time() - os.fstat(descriptor).st_mtime > _SURELY_OVER_S
         finally:
             os.close(descriptor)
-        if abandoned:
+        if free or (free is None and old):
             shutil.rmtree(left, ignore_errors=True)
     elif _holds_only_ours(left):
         shutil.rmtree(left, ignore_errors=True)

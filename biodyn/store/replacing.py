@@ -34,6 +34,7 @@ def require_free(folder: Path, force: bool) -> None:
     biodyn wrote into it.
     """
     try:
+        remove_unfinished(without_links(folder))  # an older result that a killed run had moved aside comes back first
         _require_free(folder, force)
     except OSError as error:
         raise ResultError(f"'{folder}' cannot be used: {error.strerror or error}.", "Choose another --out.") from error
@@ -84,7 +85,6 @@ def writing(folder: Path, force: bool = False) -> Iterator[Path]:
     """
     folder = without_links(folder)  # what a link points to is replaced, not the link
     require_free(folder, force)
-    remove_unfinished(folder)
     with replacing(folder, trial_files) as temporary:
         yield temporary
         require_free(folder, force)  # another run may have been quicker, or somebody put a file there meanwhile

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from stored import contents, made, note
 
+from biodyn.errors import ResultError
 from biodyn.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
 from biodyn.store.owned import trial_files
-from biodyn.store.replacing import replacing, writing
+from biodyn.store.replacing import replacing, require_free, writing
 
 _KILLED = """
 import os, sys
@@ -99,3 +100,10 @@ def test_a_result_that_a_killed_run_had_moved_aside_comes_back(tmp_path: Path) -
     remove_unfinished(tmp_path / "walk")
     assert note(tmp_path / "walk") == "only one"
     assert os.listdir(tmp_path) == ["walk"]
+
+
+def test_it_comes_back_before_anything_is_computed(tmp_path: Path) -> None:
+    made(tmp_path / ".walk.abcd1234.old" / "walk", "only one")
+    with pytest.raises(ResultError, match="already holds a result"):
+        require_free(tmp_path / "walk", force=False)
+    assert note(tmp_path / "walk") == "only one"
