@@ -82,11 +82,11 @@ def run(
     ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.result_folder import require_free
+    from biodyn.store.replacing import default_folder, require_free
 
     console = _console()
     with _plain_errors():
-        folder = out if out is not None else Path("reports") / walk.absolute().stem
+        folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
         with _progress(console) as step:
             result = _analysed(walk, static, mass, height, settings, vary, step)
@@ -229,7 +229,7 @@ def study(
             if init:
                 console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
             return
-        folder = out if out is not None else Path("reports") / found.plan.name
+        folder = out if out is not None else found.default_folder
         try:
             progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
         except (KeyboardInterrupt, SystemExit):

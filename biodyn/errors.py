@@ -15,8 +15,8 @@ class BiodynError(Exception):
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
-        self.message = printable(message).rstrip()  # names of files may be no Unicode
-        self.hint = printable(hint).strip()
+        self.message = printable(message.rstrip(), keep="\n\t")  # names of files need not be Unicode
+        self.hint = printable(hint.strip(), keep="\n\t")
         super().__init__(f"{self.message} {self.hint}".strip())
 
 

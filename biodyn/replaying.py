@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,14 @@ from biodyn.processing.replay import Convergence, OpenLoop, Tracked, convergence
 from biodyn.processing.replay_drive import drives, resting
 from biodyn.report.record import json_ready, result_arrays
 from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
-from biodyn.result import TrialResult, read_view
-from biodyn.result_folder import replacing
+from biodyn.result import TrialResult
 from biodyn.settings import ReplaySettings, settings_from
+from biodyn.store.loaded import StoredResult
+from biodyn.store.owned import raw_record
+from biodyn.store.read import read_view
+from biodyn.store.replacing import updating
 from biodyn.store.user_files import changed_since
+from biodyn.store.write import adding
 from biodyn.tables.csv import write_csv
 from biodyn.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 
@@ -153,22 +158,38 @@ class ReplayResult:
         return lines
 
     def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
-        """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder."""
-        target = Path(folder) / REPLAY_FOLDER
-        with replacing(target) as place:
-            self._write(place, progress)
-        return target
+        """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder.
 
-    def _write(self, target: Path, progress: Progress | None) -> None:
-        for name, table in self.tables().items():
+        An earlier replay is replaced; ResultError where `folder` is a result and a name is taken by another's file.
+        """
+        tables, figures, target = self.tables(), self.figures(), Path(folder)
+        files = [
+            *(f"{name}.csv" for name in tables),
+            *(f"{name}.png" for name in figures),
+            REPLAY_ANIMATION,
+            REPLAY_RECORD,
+        ]
+        is_result = raw_record(target) is not None
+        with adding(target, [f"{REPLAY_FOLDER}/{name}" for name in files]) if is_result else nullcontext():
+            target.mkdir(parents=True, exist_ok=True)
+            with updating(target) as place:
+                self._write(place / REPLAY_FOLDER, tables, figures, progress)
+        return target / REPLAY_FOLDER
+
+    def _write(
+        self, target: Path, tables: Mapping[str, Any], figures: Mapping[str, Any], progress: Progress | None
+    ) -> None:
+        target.mkdir()
+        for name, table in tables.items():
             decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
         from biodyn.plots.style import figure_png
 
-        for name, figure in self.figures().items():
+        for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(figure_png(figure))
+        (target / REPLAY_ANIMATION).unlink(missing_ok=True)  # of an earlier replay
         if self.settings.animation:
             (target / REPLAY_ANIMATION).write_bytes(self.animation())
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
@@ -176,14 +197,14 @@ class ReplayResult:
 
 
 def replay(
-    source: TrialResult | str | Path,
+    source: TrialResult | StoredResult | str | Path,
     settings: ReplaySettings | Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> ReplayResult:
     """Integrate forward dynamics with the torques and ground wrenches of a result.
 
     Parameters:
-        source: the result of `run_trial`, or a result folder.
+        source: the result of `run_trial` or `load`, or a result folder.
         settings: entries over those of the result's own section [replay].
         progress: called with the name of each step as it begins.
 
@@ -192,7 +213,7 @@ def replay(
     if isinstance(source, TrialResult):
         arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
     else:
-        view = read_view(Path(source))
+        view = source.view if isinstance(source, StoredResult) else read_view(Path(source))
         arrays, stored = dict(view.arrays), view.record["settings"].get("replay", {})
     if isinstance(settings, ReplaySettings):
         options = settings

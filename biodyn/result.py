@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
-from biodyn.result_folder import RECORD_NAME, writing
-from biodyn.store.user_files import write_user_files
-from biodyn.tables import ON_REQUEST, TABLES, tables_of, write_csv
+from biodyn.store.replacing import writing
+from biodyn.store.write import seal, write_report, write_view
+from biodyn.tables import ON_REQUEST, tables_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from biodyn.report.replay import ReplayView
     from biodyn.report.view import TrialView
 
 Progress = Callable[[str], None]
-ARRAYS_NAME = "result.npz"
-REPORT_NAME = "report.html"
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
@@ -163,9 +157,10 @@ class TrialResult:
         return makers[name]()
 
     def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
-        """Write the result folder (design: all or nothing) and return its path.
+        """Write the result folder, all or nothing, and return its path.
 
-        An existing result is replaced only with `force`; ResultError otherwise.
+        An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
+        ResultError otherwise.
         """
         target = Path(folder)
         output = self.analysis.settings.output
@@ -176,6 +171,7 @@ class TrialResult:
             write_report(
                 self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress
             )
+            seal(place)
         return target
 
     def summary(self) -> list[str]:
@@ -194,79 +190,3 @@ class TrialResult:
             ),
             *(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}" for c in self.verdict.checks),
         ]
-
-
-def write_view(view: TrialView, folder: Path) -> None:
-    """Write run.json, the tables, the arrays and copies of the user's own files into an existing folder."""
-    (folder / "tables").mkdir()
-    for name, table in view.tables.items():
-        write_csv(table, folder / "tables" / f"{name}.csv")
-    (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
-    write_user_files(view.user_files, folder)
-
-
-def write_report(
-    view: TrialView, folder: Path, *, figures: bool, report: bool, dpi: int, progress: Progress | None = None
-) -> None:
-    """Write the figures and the report into an existing folder; the report needs the figures and draws them."""
-    if not figures and not report:
-        return
-    if progress is not None:
-        progress("drawing figures")
-    drawn = view.figures_png(dpi)
-    if figures:
-        (folder / "figures").mkdir(exist_ok=True)
-        for name, png in drawn.items():
-            (folder / "figures" / f"{name}.png").write_bytes(png)
-    if report:
-        if progress is not None:
-            progress("writing the report")
-        from biodyn.report.html import trial_report
-
-        (folder / REPORT_NAME).write_text(trial_report(view, drawn), encoding="utf-8")
-
-
-def read_view(folder: Path) -> TrialView:
-    """Return record, tables and arrays of a result folder; ResultError if it is none or not whole."""
-    import pandas as pd
-
-    from biodyn.report.view import TrialView
-
-    wanted = [folder / RECORD_NAME, folder / ARRAYS_NAME, *(folder / "tables" / f"{name}.csv" for name in TABLES)]
-    missing = [str(path.relative_to(folder)) for path in wanted if not path.is_file()]
-    if missing:
-        raise ResultError(
-            f"'{folder}' is not a whole biodyn result: {', '.join(missing[:3])} not found.",
-            "Make it with 'biodyn run WALK.c3d --out DIR'.",
-        )
-    try:
-        record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-        kept = [*TABLES, *(name for name in ON_REQUEST if (folder / "tables" / f"{name}.csv").is_file())]
-        tables = {name: pd.read_csv(folder / "tables" / f"{name}.csv") for name in kept}
-        with np.load(folder / ARRAYS_NAME, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, KeyError) as error:
-        raise ResultError(f"'{folder}' cannot be read: {error}.", "Run the trial again.") from error
-    return TrialView(record, tables, arrays, _read_replay(folder))
-
-
-def _read_replay(folder: Path) -> ReplayView | None:
-    """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
-    import pandas as pd
-
-    from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FIGURES, REPLAY_FOLDER, REPLAY_RECORD, ReplayView
-
-    place = folder / REPLAY_FOLDER
-    if not (place / REPLAY_RECORD).is_file():
-        return None
-    try:
-        return ReplayView(
-            record=json.loads((place / REPLAY_RECORD).read_text(encoding="utf-8")),
-            drift=pd.read_csv(place / "replay_drift.csv"),
-            feedback=pd.read_csv(place / "replay_feedback.csv"),
-            figures={name: (place / f"{name}.png").read_bytes() for name in REPLAY_FIGURES},
-            animation=f"{REPLAY_FOLDER}/{REPLAY_ANIMATION}" if (place / REPLAY_ANIMATION).is_file() else "",
-        )
-    except (ValueError, OSError) as error:
-        raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error

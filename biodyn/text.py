@@ -2,7 +2,7 @@
 
 What is inside the program is clean Unicode: no surrogates, no control or format characters, composed (NFC), without
 blanks at its ends. Files are decoded by `clean_text` where they are read; `printable` is for names of files, which the
-operating system may keep in bytes that are no Unicode.
+operating system may keep in bytes that are no Unicode, and for labels, which may hold anything.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import unicodedata
 # Kana, kanji and their full-width company: two and more of them, not joined to Latin letters, are a Japanese word.
 _JAPANESE = re.compile("[\u3005-\u3007\u3040-\u30ff\u4e00-\u9fff\uff00-\uffef]")
 _JAPANESE_WORD = re.compile(f"(?<![A-Za-z]){_JAPANESE.pattern}{{2,}}(?![A-Za-z])")
+# Marks that turn the direction of what follows: they make a name look like another one.
+_TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_HARMLESS = re.compile(r"[ -~]*")
 _SINGLE_BYTE = ("cp1252", "latin-1")
 _BLANK_CATEGORIES = ("Zs", "Zl", "Zp")
 # Controls, formats (right-to-left marks, joiners, byte order marks), surrogates.
@@ -34,12 +37,16 @@ def clean_text(raw: bytes | str) -> str:
     return _visible(_decoded(ended))
 
 
-def printable(text: str | os.PathLike[str]) -> str:
-    """Return a path or any text without surrogates: what no Unicode stands for becomes U+FFFD."""
+def printable(text: str | os.PathLike[str], keep: str = "") -> str:
+    r"""Return the text on one line and in clean Unicode; what cannot be shown is written as an escape.
+
+    Bytes of a file name that are no UTF-8 become ``\xfc``, control characters ``\n`` or ``\x07``, marks of writing
+    direction and lone surrogates ``\u202e``. All else is untouched. `keep`: control characters that stay.
+    """
     text = os.fspath(text)
-    if text.isascii():
+    if _HARMLESS.fullmatch(text):
         return text
-    return text.encode("utf-8", "surrogateescape" if _only_escapes(text) else "replace").decode("utf-8", "replace")
+    return "".join(c if c in keep else _shown(c) for c in text)
 
 
 def _only_escapes(text: str) -> bool:
@@ -76,3 +83,14 @@ def _visible(text: str) -> str:
 
 def _is_blank(character: str) -> bool:
     return character in "\t\n\r\v\f" or unicodedata.category(character) in _BLANK_CATEGORIES
+
+
+def _shown(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name, as Python hands it over (PEP 383)
+        return f"\\x{code - 0xDC00:02x}"
+    if 0xD800 <= code <= 0xDFFF or character in _TURNING or character in "\u2028\u2029":
+        return f"\\u{code:04x}"
+    if unicodedata.category(character) == "Cc":
+        return character.encode("unicode_escape").decode("ascii")
+    return character

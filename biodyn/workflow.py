@@ -40,10 +40,12 @@ from biodyn.processing.subject import known_mass, require_plausible, standing_ma
 from biodyn.processing.tracking import TrackingOptions, track
 from biodyn.processing.uncertainty import TrialInputs, load_magnitudes, torque_uncertainty
 from biodyn.processing.uncertainty.inputs import stride_time
-from biodyn.result import TrialResult, read_view, write_report
-from biodyn.result_folder import updating
+from biodyn.result import TrialResult
 from biodyn.settings import Settings, settings_from
+from biodyn.store.read import read_view
+from biodyn.store.replacing import updating
 from biodyn.store.user_files import changed_since, require_unchanged
+from biodyn.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
 from biodyn.tables.cycle_checks import cycle_findings
 from biodyn.tables.gait import cycle_values
 from biodyn.text import printable
@@ -412,6 +414,7 @@ def run_trial(
 def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
 
+    Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
     `say` is called with a sentence for every file of the user that is no longer what the result was made with.
     """
     target = Path(folder)
@@ -419,7 +422,8 @@ def remake_report(folder: str | Path, progress: Progress | None = None, say: Pro
     if say is not None:
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
-    with updating(target) as place:
+    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures()]
+    with adding(target, [*names, REPORT_NAME]), updating(target) as place:
         write_report(
             view,
             place,

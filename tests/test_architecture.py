@@ -38,7 +38,8 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("tables",),
     ("checks",),
     ("plots",),
-    ("report", "result_folder", "comparison", "inspection", "simulation"),
+    ("report", "comparison", "inspection", "simulation"),
+    ("store",),
     ("result",),
     ("workflow", "replaying"),
     ("variation",),
@@ -51,8 +52,8 @@ _LEVEL = {unit: level for level, units in enumerate(_LAYERS) for unit in units}
 _CONFINED = {
     "ezc3d": {"biodyn.io._ezc3d"},
     # Tables are made in tables/; these take finished ones.
-    "pandas": {"tables", "study", "result", "plots", "report"},
-    "matplotlib": {"plots", "report", "result"},
+    "pandas": {"tables", "study", "store", "result", "plots", "report"},
+    "matplotlib": {"plots", "report", "store", "result"},
     "typer": {"cli"},
     "rich": {"cli"},
     "jinja2": {"report"},

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.result import TrialResult, read_view
+from biodyn.result import TrialResult
+from biodyn.store.read import read_view
 from biodyn.tables import BAND_TABLES, TABLES
 
 BAND_TABLE = "joint_torques_sd"

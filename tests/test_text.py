@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biodyn.errors import InputFileError
+from biodyn.errors import InputFileError, ResultError
 from biodyn.text import clean_text, printable
 
 
@@ -64,7 +64,7 @@ def test_any_text_can_be_printed(text: str) -> None:
 
 def test_a_path_that_is_no_unicode() -> None:
     path = Path(os.fsdecode(b"/data/gr\xfcn/geh\xfc.c3d"))
-    assert printable(path) == "/data/gr\ufffdn/geh\ufffd.c3d"
+    assert printable(path) == r"/data/gr\xfcn/geh\xfc.c3d"
     error = InputFileError(f"'{path}' does not exist.", "Check the path.")
     str(error).encode("utf-8")
 
@@ -111,3 +111,30 @@ def test_names_in_latin_1_and_paths_that_are_no_unicode(laboratory, tmp_path: Pa
     assert "M\\u00fcller 01" in (result / "run.json").read_text(encoding="utf-8")
     assert "STÜN" in (result / "tables" / "marker_errors.csv").read_text(encoding="utf-8")
     assert biodyn("report", result).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["walk03.c3d", "Müller", "歩行", "👩‍🦯 walk", "a b", "é", 'it\'s "so"', ""])
+def test_what_can_be_shown_stays(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (os.fsdecode(b"M\xfcller.c3d"), r"M\xfcller.c3d"),
+        ("two\nlines", r"two\nlines"),
+        ("bell\a", r"bell\x07"),
+        ("nul\0", r"nul\x00"),
+        ("\u202ed3c.klaw", r"\u202ed3c.klaw"),
+        ("lone \ud83d", r"lone \ud83d"),
+        ("esc\x1b[31m", r"esc\x1b[31m"),
+    ],
+)
+def test_what_cannot_is_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
+    printable(text).encode("utf-8")
+
+
+def test_an_error_can_always_be_printed() -> None:
+    error = ResultError(f"'{os.fsdecode(b'M' + bytes([0xFC]))}' is no result.", "Try\tagain.")
+    assert str(error).encode("utf-8") == rb"'M\xfc' is no result. Try" + b"\tagain."

@@ -17,7 +17,8 @@ from biodyn.cli import app
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
 from biodyn.model.catalogue import catalogue
-from biodyn.result import TrialResult, read_view
+from biodyn.result import TrialResult
+from biodyn.store.read import read_view
 from biodyn.variation import FACTORS
 
 BASE = ("none", "as analysed")

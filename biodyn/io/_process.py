@@ -103,6 +103,15 @@ def _memory_bytes(path: Path) -> int:
     return _MEMORY_BASE_BYTES + _MEMORY_PER_FILE_BYTE * path.stat().st_size
 
 
+def _unicode_path(path: Path) -> str:
+    """A path that the C3D library takes: it knows UTF-8 only, and names of files may be any bytes."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        return f"/proc/self/fd/{os.open(path, os.O_RDONLY)}"  # of the forked process, so on Linux
+    return str(path)
+
+
 class _Fork:
     """A forked parser and the bytes it has sent so far."""
 
@@ -123,7 +132,7 @@ class _Fork:
                 signal.signal(signal.SIGALRM, signal.SIG_DFL)
                 signal.alarm(math.ceil(timeout_s) + _ORPHAN_GRACE_S)  # should the parent die first
                 _ezc3d.limit_this_process(memory)
-                _ezc3d.serve(str(path), write_fd)
+                _ezc3d.serve(_unicode_path(path), write_fd)
                 code = 0
             finally:
                 os._exit(code)  # never run the parent's exit handlers

@@ -23,6 +23,12 @@ from biodyn.variables import usual_norms
 Tables = Mapping[str, pd.DataFrame]
 Arrays = Mapping[str, np.ndarray]
 Record = Mapping[str, Any]
+# Tables that not every result has, by the figures drawn from them: older versions wrote fewer, some come on request.
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "marker_errors": ("marker_errors",),
+    "torque_parts": ("joint_torque_parts",),
+    "sensitivity": ("sensitivity",),
+}
 
 
 def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, Callable[[], Figure]]:
@@ -33,7 +39,7 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
         tables: the trial's tables by name.
         arrays: those of `result.npz`.
 
-    Figures of which the skeleton has no variable are not offered.
+    Figures of which the skeleton has no variable, or of whose table the result has none, are not offered.
     """
     table = display_table()
     mass_kg = float(record["subject"]["mass_kg"])
@@ -86,9 +92,8 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
         moments=overview["moments"],
         mass_kg=mass_kg,
     )
-    if "sensitivity" in tables:
-        makers["sensitivity"] = lambda: sensitivity_figure(tables["sensitivity"], overview["moments"])
-    return makers
+    makers["sensitivity"] = lambda: sensitivity_figure(tables["sensitivity"], overview["moments"])
+    return {name: make for name, make in makers.items() if all(table in tables for table in _NEEDED.get(name, ()))}
 
 
 def foot_off_percent(spatiotemporal: pd.DataFrame) -> dict[str, float]:

@@ -26,7 +26,8 @@ from biodyn.rigid_body.multibody import Multibody
 from biodyn.store.user_files import clean, user_file_records
 from biodyn.text import printable
 
-RECORD_VERSION = 2  # 2: `verdict` and `verdict_checks` instead of `status`, and their words (checks/old_words.py)
+# 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, and their words (checks/old_words.py)
+RECORD_VERSION = 2
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 
 
@@ -211,7 +212,7 @@ def json_ready(value: Any) -> Any:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value) if np.isfinite(value) else None
-    return value if value is None else printable(str(value))  # paths may be no Unicode
+    return value if value is None else printable(str(value), keep="\n\t")
 
 
 @cache

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.errors import ResultError
 from biodyn.io import c3d_write
 from biodyn.io.c3d_write import C3dContent, Parameters, ParameterValue
 from biodyn.simulation.trial import SimulatedTrial
 
+_SOFTWARE = "biodyn.simulation"
+_HEAD_BYTES = 1 << 16  # its parameters are in it
 _EVENT_LABELS = {"foot_strike": "Foot Strike", "foot_off": "Foot Off"}
 
 
 def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, prefix: str = "") -> None:
     """Write the C3D file of a trial: laboratory axes, mm; `events` stores the true ones, `prefix` stands before labels."""
+    _require_ours(Path(path))
     R_LW = trial.options.R_LW
     channels, labels, units = _analog(trial)
     content = C3dContent(
@@ -29,6 +33,18 @@ def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, p
         parameters=_parameters(trial, events, prefix),
     )
     c3d_write.write_c3d(path, content)
+
+
+def _require_ours(path: Path) -> None:
+    """Raise ResultError where a recording that the simulator did not write has the name of one it would."""
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        ours = _SOFTWARE.encode() in stream.read(_HEAD_BYTES)
+    if not ours:
+        raise ResultError(
+            f"'{path}' exists and was not written by the simulator: it will not be replaced.", "Choose another folder."
+        )
 
 
 def _analog(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
@@ -62,7 +78,7 @@ def _parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parameters:
             "SEX": person.sex,
         },
         "PROCESSING": subject,
-        "MANUFACTURER": {"COMPANY": "biodyn", "SOFTWARE": "biodyn.simulation"},
+        "MANUFACTURER": {"COMPANY": "biodyn", "SOFTWARE": _SOFTWARE},
     }
     if events and trial.events:
         parameters["EVENT"] = {

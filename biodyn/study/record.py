@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from biodyn.checks.old_words import OLD_TRIAL_STATUS
 
@@ -56,14 +57,22 @@ def write_record(record: TrialRecord, folder: Path) -> None:
 
 
 def read_record(folder: Path) -> TrialRecord | None:
-    """Return the record of a trial's folder; None where there is none or it is of another version."""
+    """Return the record of a trial's folder; None where there is none, or it is damaged or of another version."""
     try:
         content = json.loads((folder / TRIAL_RECORD_NAME).read_text(encoding="utf-8"))
-    except (FileNotFoundError, json.JSONDecodeError):
+    except (OSError, ValueError, RecursionError):
         return None
-    if content.pop("record_version", None) not in _READ:
+    if not isinstance(content, dict) or content.get("record_version") not in _READ:
         return None
-    if "figures" in content:  # the name in version 1
-        content["metrics"] = content.pop("figures")
-    content["status"] = OLD_TRIAL_STATUS.get(content["status"], content["status"])
-    return TrialRecord(**content)
+    texts = {name: content.get(name, "") for name in ("key", "status", "error", "reason", "hint")}
+    texts["status"] = OLD_TRIAL_STATUS.get(str(texts["status"]), texts["status"])
+    metrics = content.get("metrics", content.get("figures", {}))  # "figures" was the name in version 1
+    if texts["status"] not in get_args(Status) or not all(isinstance(text, str) for text in texts.values()):
+        return None
+    if not isinstance(metrics, dict) or not all(_is_metric(value) for value in metrics.values()):
+        return None
+    return TrialRecord(**texts, metrics=metrics)
+
+
+def _is_metric(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -14,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import StudyError
-from biodyn.result_folder import remove_all_unfinished
 from biodyn.settings import with_table_paths
+from biodyn.store.leftovers import remove_all_unfinished
+from biodyn.store.owned import remove_owned, trial_files
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import all_table_paths
+from biodyn.study.discovery.naming import safe_name
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import FAILED, TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.running.lock import only_run, owner_of
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task
+from biodyn.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
 DEFINITION_NAME = "study.toml"
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
+# Files beside the folders; each is written as .NAME.part and then renamed.
+_WRITTEN = (
+    STUDY_RECORD_NAME, "study.parquet", "study.csv", "summary.csv", "study_wide.csv", "study.xlsx", "report.html"
+)  # fmt: skip
 _LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error", "excluded")
 OnOutcome = Callable[[Outcome], None]
 Say = Callable[[str], None]
@@ -63,13 +69,20 @@ class Study:
         path = Path(source)
         if path.suffix.lower() == ".toml":
             definition = read_definition(path)
-            return cls(definition, discover(definition.folder(path), definition))
+            study = cls(definition, discover(definition.folder(path), definition))
+            study._require_possible()
+            return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
             return cls.open(path / DEFINITION_NAME)
         definition = StudyDefinition()
         return cls(definition, discover(path, definition))
+
+    @property
+    def default_folder(self) -> Path:
+        """Where the results go when no folder is named: reports/<name of the study>, as a name of one folder."""
+        return Path("reports") / safe_name(self.plan.name)
 
     def run(
         self,
@@ -98,6 +111,7 @@ class Study:
                 f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
                 "See 'biodyn study FOLDER --dry-run' for what each file is taken for.",
             )
+        self._require_possible()
         # On a cluster others may still be writing when this process is stopped: the next run tidies up.
         alone = _tidy_when_stopped(folder) if scheduler is None else nullcontext()
         with self._owned(folder) as keep_open, alone:
@@ -133,6 +147,13 @@ class Study:
 
     # -- inside -------------------------------------------------------------------------------------------------
 
+    def _require_possible(self) -> None:
+        """Raise SettingsError for an entry of study.toml that no result can satisfy."""
+        from biodyn.study.group.beforehand import require_possible
+
+        wide = {"output.wide_variables": self.definition.output.wide_variables or ()}
+        require_possible(self.plan, self.definition.analysis, wide)
+
     def _owned(self, folder: Path) -> Any:
         """The lock of the output folder, once it is sure that the folder is this study's."""
         require_free(folder, self.plan.root)
@@ -152,7 +173,7 @@ class Study:
         keep_open: tuple[int, ...],
         say: Say,
     ) -> None:
-        _remove_strangers(folder, self.plan.trials)
+        _remove_obsolete(folder, self.plan.trials)
         running = self.definition.running
         limits = Limits(running.time_limit_s, running.memory_limit_mb)
         root = self.plan.root.resolve()
@@ -178,11 +199,14 @@ class Study:
             "record_version": STUDY_RECORD_VERSION,
             "name": self.plan.name,
             "program": program_version(),
-            "root": os.path.relpath(self.plan.root, folder),
+            "root": printable(os.path.relpath(self.plan.root, folder)),
             "definition": all_table_paths(self.definition.model_dump(mode="json"), seen_from_here),
             "counts": counts,
             "trials": trials,
-            "files": [{"path": f.path.as_posix(), "role": f.role, "reason": f.reason} for f in self.plan.files],
+            "files": [
+                {"path": printable(f.path.as_posix()), "role": f.role, "reason": printable(f.reason)}
+                for f in self.plan.files
+            ],
             "data_set": list(written),
             "diagnostics": [diagnostic.as_dict() for diagnostic in diagnostics],
         }
@@ -241,10 +265,10 @@ class StudyResult:
 
     @staticmethod
     def _csv(path: Path) -> pd.DataFrame:
-        import pandas as pd
+        from biodyn.tables.csv import read_csv
 
         # A subject called 007 is no number, and a trial without a session has the session "".
-        frame = pd.read_csv(path, dtype=dict.fromkeys(_LABELS, str))
+        frame = read_csv(path, dtype=dict.fromkeys(_LABELS, str))
         labels = [name for name in _LABELS if name in frame]
         frame[labels] = frame[labels].fillna("")
         return frame
@@ -265,7 +289,7 @@ def run_study(
     See `Study.run` for the parameters and what is raised.
     """
     study = Study.open(source)
-    target = Path("reports") / study.plan.name if out is None else out
+    target = study.default_folder if out is None else out
     return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=on_outcome, say=say)
 
 
@@ -288,19 +312,22 @@ def require_free(folder: Path, root: Path) -> None:
         )
 
 
-def _remove_strangers(folder: Path, trials: Sequence[PlannedTrial]) -> None:
+def _remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
     """Remove results of trials that are no longer in the plan, so that no folder tells of what no table counts.
 
-    And what killed runs left half done; the lock says that nobody is writing.
+    And what killed runs left half done; the lock says that nobody is writing. Of all that, only what biodyn wrote:
+    files that somebody put beside it stay, and links are not followed.
     """
     _remove_unfinished_everywhere(folder)
     planned = {folder / trial.folder for trial in trials}
     for record in sorted(folder.glob(f"trials/*/*/{TRIAL_RECORD_NAME}")):
-        if record.parent not in planned:
-            shutil.rmtree(record.parent)
+        place = record.parent
+        if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
+            remove_owned(place, trial_files(place))
     for subject in sorted(folder.glob("trials/*")):
-        if subject.is_dir() and not any(subject.iterdir()):
-            subject.rmdir()
+        if subject.is_dir() and not subject.is_symlink():
+            if not any(subject.iterdir()):
+                subject.rmdir()
 
 
 def _remove_unfinished_everywhere(folder: Path) -> None:
@@ -328,9 +355,9 @@ def _trial_record(
         "condition": trial.condition,
         "group": trial.group,
         "trial": trial.trial,
-        "file": trial.path.as_posix(),
-        "static": None if trial.static is None else trial.static.as_posix(),
-        "statics": [path.as_posix() for path in trial.statics],
+        "file": printable(trial.path.as_posix()),
+        "static": None if trial.static is None else printable(trial.static.as_posix()),
+        "statics": [printable(path.as_posix()) for path in trial.statics],
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": with_table_paths(trial.settings, seen_from_here),

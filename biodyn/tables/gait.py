@@ -12,6 +12,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.model.definition import SkeletonDefinition
 from biodyn.processing import cycles as gait
 from biodyn.processing import spatiotemporal as stride
 from biodyn.processing.attitude import against_heading, walking_heading
@@ -168,9 +169,13 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
             else:
                 row[name] = value
         rows.append(row)
-    columns = ["side", "cycle", "start_s", "foot_off_s", "end_s"]
-    columns += [name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__]
+    columns = ["side", "cycle", "start_s", "foot_off_s", "end_s", *stride_columns()]
     return pd.DataFrame(rows, columns=columns)
+
+
+def stride_columns() -> tuple[str, ...]:
+    """Names of the parameters of the stride in `spatiotemporal`."""
+    return tuple(name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
 
 
 def cycle_signals(analysis: TrialAnalysis, side: Side) -> Iterator[CycleSignal]:
@@ -209,6 +214,21 @@ def _progression(analysis: TrialAnalysis, cycle: gait.GaitCycle) -> FloatArray:
     return np.rad2deg(
         stride.foot_progression(points.long_axis(cycle.side), cycle, points.pelvis, rate_hz, points.floor_velocity)
     )
+
+
+def variables_of(skeleton: SkeletonDefinition) -> tuple[str, ...]:
+    """Names of all variables that `cycle_signals` can yield with a skeleton; a trial may lack some of them."""
+    root = skeleton.root
+    angles = list(root.base_rotations)
+    joints: dict[str, None] = {}
+    for body in skeleton.bodies:
+        angles += [without_side(step.coordinate, body.side) for step in body.rotations if step.coordinate is not None]
+        if body.parent:
+            joints[without_side(body.joint, body.side)] = None
+    moments = [f"{name}_moment" for name in angles[len(root.base_rotations) :]]
+    loads = [name for j in joints for name in (*(f"{j}_jcs_moment_{axis}" for axis in AXES), f"{j}_power")]
+    ground = [f"ground_force_{axis}" for axis in AXES]
+    return tuple(dict.fromkeys((*angles, "foot_progression", *moments, *loads, *ground)))
 
 
 def without_side(name: str, side: str) -> str:

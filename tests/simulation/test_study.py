@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sessions import Laboratory
 
-from biodyn.errors import BiodynError
+from biodyn.errors import BiodynError, ResultError
 from biodyn.io.c3d import read_c3d
 from biodyn.simulation import embody
 from biodyn.simulation.damage import KINDS, LIST_NAME, PUT_RIGHT, damage_file, damage_files
@@ -133,3 +134,12 @@ def test_a_mark_for_not_seen_is_no_damage(study, tmp_path):
     found = read_c3d(path)
     assert np.isnan(found.markers.positions[100:140, [3, 5]]).all()
     assert [note.value for note in found.diagnostics if note.code == "impossible-positions"] == [80.0]
+
+
+def test_the_simulator_replaces_no_recording_of_others(laboratory: Laboratory, tmp_path: Path) -> None:
+    files = laboratory.copy(tmp_path)
+    laboratory.copy(tmp_path)  # its own ones it does
+    files.walk.write_bytes(b"somebody's walk")
+    with pytest.raises(ResultError, match="was not written by the simulator"):
+        laboratory.copy(tmp_path)
+    assert files.walk.read_bytes() == b"somebody's walk"

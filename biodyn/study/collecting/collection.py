@@ -16,6 +16,7 @@ from biodyn.study.collecting.atomic_files import written_beside
 from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups, without_values
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import DATA_SET_NAME
+from biodyn.study.collecting.readable import require_readable
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
 from biodyn.study.exclusion import exclusion_finding, exclusion_reason
@@ -96,6 +97,7 @@ class _Source:
             if record is not None and not record.failed:
                 try:
                     rows = read_shard(folder)
+                    require_readable(folder)
                 except ResultError as error:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
             excluded = "" if record is None or self._include_failed else exclusion_reason(record)

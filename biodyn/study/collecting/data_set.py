@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import ResultError
 from biodyn.study.collecting.schema import (
     CYCLE_COLUMNS,
@@ -47,6 +48,8 @@ def read_shard(folder: Path) -> pa.Table:
         raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' cannot be read.", hint) from error
     if not table.schema.equals(SHARD_SCHEMA, check_metadata=True):
         raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' has other columns than this version writes.", hint)
+    if not _is_whole(table):
+        raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' is damaged.", hint)
     return table
 
 
@@ -58,6 +61,25 @@ def without_values(rows: pa.Table, reason: str) -> pa.Table:
     columns["valid"] = pa.chunked_array([pa.array(np.zeros(count, dtype=bool))])
     columns["reason"] = pa.chunked_array([_words(np.zeros(count, dtype=np.int32), [reason])])
     return pa.table(columns, schema=rows.schema)
+
+
+def _is_whole(table: pa.Table) -> bool:
+    """True for curves of 101 values each, every word in its list, and no number that is none."""
+    try:
+        table.validate(full=True)
+    except pa.ArrowException:
+        return False
+    if any(table[field.name].null_count for field in SHARD_SCHEMA if not field.nullable):
+        return False
+    if table.num_rows % CYCLE_POINTS:
+        return False
+    value = table["value"].to_numpy()
+    percent = table["percent"].to_numpy().reshape(-1, CYCLE_POINTS)
+    known = table["valid"].to_numpy()
+    return bool(
+        np.array_equal(np.isfinite(value), known)
+        and np.array_equal(percent, np.broadcast_to(np.arange(CYCLE_POINTS, dtype=percent.dtype), percent.shape))
+    )
 
 
 def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:

@@ -11,6 +11,8 @@ from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TrialRecord
+from biodyn.tables.csv import spreadsheet_text
+from biodyn.text import printable
 
 SUMMARY_NAME = "summary.csv"
 NOT_RUN = "not run"
@@ -32,7 +34,7 @@ def summary_row(trial: PlannedTrial, record: TrialRecord | None, excluded: str =
     metrics: Mapping[str, Any] = {} if record is None else record.metrics
     labels = {name: getattr(trial, name) for name in LABELS}
     known = {name: metrics.get(name) for name in metric_columns()}
-    return {**labels, "file": trial.path.as_posix(), **outcome, "excluded": excluded, **known}
+    return {**labels, "file": printable(trial.path.as_posix()), **outcome, "excluded": excluded, **known}
 
 
 class SummaryFile:
@@ -55,4 +57,6 @@ class SummaryFile:
 def _cell(value: Any) -> Any:
     if value is None:
         return ""
+    if isinstance(value, str):
+        return spreadsheet_text(printable(value, keep="\n\t"))
     return f"{value:.{_DIGITS}g}" if isinstance(value, float) else value

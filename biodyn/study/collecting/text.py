@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS, LABELS
+from biodyn.tables.csv import spreadsheet_text
 
 _SPECIAL = frozenset('",\r\n')
 #: Lines joined at once: bounds the memory for the text.
@@ -60,7 +61,8 @@ def lines(table: pa.Table) -> memoryview:
 
 
 def quoted(word: str) -> str:
-    """A word as CSV cell (RFC 4180)."""
+    """A word as CSV cell (RFC 4180) that no spreadsheet takes for a formula."""
+    word = spreadsheet_text(word)
     return '"' + word.replace('"', '""') + '"' if _SPECIAL & set(word) else word
 
 

@@ -21,6 +21,7 @@ from openpyxl.styles import Font
 
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.study.collecting.schema import LABELS, UNITS_NOTE
+from biodyn.tables.csv import read_csv
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
 _LONGEST_TEXT = 32_767
@@ -120,7 +121,7 @@ def _read(path: Path) -> pd.DataFrame:
     """A CSV table; labels stay texts ("007" is a name), empty cells are missing."""
     header = pd.read_csv(path, nrows=0).columns
     texts = {name: str for name in LABELS if name in header}
-    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+    return read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
 
 
 def _subject_curves(path: Path) -> Sheet:

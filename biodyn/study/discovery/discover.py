@@ -20,7 +20,9 @@ from biodyn.study.discovery.statics import LabelledFile, possible_statics
 from biodyn.study.discovery.subjects.assign import assign_subjects
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
+from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
+from biodyn.text import printable
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request.
@@ -55,7 +57,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
     listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
     return StudyPlan(
-        name=definition.name or root.name or "study",
+        name=printable(plain_text(definition.name or root.name or "study")),
         root=root,
         trials=_trials(findings),
         files=tuple(sorted(listed, key=lambda file: natural_key(str(file.path)))),
@@ -127,9 +129,9 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             subject=f.subject,
             trial=names[f.path],
             path=f.path,
-            session=f.labels.session,
-            condition=f.labels.condition,
-            group=f.labels.group,
+            session=printable(f.labels.session),
+            condition=printable(f.labels.condition),
+            group=printable(f.labels.group),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
             mass_kg=f.mass_kg,

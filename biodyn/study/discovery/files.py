@@ -61,6 +61,8 @@ def _looked_into(root: Path, path: Path) -> FoundFile:
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:
         return FoundFile(path, trouble=f"'{path}' cannot be read: {error.strerror}.")
+    except Exception as error:  # a header that nobody thought of costs its own trial, not the study
+        return FoundFile(path, trouble=f"The header of '{path}' is not understood ({type(error).__name__}: {error}).")
 
 
 def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:

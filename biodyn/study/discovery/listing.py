@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.text import printable
 
 _HEADINGS = ("subject", "session", "condition", "group", "trial", "static", "mass")
 _ALWAYS = ("subject", "trial", "static", "mass")
@@ -41,7 +41,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
         entries = [file for file in plan.files if file.role == role]
         if entries:
             lines += ["", f"{title} ({len(entries)}):"]
-            lines += [f"  {plain_text(str(file.path))}: {plain_text(file.reason)}" for file in entries]
+            lines += [f"  {printable(str(file.path))}: {printable(file.reason)}" for file in entries]
     return lines
 
 
@@ -62,7 +62,7 @@ def _counts(plan: StudyPlan) -> str:
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched when run for {searched}"] if searched else []),
     ]
-    return f"Study {plain_text(plan.name)}: {', '.join(parts)}."
+    return f"Study {printable(plan.name)}: {', '.join(parts)}."
 
 
 def _many(count: int, noun: str) -> str:
@@ -71,7 +71,7 @@ def _many(count: int, noun: str) -> str:
 
 def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
     static = f"one of {len(trial.statics)}" if trial.statics else "searched when run"
-    static = static if trial.static is None else plain_text(str(trial.static))
+    static = static if trial.static is None else printable(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"
     return (trial.subject, trial.session, trial.condition, trial.group, trial.trial, static, mass)

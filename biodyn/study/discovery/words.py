@@ -80,7 +80,7 @@ def _is_known(*words: str) -> bool:
 def plain_text(name: str) -> str:
     """Return the text of a name in composed Unicode; what is no text in the file system's encoding becomes '_'."""
     text = unicodedata.normalize("NFC", name)
-    return "".join("_" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return "".join("_" if "\ud800" <= c <= "\udfff" or c == "\0" else c for c in text)
 
 
 @cache

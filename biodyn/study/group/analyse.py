@@ -10,9 +10,13 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.result_folder import replacing
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ResultError
+from biodyn.store.replacing import replacing
+from biodyn.store.study_files import group_files
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.exclusion import excluded_trials, without_trials
+from biodyn.study.group.beforehand import Possible, names_of, possible_names
 from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
 from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
@@ -61,7 +65,7 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     options = options or AnalysisOptions()
     excluded = excluded_trials(plan, out, options.include_failed)
     frames = _included(iterate_subjects(out, _COLUMNS), excluded)
-    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options)
+    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options, possible_names(plan))
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -76,12 +80,19 @@ def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]
 
 
 def analyse_frames(
-    frames: Iterable[pd.DataFrame], strides_of: StridesOf, out: Path, options: AnalysisOptions | None = None
+    frames: Iterable[pd.DataFrame],
+    strides_of: StridesOf,
+    out: Path,
+    options: AnalysisOptions | None = None,
+    possible: Possible | None = None,
 ) -> GroupResults:
-    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`."""
+    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`.
+
+    `possible`: names that the study could have had; one of them without data is a finding, no error.
+    """
     options = options or AnalysisOptions()
-    with replacing(out / FOLDER_NAME) as folder, ExitStack() as open_files:
-        stream = _Stream(options, folder, open_files)
+    with replacing(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
+        stream = _Stream(options, folder, open_files, possible or Possible())
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -98,8 +109,9 @@ def analyse_frames(
 class _Stream:
     """What is known after some of the subjects: a few numbers of each."""
 
-    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack) -> None:
+    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack, possible: Possible) -> None:
         self.options = options
+        self.possible = possible
         self.definitions = all_definitions(options.parameters)
         scored = (one.variable for one in score_variables())
         kept = tuple(dict.fromkeys((*options.curve_variables, *scored)))
@@ -135,7 +147,7 @@ class _Stream:
 
     def results(self, folder: Path) -> GroupResults:
         """Compare what was taken in."""
-        self._require_known_names()
+        absent = self._absent_names()
         summary = self._parameter_summary()
         found = compared(self.observations, self.variables, list(summary["unit"]), self.options)
         tables = {
@@ -154,28 +166,35 @@ class _Stream:
             "cycles": tuple(self._cycle_notes(tables["cycles"])),
             **found.notes,
         }
-        diagnostics = found.diagnostics
+        diagnostics = (*absent, *found.diagnostics)
         if self.options.repeatability:
             cells, units = self.observations.cells, [self.variables.get(v, "") for v in self.options.curve_variables]
             tables["repeatability"] = self.repeatability.table(cells, list(summary["unit"]), units)
             notes["repeatability"] = repeatability_notes(cells, tables["repeatability"])
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
-    def _require_known_names(self) -> None:
-        options, cells = self.options, self.observations.cells
-        for definition in options.parameters:
-            stride = definition.operation == "stride"
-            what = "parameter of the stride" if stride else "variable"
-            require_known([definition.variable], self.strides if stride else self.variables, what)
-        names = [definition.name for definition in self.definitions]
-        require_known(options.curves or (), self.variables, "variable")
-        require_known(options.representative or (), self.variables, "variable")
-        require_known(options.compared or (), names, "parameter")
-        require_known([options.predictor] if options.predictor else (), names, "parameter")
-        require_known(options.conditions or (), dict.fromkeys(cell.condition for cell in cells), "condition")
-        groups = dict.fromkeys(cell.group for cell in cells)
-        require_known(options.groups or (), groups, "group")
-        require_known([options.reference_group] if options.reference_group else (), groups, "group")
+    def _absent_names(self) -> tuple[Diagnostic, ...]:
+        """Findings about names in the options that no trial's result holds; SettingsError for an impossible one."""
+        cells, found = self.observations.cells, []
+        there = Possible(
+            tuple(self.variables),
+            tuple(self.strides),
+            tuple(dict.fromkeys(cell.condition for cell in cells)),
+            tuple(dict.fromkeys(cell.group for cell in cells)),
+        )
+        for here, before in zip(names_of(self.options, there), names_of(self.options, self.possible), strict=True):
+            require_known([name for name in here.names if name not in before.known], here.known, here.what)
+            absent = [name for name in here.names if name not in here.known]
+            found += [
+                Diagnostic(
+                    "analysis-without-data",
+                    "warning",
+                    f"Entry '{here.entry}' names the {here.what} '{name}', of which no trial has a result.",
+                    hint="See the trials that failed, and the markers of the others.",
+                )
+                for name in absent
+            ]
+        return tuple(found)
 
     def _parameter_summary(self) -> pd.DataFrame:
         return pd.DataFrame(
@@ -232,8 +251,11 @@ class StridesOnDisk:
 
     def __call__(self, subject: str) -> dict[tuple[str, str, int], dict[str, float]]:
         """Parameters by (trial, side, cycle)."""
-        return {
-            (trial.trial, side, cycle): found
-            for trial in self._trials.get(subject, ())
-            for (side, cycle), found in read_strides(self._out / trial.folder / STRIDES_NAME).items()
-        }
+        found: dict[tuple[str, str, int], dict[str, float]] = {}
+        for trial in self._trials.get(subject, ()):
+            try:
+                strides = read_strides(self._out / trial.folder / STRIDES_NAME)
+            except ResultError:  # collecting listed the trial as failed for it, and took none of its cycles
+                continue
+            found |= {(trial.trial, side, cycle): values for (side, cycle), values in strides.items()}
+        return found

@@ -54,8 +54,15 @@ class GroupResults:
 
 
 def write_record(results: GroupResults, folder: Path) -> None:
-    """Write group.json."""
-    text = json.dumps(results.record, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False)
+    """Write group.json, the last file of a folder of group results; it lists the others."""
+    files = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    text = json.dumps(
+        {**results.record, "files": [*files, RECORD_NAME]},
+        indent=2,
+        sort_keys=True,
+        allow_nan=False,
+        ensure_ascii=False,
+    )
     (folder / RECORD_NAME).write_text(text + "\n", encoding="utf-8")
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
+from biodyn.study.strides import STRIDES_NAME, read_strides
+
+__all__ = ["STRIDES_NAME", "SubjectCycles", "read_strides", "subject_cycles"]
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
 PERCENT.setflags(write=False)
 CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
-STRIDES_NAME = "tables/spatiotemporal.csv"  # in the folder of a trial
 CELL_KEYS = ["session", "condition", "group", "side"]
 STANCE = "stance_percent"
 STRIDE_TIME = "stride_time_s"
-_TIMES = ("start_s", "foot_off_s", "end_s")  # within the trial: no parameters of the stride
 
 Strides = Mapping[tuple[str, str, int], Mapping[str, float]]  # (trial, side, cycle) -> parameters of the stride
 
@@ -99,22 +98,6 @@ def subject_cycles(frame: pd.DataFrame) -> SubjectCycles:
         cycles[name] = cycles[name].fillna("")
     units = dict(zip(heads["variable"].astype(str), heads["unit"].astype(str), strict=True))
     return SubjectCycles(str(subjects[0]), cycles, tuple(str(name) for name in names), units, values)
-
-
-def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
-    """Read spatiotemporal.csv of a trial: (side, cycle) -> parameters of the stride; nothing where there is no file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return {}
-    return {
-        (row["side"], int(row["cycle"])): {
-            name: float(word) if word else np.nan
-            for name, word in row.items()
-            if name not in ("side", "cycle", *_TIMES)
-        }
-        for row in csv.DictReader(text.splitlines())
-    }
 
 
 def _in_blocks(frame: pd.DataFrame) -> pd.DataFrame:

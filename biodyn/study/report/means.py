@@ -12,6 +12,7 @@ import pandas as pd
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
 from biodyn.study.group.curves import MeanCurves, mean_and_sd, over_sessions
 from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.tables.csv import with_original_texts
 from biodyn.variables import variable as shown
 
 BOTH = "mean"
@@ -133,9 +134,10 @@ def _pieces(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
         return
     kinds = {name: "category" for name in columns if name not in ("value", "cycle")} | {"value": np.float64}
     missing = {"value": [""]}
-    yield from pd.read_csv(
+    for piece in pd.read_csv(
         path, usecols=list(columns), dtype=kinds, keep_default_na=False, na_values=missing, chunksize=_CHUNK_ROWS
-    )
+    ):
+        yield with_original_texts(piece)
 
 
 def over_subjects(means: pd.DataFrame) -> pd.DataFrame:

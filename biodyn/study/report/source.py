@@ -18,6 +18,7 @@ from biodyn.errors import ResultError
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.collecting.summary import SUMMARY_NAME
 from biodyn.study.record import FAILED
+from biodyn.tables.csv import original_text, read_csv
 
 STUDY_RECORD = "study.json"
 GROUP_FOLDER = "group"
@@ -73,8 +74,10 @@ class Trial:
 
     def number(self, metric: str) -> float:
         """A metric, NaN where unknown."""
-        text = self.metrics.get(metric, "")
-        return float(text) if text else float("nan")
+        try:
+            return float(self.metrics.get(metric, ""))
+        except ValueError:  # unknown, or a word
+            return float("nan")
 
 
 def subject_link(subject: str) -> str:
@@ -103,7 +106,10 @@ class StudySource:
         """All planned trials in their order."""
         try:
             with (self.out / SUMMARY_NAME).open(encoding="utf-8", newline="") as stream:
-                return tuple(_trial(row) for row in csv.DictReader(stream))
+                rows = [
+                    {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
+                ]
+                return tuple(_trial(row) for row in rows)
         except FileNotFoundError as error:
             raise _unfinished(self.out) from error
 
@@ -146,7 +152,7 @@ def read_table(path: Path) -> pd.DataFrame:
     for name in ("representative", "outlier", "converged"):  # true and false
         kinds.pop(name, None)
     numeric_missing = {name: [""] for name in header if name not in words}
-    return pd.read_csv(path, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
+    return read_csv(path, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
 
 
 def _trial(row: Mapping[str, str]) -> Trial:

@@ -11,7 +11,8 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
-from biodyn.result_folder import replacing
+from biodyn.store.replacing import replacing
+from biodyn.store.study_files import subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.exclusion import without_trials
@@ -42,7 +43,7 @@ def write_study_report(out: Path) -> Path:
     """
     source = StudySource(Path(out))
     found = _gather(source)
-    with replacing(source.out / SUBJECTS_NAME) as folder:
+    with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
         _write_subjects(source, found, folder)
     page = source.out / REPORT_NAME
     part = page.with_name(f".{REPORT_NAME}.part")
@@ -88,6 +89,12 @@ def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
             odd = _flags(data, own.cycles) if leave_out else None
             found.curves.add(data, mean_curves(data, odd))
         text = subject_page(subject, trials, data, own, found.norms, found.names, study)
+        if subject.startswith(".") or set(subject) & set(
+            "/\\\0"
+        ):  # of a summary that somebody edited: it may lead anywhere
+            raise ResultError(
+                f"'{subject}' is no name of a subject.", "Run the study again: trials that are done are kept."
+            )
         (folder / f"{subject}.html").write_text(text, encoding="utf-8")
 
 

@@ -6,10 +6,13 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from biodyn.errors import BiodynError, InputFileError, StudyError
+from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError
 from biodyn.io.c3d import file_sha256
-from biodyn.result import TrialResult, write_report, write_view
-from biodyn.result_folder import RECORD_NAME, remove_unfinished, replacing
+from biodyn.result import TrialResult
+from biodyn.store.leftovers import remove_unfinished
+from biodyn.store.owned import RECORD_NAME, trial_files
+from biodyn.store.replacing import replacing
+from biodyn.store.write import seal, write_report, write_view
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
@@ -17,6 +20,7 @@ from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.text import printable
 from biodyn.workflow import read_files, run_trial
 
 
@@ -59,28 +63,39 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
         )
     except Exception as error:  # a defect of ours must not end the study either
         trace = traceback.format_exc()
-        record = TrialRecord(
-            key,
-            "failed",
-            type(error).__name__,
-            f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
-            f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
-        )
-    if result is None or record.failed:
+        record = _program_error(key, error, task)
+    if result is not None and not record.failed:
+        try:
+            _write(task.folder, record, result)
+        except (OSError, ResultError):  # the disk, not the trial
+            raise
+        except Exception as error:
+            trace = traceback.format_exc()
+            record = _program_error(key, error, task)
+    if record.failed:
         write_failed(task.folder, record, trace)
-    else:
-        _write(task.folder, record, result)
     return outcome_of(task.trial, record)
+
+
+def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:
+    return TrialRecord(
+        key,
+        "failed",
+        type(error).__name__,
+        f"Program error: {type(error).__name__}: {_portable(str(error), task)}",
+        f"Please report it with {TRACEBACK_NAME} of this trial's folder.",
+    )
 
 
 def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
     remove_unfinished(folder)
     output = result.analysis.settings.output
-    with replacing(folder) as place:
+    with replacing(folder, trial_files) as place:
         write_view(result.view, place)
         write_report(result.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi)
         write_cycles(result, place)
         write_record(record, place)
+        seal(place)
 
 
 def _kept(task: Task, key: str) -> Outcome | None:
@@ -124,4 +139,6 @@ def _portable(text: str, task: Task) -> str:
 
 def replace_root(text: str, root: Path) -> str:
     """Return the text with paths relative to `root`."""
-    return text.replace(f"{root}/", "").replace(str(root), ".")
+    for place in (str(root), printable(str(root))):
+        text = text.replace(f"{place}/", "").replace(place, ".")
+    return printable(text, keep="\n\t")

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from biodyn.result_folder import remove_unfinished, replacing
+from biodyn.store.leftovers import remove_unfinished
+from biodyn.store.owned import trial_files
+from biodyn.store.replacing import replacing
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import FAILED, Status, TrialRecord, write_record
 
@@ -100,7 +102,7 @@ def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> 
 def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:
     """Put the record of a failure where the trial's result would be."""
     remove_unfinished(folder)
-    with replacing(folder) as place:
+    with replacing(folder, trial_files) as place:
         if trace:
             (place / TRACEBACK_NAME).write_text(trace, encoding="utf-8")
         write_record(record, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
         folder.mkdir(parents=True)
         shard = _other(table, n)
         write_table(shard, folder)
+        (folder / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
         write_record(TrialRecord("key", "warn", reason="review it", metrics=metrics), folder)
         frame = shard.to_pandas()
         for place, label in enumerate(LABELS):

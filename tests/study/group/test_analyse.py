@@ -129,16 +129,18 @@ def test_files_hold_the_promised_columns(results: GroupResults) -> None:
     curves = pq.read_table(results.folder / "subject_curves.parquet").to_pandas()
     assert len(curves) == 10 * 2 * 2 * len(UNITS) * 101
     record = json.loads((results.folder / "group.json").read_text())
-    assert set(record) == {"options", "parameters", "notes", "diagnostics"}
+    assert set(record) == {"options", "parameters", "notes", "diagnostics", "files"}
+    assert set(record["files"]) == {path.name for path in results.folder.iterdir()}
     for name in results.tables:
         assert (results.folder / f"{name}.csv").is_file()
 
 
 def test_the_same_data_give_the_same_bytes(two_conditions: MadeStudy, results: GroupResults, tmp_path: Path) -> None:
     (tmp_path / "group").mkdir()
-    (tmp_path / "group" / "old.csv").write_text("of an earlier run")
+    (tmp_path / "group" / "symmetry.csv").write_text("of an earlier run")
+    (tmp_path / "group" / "spm.csv.bak").write_text("mine")
     again = analysed(two_conditions, tmp_path)
-    assert contents(again.folder) == contents(results.folder)
+    assert contents(again.folder) == {**contents(results.folder), "spm.csv.bak": b"mine"}
     assert [path.name for path in tmp_path.iterdir()] == ["group"]  # nothing temporary stays
 
 

@@ -138,6 +138,7 @@ def _run_record(one: MadeTrial) -> dict[str, Any]:
     settings = Settings.model_validate(dict(one.settings))
     entry = {"title": "Some table", "citation": "Somebody (2000) Somewhere"}
     return {
+        "record_version": 2,
         "versions": {"biodyn": "0", "numpy": "1"},
         "input": {"file": f"{one.trial}.c3d", "rate_hz": 100.0, "frames": 400},
         "settings": settings.model_dump(mode="json"),

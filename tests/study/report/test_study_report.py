@@ -215,9 +215,11 @@ def test_the_same_results_give_the_same_bytes(crossed: Path, tmp_path: Path) -> 
 def test_a_page_of_a_former_subject_is_removed(crossed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(crossed, out)
-    (out / "subjects" / "gone.html").write_text("old")
+    shutil.copy(out / "subjects" / "S02.html", out / "subjects" / "gone.html")
+    (out / "subjects" / "my notes.html").write_text("<p>mine</p>")
     write_study_report(out)
     assert not (out / "subjects" / "gone.html").exists()
+    assert (out / "subjects" / "my notes.html").read_text() == "<p>mine</p>"
 
 
 def test_a_subject_has_its_trials_curves_and_numbers(crossed: Path) -> None:

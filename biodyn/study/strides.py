@@ -1,0 +1,44 @@
+"""Parameters of the strides of one trial, as its `spatiotemporal.csv` holds them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+from biodyn.errors import ResultError
+
+STRIDES_NAME = "tables/spatiotemporal.csv"  # in the folder of a trial
+_TIMES = ("start_s", "foot_off_s", "end_s")  # within the trial: no parameters of the stride
+
+
+def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
+    """Read spatiotemporal.csv of a trial: (side, cycle) -> parameters of the stride; nothing where there is no file.
+
+    Raises ResultError where it is no such table.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path) from error
+    try:
+        return {
+            (row["side"], int(row["cycle"])): {
+                name: float(word) if word else math.nan
+                for name, word in row.items()
+                if name not in ("side", "cycle", *_TIMES)
+            }
+            for row in csv.DictReader(text.splitlines())
+        }
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
+        raise _unreadable(path) from error
+
+
+def _unreadable(path: Path) -> ResultError:
+    folder = path.parent.parent
+    return ResultError(
+        f"'{STRIDES_NAME}' of trial '{folder.name}' cannot be read.",
+        f"Remove the folder '{folder.name}' and run the study again.",
+    )

@@ -1,0 +1,109 @@
+"""What killed runs leave is removed by the next one; what others are writing, and what a user put there, is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stored import contents, made, note
+
+from biodyn.errors import ResultError
+from biodyn.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
+from biodyn.store.owned import trial_files
+from biodyn.store.replacing import replacing, require_free, writing
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from biodyn.store.owned import trial_files
+from biodyn.store.replacing import replacing
+with replacing(Path(sys.argv[1]), trial_files) as place:
+    (place / "my copy.toml").write_text("x")
+    os._exit(9)
+"""
+
+
+def killed(folder: Path) -> None:
+    """Let another process begin to write `folder` and die."""
+    subprocess.run([sys.executable, "-c", _KILLED, str(folder)], check=False)
+
+
+def test_only_the_folders_own_leftovers_go(tmp_path: Path) -> None:
+    """Two processes write trials of one subject at the same time, and names may begin alike."""
+    killed(tmp_path / "walk")
+    killed(tmp_path / "walk.fast")
+    assert len(os.listdir(tmp_path)) == 2
+    remove_unfinished(tmp_path / "walk.fast.slow")
+    assert len(os.listdir(tmp_path)) == 2
+    remove_unfinished(tmp_path / "walk")
+    assert [name.startswith(".walk.fast.") for name in os.listdir(tmp_path)] == [True]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks are POSIX")
+def test_what_a_living_run_writes_stays(tmp_path: Path) -> None:
+    with replacing(tmp_path / "walk", trial_files) as place:
+        remove_unfinished(tmp_path / "walk")
+        remove_all_unfinished(tmp_path)
+        assert place.is_dir()
+    assert not (tmp_path / "walk" / MARK).exists()
+
+
+def test_the_next_run_into_a_folder_clears_what_a_killed_one_left(tmp_path: Path) -> None:
+    killed(tmp_path / "walk")
+    with writing(tmp_path / "walk") as place:
+        (place / "a.txt").touch()
+    assert os.listdir(tmp_path) == ["walk"]
+
+
+def test_all_leftovers_go_between_runs_also_those_of_older_versions(tmp_path: Path) -> None:
+    (tmp_path / "walk").mkdir()
+    for name in (".walk.abcd1234.part", ".walk.abcd1234.old", ".gone.x_yz1234.part"):
+        (tmp_path / name / "tables").mkdir(parents=True)
+    (tmp_path / ".gone.x_yz1234.part" / "run.json").touch()
+    (tmp_path / ".study.csv.part").touch()
+    killed(tmp_path / "other")
+    remove_all_unfinished(tmp_path, ["study.csv"])
+    assert [path.name for path in tmp_path.iterdir()] == ["walk"]
+
+
+def test_what_biodyn_did_not_make_stays(tmp_path: Path) -> None:
+    """Names like those of a download or of another program, and folders with a recording in them."""
+    for name in (".walk03.c3d.part", ".study.part", ".notes.old"):
+        (tmp_path / name).write_text("mine", encoding="utf-8")
+    for name in (".backup.old", ".walk.abcd1234.part", ".walk.abcd1234.old/walk", ".x.abcdefgh.part/tables"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "walk01.c3d").write_text("mine", encoding="utf-8")
+    (tmp_path / "walk").mkdir()
+    before = contents(tmp_path)
+    remove_unfinished(tmp_path / "walk")
+    remove_all_unfinished(tmp_path, ["study.csv"])
+    assert contents(tmp_path) == before
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    recordings = tmp_path / "recordings"
+    recordings.mkdir()
+    (recordings / "run.json").write_text("mine", encoding="utf-8")
+    place = tmp_path / "results"
+    place.mkdir()
+    (place / ".walk.abcd1234.part").symlink_to(recordings)
+    remove_all_unfinished(place)
+    assert (recordings / "run.json").is_file()
+
+
+def test_a_result_that_a_killed_run_had_moved_aside_comes_back(tmp_path: Path) -> None:
+    """Killed between the two renames: the older result is all there is."""
+    made(tmp_path / ".walk.abcd1234.old" / "walk", "only one")
+    remove_unfinished(tmp_path / "walk")
+    assert note(tmp_path / "walk") == "only one"
+    assert os.listdir(tmp_path) == ["walk"]
+
+
+def test_it_comes_back_before_anything_is_computed(tmp_path: Path) -> None:
+    made(tmp_path / ".walk.abcd1234.old" / "walk", "only one")
+    with pytest.raises(ResultError, match="already holds a result"):
+        require_free(tmp_path / "walk", force=False)
+    assert note(tmp_path / "walk") == "only one"

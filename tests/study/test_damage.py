@@ -1,0 +1,223 @@
+"""What somebody did to the output folder of a study costs a trial at most, and nothing of theirs is removed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from biodyn.errors import SettingsError
+from biodyn.study.collecting.data_set import read_shard
+from biodyn.study.collecting.shard import write_table
+from biodyn.study.discovery import StudyDefinition
+from biodyn.study.group.beforehand import possible_names, require_possible
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.record import read_record
+from biodyn.study.study import Study, StudyResult, _remove_obsolete
+from biodyn.tables.gait import stride_columns
+
+sys.path.insert(0, str(Path(__file__).parent / "report"))
+from made_folder import made_folder, two_by_two
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made_folder(tmp_path_factory.mktemp("made") / "out", two_by_two(3, 1))
+
+
+@pytest.fixture
+def out(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "out"))
+
+
+def plan_of(out: Path) -> StudyPlan:
+    entries = json.loads((out / "study.json").read_text(encoding="utf-8"))["trials"]
+    trials = tuple(
+        PlannedTrial(e["subject"], e["trial"], Path(e["file"]), condition=e["condition"], group=e["group"])
+        for e in entries
+    )
+    return StudyPlan("Made", out.parent / "data", trials, ())
+
+
+# -- damaged files ------------------------------------------------------------------------------------------------
+
+
+def _replace(name: str, content: bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(content) and None
+
+
+def _remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def _with(column: str, change: Callable[[list[object]], list[object]]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        table = read_shard(folder).cast(pa.schema([f.remove_metadata() for f in read_shard(folder).schema]))
+        values = change(table[column].to_pylist())
+        place = table.schema.get_field_index(column)
+        field = table.schema.field(column)
+        changed = table.set_column(place, field, pa.array(values, field.type))
+        schema = read_shard(folder).schema
+        (folder / "cycles.arrow").unlink()
+        write_table(pa.Table.from_arrays(changed.columns, schema=schema), folder)
+
+    return damage
+
+
+DAMAGE = {
+    "no curves": _remove("cycles.arrow"),
+    "half a file": lambda folder: (folder / "cycles.arrow").write_bytes((folder / "cycles.arrow").read_bytes()[:5000]),
+    "nonsense": _replace("cycles.arrow", b"\0" * 100),
+    "no record": _remove("run.json"),
+    "empty record": _replace("run.json", b""),
+    "a list as record": _replace("run.json", b"[1, 2]"),
+    "a bare record": _replace("run.json", b'{"record_version": 2}'),
+    "a newer record": _replace("run.json", b'{"record_version": 99, "versions": {"biodyn": "9"}}'),
+    "record in Latin-1": _replace("run.json", "{'ü'}".encode("latin-1")),
+    "words for strides": _replace("tables/spatiotemporal.csv", b"side,cycle,speed_m_s\nr,one,fast\n"),
+    "no strides in it": _replace("tables/spatiotemporal.csv", b"PK\x03\x04\xff"),
+    "infinite": _with("value", lambda values: [float("inf"), *values[1:]]),
+    "not a number": _with("value", lambda values: [float("nan"), *values[1:]]),
+    "other percents": _with("percent", lambda values: [7.0, *values[1:]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, how: str) -> None:
+    plan = plan_of(out)
+    DAMAGE[how](out / plan.trials[0].folder)
+    Study(StudyDefinition(), plan).summarise(out)
+    summary = StudyResult(out).summary
+    assert list(summary["status"]) == ["failed", *["look"] * (len(plan.trials) - 1)]
+    assert len(summary["reason"].iloc[0]) > 20
+    assert (out / "report.html").is_file()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"record_version": 1}', b'{"record_version": 1, "key": 3}',
+    b'{"record_version": 1, "key": "k", "status": "great"}', b'{"record_version": 2, "key": "k", "status": "fine"}',
+    b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": [1]}}',
+    b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": Infinity}}', b"[" * 100_000])  # fmt: skip
+def test_a_damaged_record_of_a_trial_counts_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "trial.json").write_bytes(content)
+    assert read_record(tmp_path) is None
+
+
+def test_a_record_with_more_in_it_is_read(tmp_path: Path) -> None:
+    content = {"record_version": 1, "key": "k", "status": "fine", "figures": {"a": 1.5}, "of_a_later_version": 1}
+    (tmp_path / "trial.json").write_text(json.dumps(content), encoding="utf-8")
+    record = read_record(tmp_path)
+    assert record is not None
+    assert record.figures == {"a": 1.5}
+
+
+# -- what the user put there --------------------------------------------------------------------------------------
+
+
+def test_recordings_anywhere_in_the_output_survive(out: Path) -> None:
+    plan = plan_of(out)
+    gone = plan.trials[0]
+    places = [
+        out, out / "trials", out / "trials" / gone.subject, out / gone.folder, out / gone.folder / "tables",
+        out / "group", out / "subjects", out / "trials" / "S99" / "walk",
+    ]  # fmt: skip
+    names = ("walk03.c3d", ".walk.c3d.part", "notes.old", "mine.html", "mine.csv")
+    for place in places:
+        place.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (place / name).write_text("mine", encoding="utf-8")
+    smaller = StudyPlan(plan.name, plan.root, plan.trials[1:], ())
+    for _ in range(2):
+        _remove_obsolete(out, smaller.trials)
+        Study(StudyDefinition(), smaller).summarise(out)
+    for place in places:
+        for name in names:
+            assert (place / name).read_text(encoding="utf-8") == "mine", place / name
+    assert not (out / gone.folder / "trial.json").exists()
+    assert not (out / gone.folder / "run.json").exists()
+
+
+def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None:
+    plan = plan_of(out)
+    archive = tmp_path / "archive"
+    shutil.copytree(out / plan.trials[0].folder, archive / "walk")
+    (out / "trials" / "S98").mkdir()
+    (out / "trials" / "S98" / "walk").symlink_to(archive / "walk")
+    (out / "trials" / "S99").symlink_to(archive)
+    _remove_obsolete(out, plan.trials)
+    assert (archive / "walk" / "trial.json").is_file()
+    assert (archive / "walk" / "cycles.arrow").is_file()
+
+
+# -- wrong entries are told before any trial runs -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "entry", "near"),
+    [
+        ({"curves": ["knee_angel"]}, "analysis.curves", "knee_angle"),
+        ({"compared": ["knee_flexion_swim"]}, "analysis.compared", "knee_flexion_swing"),
+        ({"conditions": ["slow", "fats"]}, "analysis.conditions", "fast"),
+        ({"groups": ["patient", "contol"]}, "analysis.groups", "control"),
+        ({"reference_group": "nobody"}, "analysis.reference_group", "There are"),
+        ({"parameters": [{"name": "x", "variable": "hip_flexon", "operation": "max"}]}, "parameters.x", "hip_flexion"),
+        ({"parameters": [{"name": "x", "variable": "speed_ms", "operation": "stride"}]}, "parameters.x", "speed_m_s"),
+        ({"predictor": "sped"}, "analysis.predictor", "speed"),
+        ({"representative": ["pelvis_tit"]}, "analysis.representative", "pelvis_tilt"),
+        ({"norms": "nonsense"}, "", "nonsense"),
+    ],
+)
+def test_a_wrong_entry_is_refused_before_any_trial(
+    out: Path, tmp_path: Path, options: dict[str, object], entry: str, near: str
+) -> None:
+    study = Study(StudyDefinition(analysis=AnalysisOptions.model_validate(options)), plan_of(out))
+    with pytest.raises(Exception, match=near) as refused:
+        study.run(tmp_path / "new")
+    assert entry in str(refused.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_variables_of_other_entries_are_looked_at_too(out: Path) -> None:
+    with pytest.raises(SettingsError, match=r"output\.wide_variables.*Did you mean 'knee_angle'"):
+        require_possible(plan_of(out), AnalysisOptions(), {"output.wide_variables": ["knee_angel"]})
+
+
+def test_what_is_possible_but_was_not_measured_is_a_finding(out: Path) -> None:
+    """All trials of a condition failed: the study is reported all the same, and says so."""
+    plan = plan_of(out)
+    for trial in plan.trials:
+        if trial.condition == "fast":
+            (out / trial.folder / "cycles.arrow").unlink()
+    options = AnalysisOptions.model_validate({"conditions": ["slow", "fast"], "curves": ["knee_angle", "neck_bending"]})
+    Study(StudyDefinition(analysis=options), plan).summarise(out)
+    findings = [d for d in StudyResult(out).record["diagnostics"] if d["code"] == "analysis-without-data"]
+    assert ["'fast'" in d["message"] for d in findings] == [False, True]
+    assert "neck_bending" in findings[0]["message"]
+
+
+def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variables: tuple[set[str], set[str]]) -> None:
+    variables, strides = walk_variables
+    possible = possible_names(plan_of(out))
+    assert variables <= set(possible.variables)
+    assert strides == set(possible.strides) == set(stride_columns())
+
+
+@pytest.fixture(scope="module")
+def walk_variables() -> tuple[set[str], set[str]]:
+    """Of a stored result with the full skeleton."""
+    import tarfile
+
+    archive = Path(__file__).parents[1] / "store" / "data" / "plain.tar.xz"
+    with tarfile.open(archive) as stored:
+        cycles = stored.extractfile("plain/tables/gait_cycles.csv")
+        strides = stored.extractfile("plain/tables/spatiotemporal.csv")
+        assert cycles is not None
+        assert strides is not None
+        variables = {line.split(b",")[3].decode() for line in cycles.read().splitlines()[1:]}
+        columns = strides.readline().decode().strip().split(",")
+    return variables, set(columns) - {"side", "cycle", "start_s", "foot_off_s", "end_s"}
