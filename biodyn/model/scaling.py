@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.model.anthropometry import Inertia, Sex, segment_inertias, segment_lines
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
+from biodyn.model.inside_body import points_inside
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import LEAST_LEVER_M, levers
@@ -73,7 +74,9 @@ def scale(
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, index, inertias) for index in range(len(skeleton.bodies)))
     markers = _attached(skeleton, mapping, static_points, pose)
-    markers += _attached_by_place(mapping, static_points, pose, segment_lines(options.anthropometry, pose))
+    inside, inside_notes = points_inside(mapping.unknown, static_points, pose)
+    outside = [label for label in mapping.unknown if label not in inside]
+    markers += _attached_by_place(outside, static_points, pose, segment_lines(options.anthropometry, pose))
     seen = tuple(marker for marker in markers if marker.label in tracked)
     locked = frozenset(
         step.coordinate
@@ -90,7 +93,7 @@ def scale(
         locked = locked | {unseen}
         model = _model(skeleton, bodies, locked, seen, options, pose)
     _require_legs(model)
-    return model, _not_in_walk(markers, tracked) + _notes(model, pose)
+    return replace(model, computed_points=inside), inside_notes + _not_in_walk(markers, tracked) + _notes(model, pose)
 
 
 def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, Inertia]) -> ScaledBody:
@@ -140,7 +143,7 @@ def _attached(
 
 
 def _attached_by_place(
-    mapping: MarkerMapping,
+    unknown: Sequence[str],
     static_points: Mapping[str, FloatArray],
     pose: StaticPose,
     lines: list[tuple[str, FloatArray, FloatArray]],
@@ -148,7 +151,7 @@ def _attached_by_place(
     """Attach markers whose labels say nothing (clusters, a laboratory's own) to the segment they sit on while standing."""
     attached = []
     located = [line for line in lines if pose.located(pose.skeleton.body(line[0]))]
-    for label in mapping.unknown:
+    for label in unknown:
         if label not in static_points:
             continue
         point = static_points[label]
