@@ -227,8 +227,7 @@ def _probability_close(error_s: float, bias_s: float = 0.0) -> float:
     table = load_table("events")
     df, close_s = float(table["tail_df"]), float(table["close_s"])
     scale = error_s * math.sqrt((df - 2.0) / df)
-    low, high = stats.t.cdf([(-close_s - bias_s) / scale, (close_s - bias_s) / scale], df)
-    return float(high - low)
+    return float(stats.t.cdf((close_s - bias_s) / scale, df) - stats.t.cdf((-close_s - bias_s) / scale, df))
 
 
 def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], list[Diagnostic]]:
