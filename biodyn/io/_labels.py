@@ -13,6 +13,8 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io._names import matcher, names
 
+_SEPARATORS = " _.-"
+
 
 @dataclass(frozen=True)
 class PointRoles:
@@ -30,12 +32,16 @@ class PointRoles:
 
 
 def point_roles(
-    raw_labels: Sequence[str], points: FloatArray, groups: dict[str, list[str]], subjects: Sequence[str]
+    raw_labels: Sequence[str],
+    points: FloatArray,
+    groups: dict[str, list[str]],
+    subjects: Sequence[str],
+    descriptions: Sequence[str] = (),
 ) -> PointRoles:
     """Tell markers from computed and unnamed points.
 
     `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
-    `subjects` the subject names the file stores.
+    `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
     """
     labels, diagnostics = _without_prefix(raw_labels, points, subjects)
     kinds = ["marker"] * len(labels)
@@ -43,6 +49,8 @@ def point_roles(
     _mark_listed(labels, kinds, groups)
     _mark_by_name(labels, kinds)
     _mark_by_axes(labels, kinds, points)
+    _mark_computed(labels, kinds, descriptions)
+    diagnostics += _computed_note(labels, kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
     return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics))
 
@@ -104,9 +112,11 @@ def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
 
 
 def _mark_listed(labels: Sequence[str], kinds: list[str], groups: dict[str, list[str]]) -> None:
-    """Kinds from the lists in the POINT group: ANGLES, MOMENTS ..."""
-    for group, kind in names()["model_outputs"]["groups"].items():
-        listed = {entry.rpartition(":")[2].strip() for entry in groups.get(group, [])}
+    """Kinds from the lists in the POINT group: ANGLES, MOMENTS ...; of a group we do not know, a scalar."""
+    known = names()["model_outputs"]["groups"]
+    for group, entries in groups.items():
+        kind = known.get(group, "scalar")
+        listed = {entry.rpartition(":")[2].strip() for entry in entries}
         for i, label in enumerate(labels):
             if label in listed and kinds[i] == "marker":
                 kinds[i] = kind
@@ -168,6 +178,28 @@ def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
     units = lines / length[..., None]
     cosines = np.abs(np.einsum("tix,tjx->tij", units, units)[:, [0, 0, 1], [1, 2, 2]])
     return bool(np.median(cosines.max(axis=1)) < table["max_cosine"])
+
+
+def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequence[str]) -> None:
+    """Joint centres, segment origins and midpoints, by their own name or by what the file says of them."""
+    table = names()["model_outputs"]["computed"]
+    by_label, by_text = matcher(tuple(table["labels"])), matcher(tuple(table["descriptions"]), True)
+    texts = (*descriptions, *[""] * len(labels))
+    for i, label in enumerate(labels):
+        bare = "".join(c for c in label.upper() if c not in _SEPARATORS)
+        if kinds[i] == "marker" and (by_label.fullmatch(bare) or by_text.fullmatch(texts[i])):
+            kinds[i] = "virtual_point"
+
+
+def _computed_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArray) -> list[Diagnostic]:
+    """Say which points with a place in space are no markers."""
+    seen = np.atleast_1d(np.isfinite(points[..., 0]).any(axis=0))
+    computed = [labels[i] for i, kind in enumerate(kinds) if kind == "virtual_point" and seen[i]]
+    if not computed:
+        return []
+    shown = ", ".join(computed[:12]) + (" ..." if len(computed) > 12 else "")
+    text = f"{len(computed)} computed points (joint centres, segment axes, model outputs) are no markers and are not fitted: "
+    return [Diagnostic("computed-points", "info", f"{text}{shown}.", value=float(len(computed)))]
 
 
 def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) -> list[Diagnostic]:

@@ -114,7 +114,8 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     _require_possible_samples(path, data.samples)
     points = _unseen_as_nan(data.points)
     subject = subject_parameters(groups)
-    roles = point_roles(_point_labels(groups, layout.point_count), points, _point_groups(groups), (subject.name,))
+    labels, descriptions = (_point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
+    roles = point_roles(labels, points, _point_groups(groups), (subject.name,), descriptions)
     columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
     _require_markers(path, roles, points[:, columns])
     scale = _length_unit(path, groups, points[:, columns], data, subject.height_m)
@@ -227,15 +228,23 @@ def _values(groups: Groups, group: str, name: str) -> list[Any]:
     return values
 
 
-def _point_labels(groups: Groups, count: int) -> list[str]:
-    """POINT:LABELS with LABELS2, LABELS3 ..., one for every point; "" where the file names none."""
-    labels = [str(v) for v in continued(groups.get("POINT", {}), "LABELS")]
-    return (labels + [""] * count)[:count]
+def _point_texts(groups: Groups, name: str, count: int) -> list[str]:
+    """POINT:LABELS (or DESCRIPTIONS) with LABELS2, LABELS3 ..., one for every point; "" where the file has none."""
+    texts = [str(v) for v in continued(groups.get("POINT", {}), name)]
+    return (texts + [""] * count)[:count]
 
 
 def _point_groups(groups: Groups) -> dict[str, list[str]]:
-    """The lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included."""
-    kinds = names()["model_outputs"]["groups"]
+    """The lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
+
+    Also those that only POINT:TYPE_GROUPS calls groups of outputs.
+    """
+    announced = {str(v).strip() for v in _values(groups, "POINT", "TYPE_GROUPS")} - {
+        "LABELS",
+        "DESCRIPTIONS",
+        "MARKERS",
+    }
+    kinds = {*names()["model_outputs"]["groups"], *announced}
     lists: dict[str, list[str]] = {}
     for name, parameter in groups.get("POINT", {}).items():
         base = name.rstrip("0123456789")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from biodyn.errors import MarkerSetError
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.anthropometry import Inertia, Sex, segment_inertias, segment_lines
 from biodyn.model.definition import BodyDefinition, SkeletonDefinition
+from biodyn.model.inside_body import points_inside
 from biodyn.model.landmarks import StaticPose
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import LEAST_LEVER_M, levers
@@ -77,7 +78,9 @@ def scale(
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, index, inertias) for index in range(len(skeleton.bodies)))
     markers = _attached(skeleton, mapping, static_points, pose)
-    markers += _attached_by_place(mapping, static_points, pose, segment_lines(options.anthropometry, pose))
+    inside, inside_notes = points_inside(mapping.unknown, static_points, pose)
+    outside = [label for label in mapping.unknown if label not in inside]
+    markers += _attached_by_place(outside, static_points, pose, segment_lines(options.anthropometry, pose))
     seen = tuple(marker for marker in markers if marker.label in tracked)
     locked = frozenset(
         step.coordinate
@@ -94,7 +97,8 @@ def scale(
         locked = locked | {unseen}
         model = _model(skeleton, bodies, locked, seen, options, pose)
     _require_legs(model)
-    return model, _not_in_walk(mapping, markers, tracked) + _notes(model, pose)
+    notes = inside_notes + _not_in_walk(mapping, markers, tracked) + _notes(model, pose)
+    return replace(model, computed_points=inside), notes
 
 
 def _scaled(skeleton: SkeletonDefinition, pose: StaticPose, index: int, inertias: Mapping[str, Inertia]) -> ScaledBody:
@@ -144,7 +148,7 @@ def _attached(
 
 
 def _attached_by_place(
-    mapping: MarkerMapping,
+    unknown: Sequence[str],
     static_points: Mapping[str, FloatArray],
     pose: StaticPose,
     lines: list[tuple[str, FloatArray, FloatArray]],
@@ -152,7 +156,7 @@ def _attached_by_place(
     """Attach markers whose labels say nothing (clusters, a laboratory's own) to the segment they sit on while standing."""
     attached = []
     located = [line for line in lines if pose.located(pose.skeleton.body(line[0]))]
-    for label in mapping.unknown:
+    for label in unknown:
         if label not in static_points:
             continue
         point = static_points[label]

@@ -83,6 +83,7 @@ class SubjectModel:
         multibody: the tree (base first).
         markers: attached markers.
         soles: per side (K, 3) m outline of the sole in the axes of `sole_body[side]`.
+        computed_points: labels that are no markers: they lie inside the body.
         base_rotations, base_translations: names of the base's coordinates.
     """
 
@@ -99,6 +100,7 @@ class SubjectModel:
     markers: tuple[AttachedMarker, ...]
     soles: dict[str, FloatArray]
     sole_body: dict[str, str]
+    computed_points: frozenset[str] = frozenset()
 
     @property
     def moving(self) -> tuple[ScaledBody, ...]:

@@ -9,10 +9,12 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from scipy import stats
 from scipy.signal import find_peaks
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.model.library import load_table
 from biodyn.processing.filtering import finite_stretches
 from biodyn.trial.recording import EventKind, EventSource, GaitEvent
 from biodyn.trial.wrenches import Contact
@@ -27,16 +29,6 @@ SAME_STANCE_S = 0.05
 # A fore-aft excursion of the heel or toe below this is no gait; a peak must stand out by this share of the excursion.
 MIN_EXCURSION_M = 0.1
 PEAK_SHARE = 0.1
-# Confidence is the probability that the true event lies within this (normal errors) ...
-CLOSE_S = 0.02
-# ... with the published standard deviations against plates: kinematic 15 ms, and as much of bias while it is not
-# measured (O'Connor 2007, Zeni 2008); a file's events are of unknown origin. They weigh as much as two observations.
-PRIOR_ERROR_S: dict[EventSource, float] = {"plate": 0.002, "kinematic": 0.015, "file": 0.015}
-UNKNOWN_BIAS_S = 0.015
-# Without a plate in the trial: the heel turns back before it lands. Median difference to 20 N on plates in 12 walks of
-# seven people in four laboratories (child to adult, 0.4 to 1.3 m/s; standard deviation 0.9), in shares of the stride.
-TYPICAL_LATENESS: dict[EventKind, float] = {"foot_strike": -0.045, "foot_off": 0.012}
-PRIOR_WEIGHT = 2.0
 
 
 def gait_events(
@@ -65,7 +57,7 @@ def gait_events(
         *kinematic_events(heel_W, toe_W, pelvis_W, forward_W, rate_hz),
         *file_events,
     ]
-    return merge_events(candidates, source)
+    return merge_events(candidates, source, (len(pelvis_W) - 1) / rate_hz)
 
 
 def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float) -> list[GaitEvent]:
@@ -122,17 +114,20 @@ def kinematic_events(
 
 
 def merge_events(
-    candidates: Sequence[GaitEvent], source: Literal["auto", "plate", "kinematic", "file"] = "auto"
+    candidates: Sequence[GaitEvent],
+    source: Literal["auto", "plate", "kinematic", "file"] = "auto",
+    last_s: float = math.inf,
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Merge events of several sources into one plausible sequence, sorted by time.
 
     `auto` takes the plate's event where there is one, else the kinematic, else the file's; another source stands
     alone. Kinematic events are shifted by what is typical, and then by the median difference to the trial's own plate
-    events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth. Per side strikes
+    events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth, as it was measured
+    (`library/events.toml`). What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes
     and offs alternate: the less certain of two that contradict each other is dropped, with a Diagnostic. Where an event
     between two others of the same kind was not found, both stay and a Diagnostic says so.
     """
-    rated = _rated(candidates)
+    rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
     order: tuple[EventSource, ...] = ("plate", "kinematic", "file") if source == "auto" else (source,)
     chosen: list[GaitEvent] = []
     for name in order:
@@ -151,7 +146,8 @@ def merge_events(
 
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
     # Where the stored force was cut to zero the event is extrapolated, and about as uncertain as it was moved.
-    return GaitEvent(time_s, side, kind, "plate", _probability_close(math.hypot(PRIOR_ERROR_S["plate"], missed_s)))
+    error_s = math.hypot(load_table("events")["plate"][kind]["error_s"], missed_s)
+    return GaitEvent(time_s, side, kind, "plate", _probability_close(error_s))
 
 
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
@@ -189,18 +185,28 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
             own = [event for event in candidates if event.source == source and event.kind == kind]
             # What the file says is left as it is; the movement's extremes are a proxy and are shifted.
             if source == "kinematic":
-                typical = TYPICAL_LATENESS[kind] * stride_s
+                typical = load_table("events")["kinematic"][kind]["late_strides"] * stride_s
                 own = [replace(event, time_s=event.time_s - typical) for event in own]
             late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
             shift = float(np.median(late)) if late and source == "kinematic" else 0.0
-            prior = PRIOR_ERROR_S[source]
-            squares = PRIOR_WEIGHT * prior**2 + sum((value - shift) ** 2 for value in late)
-            variance = squares / (PRIOR_WEIGHT + len(late))
-            # The bias itself is known to the spread over sqrt(n); before any observation to its own prior.
-            variance += variance / len(late) if late else (UNKNOWN_BIAS_S**2 if source == "kinematic" else 0.0)
-            confidence = _probability_close(math.sqrt(variance))
+            confidence = _confidence(source, kind, [value - shift for value in late])
             rated += [replace(event, time_s=event.time_s - shift, confidence=confidence) for event in own]
     return rated
+
+
+def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -> float:
+    """Probability that an event lies within 20 ms of the truth, from differences to the trial's plates, s, if there are any."""
+    table = load_table("events")
+    known = table[source][kind]
+    if not seen_s:
+        return _probability_close(known["error_s"], known.get("bias_s", 0.0))
+    weight = float(table["kinematic"]["own_weight"])
+    count = weight + len(seen_s)
+    variance = (weight * known["repeat_s"] ** 2 + sum(value**2 for value in seen_s)) / count
+    # the shift itself is known to the spread over sqrt(n), the spread from few differences
+    scale = math.sqrt(variance * (1.0 + 1.0 / len(seen_s)))
+    close_s = float(table["close_s"])
+    return float(2.0 * stats.t.cdf(close_s / scale, count) - 1.0)
 
 
 def _stride_s(events: Sequence[GaitEvent]) -> float:
@@ -216,8 +222,12 @@ def _stride_s(events: Sequence[GaitEvent]) -> float:
     return 0.0
 
 
-def _probability_close(error_s: float) -> float:
-    return math.erf(CLOSE_S / (error_s * math.sqrt(2.0)))
+def _probability_close(error_s: float, bias_s: float = 0.0) -> float:
+    """Probability to lie within 20 ms for a bias and a standard deviation, heavy-tailed (`events.toml`)."""
+    table = load_table("events")
+    df, close_s = float(table["tail_df"]), float(table["close_s"])
+    scale = error_s * math.sqrt((df - 2.0) / df)
+    return float(stats.t.cdf((close_s - bias_s) / scale, df) - stats.t.cdf((-close_s - bias_s) / scale, df))
 
 
 def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], list[Diagnostic]]:

@@ -12,6 +12,7 @@ from scipy.ndimage import binary_dilation
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
+from biodyn.model.inside_body import inside_segment
 from biodyn.model.observability import unseen_coordinates
 from biodyn.model.subject import AttachedMarker, SubjectModel
 from biodyn.processing.attitude import continuous_zxy
@@ -284,6 +285,11 @@ def attach_by_movement(
                     about=label,
                 )
             )
+            continue
+        carrier = next(b for b in model.bodies if b.definition.name == body_name)
+        inside = None if named in bodies else inside_segment(label, place, carrier, model)
+        if inside is not None:
+            notes.append(inside)
             continue
         extra.append(AttachedMarker(label, body_name, place, weight, "attached by its movement"))
         notes.append(

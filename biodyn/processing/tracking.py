@@ -106,7 +106,7 @@ def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[Subjec
         role = mapping.role(label)
         if label in guessed:
             loose[label] = None
-        elif label not in attached and (role is None or role.weight > 0.0):
+        elif label not in {*attached, *fit.model.computed_points} and (role is None or role.weight > 0.0):
             loose[label] = role.body if role else None
     model = relocate_soft_markers(fit, markers, mapping)
     if not loose:

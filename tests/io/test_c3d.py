@@ -108,6 +108,16 @@ def test_unnamed_points_are_dropped_but_c7_written_c_7_is_kept(write_c3d):
     assert "points-dropped" in {d.code for d in recording.diagnostics}
 
 
+def test_outputs_by_group_and_by_description_are_no_markers(write_c3d):
+    labels = [*LABELS[:-2], "X1", "X2"]
+    descriptions = [""] * (len(labels) - 2) + ["Right hip joint centre (SCoRE)", "a marker"]
+    groups = {"POINT:TYPE_GROUPS": ["FUNCTIONAL", "POINTS"], "POINT:FUNCTIONAL": [LABELS[0]]}
+    recording = read_c3d(write_c3d(labels=labels, parameters={"POINT:DESCRIPTIONS": descriptions, **groups}))
+    assert set(labels) - set(recording.markers.labels) == {"X1", LABELS[0]}
+    (note,) = [d for d in recording.diagnostics if d.code == "computed-points"]
+    assert "X1" in note.message
+
+
 def test_of_two_points_with_one_label_the_better_seen_stays(write_c3d):
     points = np.concatenate([person_mm(20), person_mm(20)[:, :1] + 300.0], axis=1)
     unseen = np.zeros((20, 17), dtype=bool)

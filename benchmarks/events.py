@@ -1,0 +1,122 @@
+"""Kinematic and stored gait events against plates, on real walks whose plates are hidden.
+
+    python benchmarks/events.py FOLDER_OF_RECORDINGS
+
+Three cases: the trial has no plate event (the typical lateness is estimated from the other people of the folder), it has others
+of the kind (each hidden in turn), and events stored in the file. What `biodyn/model/library/events.toml` says of a case stands in
+the last column: the promised share within 20 ms.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.errors import BiodynError
+from biodyn.io.file_facts import file_facts
+from biodyn.model.library import load_table
+from biodyn.processing.events import KINDS, kinematic_events, merge_events, plate_events
+from biodyn.trial import GaitEvent
+from biodyn.workflow import analyse_trial
+
+SAME_EVENT_S = 0.15
+
+
+class Pair(NamedTuple):
+    """One plate event and what else was found of it: seconds late, in strides too, and the confidence given."""
+
+    person: str
+    late_s: float
+    stride_s: float
+    hidden_s: float  # late, corrected by the trial's other plate events; NaN without any
+    hidden_confidence: float
+    file_s: float
+
+
+def main() -> None:
+    """Print one table."""
+    pairs: dict[str, list[Pair]] = defaultdict(list)
+    for path in sorted(Path(sys.argv[1]).rglob("*.[cC]3[dD]")):
+        try:
+            if file_facts(path).plate_count:
+                for kind, pair in _pairs(analyse_trial(path, torques_only=True)):
+                    pairs[kind].append(pair)
+        except BiodynError as error:
+            print(f"  {path.name}: {error.message[:100]}")
+    print(f"{'event':12} {'case':22} {'n':>4} {'people':>6} {'bias':>7} {'SD':>6} {'<20 ms':>7} {'promised':>9}")
+    for kind in KINDS:
+        _report(kind, pairs[kind])
+
+
+def _pairs(analysis: TrialAnalysis) -> list[tuple[str, Pair]]:
+    points, rate_hz = analysis.points, analysis.recording.markers.rate_hz
+    plates = plate_events(analysis.contacts, len(points.pelvis) / rate_hz, 1.0 / rate_hz)
+    moved = kinematic_events(points.heel, points.toe, points.pelvis, points.forward, rate_hz)
+    strikes = sorted(e.time_s for e in moved if e.kind == "foot_strike" and e.side == "r")
+    stride_s = float(np.median(np.diff(strikes))) if len(strikes) > 1 else np.nan
+    found = []
+    for truth in plates:
+        own = _nearest(truth, moved)
+        if own is None:
+            continue
+        others = [event for event in plates if event is not truth]
+        merged = _nearest(truth, [e for e in merge_events([*others, *moved])[0] if e.source == "kinematic"])
+        calibrated = merged is not None and any(o.kind == truth.kind and _nearest(o, moved) for o in others)
+        stored = _nearest(truth, analysis.recording.events)
+        pair = Pair(
+            analysis.subject.name,
+            own.time_s - truth.time_s,
+            stride_s,
+            merged.time_s - truth.time_s if calibrated and merged else np.nan,
+            merged.confidence if calibrated and merged else np.nan,
+            stored.time_s - truth.time_s if stored else np.nan,
+        )
+        found.append((truth.kind, pair))
+    return found
+
+
+def _nearest(truth: GaitEvent, events: Sequence[GaitEvent]) -> GaitEvent | None:
+    same = [e for e in events if e.side == truth.side and e.kind == truth.kind]
+    best = min(same, key=lambda e: abs(e.time_s - truth.time_s), default=None)
+    return best if best is not None and abs(best.time_s - truth.time_s) < SAME_EVENT_S else None
+
+
+def _report(kind: str, pairs: Sequence[Pair]) -> None:
+    known = [p for p in pairs if np.isfinite(p.stride_s)]
+    people = {p.person for p in known}
+    alone = merge_events([GaitEvent(1.0 + i, "r", kind, "kinematic") for i in range(2)])[0][0].confidence  # type: ignore[arg-type]
+    left_out = []
+    for p in known:
+        others = [
+            np.median([q.late_s / q.stride_s for q in known if q.person == person]) for person in people - {p.person}
+        ]
+        left_out.append(p.late_s - float(np.median(others)) * p.stride_s)
+    fixed = load_table("events")["kinematic"][kind]["late_strides"]
+    _line(kind, "no plates, left out", left_out, known, alone)
+    _line(kind, "no plates, table's", [p.late_s - fixed * p.stride_s for p in known], known, alone)
+    hidden = [p for p in pairs if np.isfinite(p.hidden_s)]
+    _line(
+        kind, "others on plates", [p.hidden_s for p in hidden], hidden, np.mean([p.hidden_confidence for p in hidden])
+    )
+    stored = [p for p in pairs if np.isfinite(p.file_s)]
+    given = merge_events([GaitEvent(1.0, "r", kind, "file")])[0][0].confidence  # type: ignore[arg-type]
+    _line(kind, "stored in the file", [p.file_s for p in stored], stored, given)
+
+
+def _line(kind: str, case: str, errors_s: Sequence[float], pairs: Sequence[Pair], promised: float) -> None:
+    e = 1e3 * np.array(errors_s)
+    spread = e.std(ddof=1) if len(e) > 1 else np.nan
+    share = np.mean(np.abs(e) <= 20.0) if len(e) else np.nan
+    count = len({p.person for p in pairs})
+    mean = e.mean() if len(e) else np.nan
+    print(f"{kind:12} {case:22} {len(e):4} {count:6} {mean:7.1f} {spread:6.1f} {share:7.2f} {promised:9.2f}")
+
+
+if __name__ == "__main__":
+    main()

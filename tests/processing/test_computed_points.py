@@ -1,0 +1,98 @@
+"""Points that other software computed and stored beside the markers change no torque, whatever they are called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sessions import Laboratory
+
+from biodyn import run_trial
+from biodyn.conventions import FloatArray
+from biodyn.io._labels import point_roles
+from biodyn.simulation.trial import SimulatedTrial
+
+QUICK = {"uncertainty": {"compute": False}}
+PELVIS = ("LASI", "RASI", "LPSI", "RPSI")
+
+
+def pelvis(trial: SimulatedTrial) -> tuple[FloatArray, FloatArray]:
+    """Rotation (T, 3, 3) and origin (T, 3) m of axes through the pelvis markers."""
+    left, right, back_l, back_r = (trial.markers[:, trial.labels.index(label)] for label in PELVIS)
+    origin, back = (left + right) / 2.0, (back_l + back_r) / 2.0
+    across = right - left
+    x = origin - back
+    x -= across * ((x * across).sum(axis=1) / (across**2).sum(axis=1))[:, None]
+    axes = [vector / np.linalg.norm(vector, axis=1, keepdims=True) for vector in (x, across)]
+    return np.stack([axes[0], np.cross(axes[1], axes[0]), axes[1]], axis=2), origin
+
+
+def with_points(trial: SimulatedTrial, names: tuple[str, str]) -> SimulatedTrial:
+    """The trial with two hip centres as a functional method would store them: fixed in the pelvis."""
+    R, p = pelvis(trial)
+    offsets = np.array([[-0.045, -0.075, 0.085], [-0.045, -0.075, -0.085]])
+    extra = p[:, None] + np.einsum("tij,kj->tki", R, offsets)
+    return replace(trial, labels=(*trial.labels, *names), markers=np.concatenate([trial.markers, extra], axis=1))
+
+
+@pytest.fixture(scope="module")
+def without(laboratory: Laboratory) -> FloatArray:
+    return (
+        run_trial(laboratory.walk, static=laboratory.static, settings=QUICK)
+        .joint_torques.select_dtypes("number")
+        .to_numpy()
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        (("RHJC", "LHJC"), "computed-points"),
+        (("R.Hip.Center", "L.Hip.Center"), "computed-points"),
+        (("RightHipJointCentre", "LeftHipJointCentre"), "computed-points"),
+        (("Pelvis_RFemur_score", "Pelvis_LFemur_score"), "computed-points"),
+        (("V_R_HJC", "V_L_HJC"), "computed-points"),
+        (("P17", "P18"), "point-inside-body"),  # told by its place alone
+    ],
+)
+def test_hip_centres_among_the_points_are_no_skin_markers(
+    laboratory: Laboratory, without: FloatArray, tmp_path: Path, names: tuple[str, str], code: str
+) -> None:
+    files = laboratory.copy(
+        tmp_path / "s",
+        static=with_points(laboratory.trials["static"], names),
+        walk=with_points(laboratory.trials["walk"], names),
+    )
+    result = run_trial(files.walk, static=files.static, settings=QUICK)
+    np.testing.assert_array_equal(result.joint_torques.select_dtypes("number").to_numpy(), without)
+    assert result.analysis is not None
+    assert not {marker.label for marker in result.analysis.model.markers}.intersection(names)
+    told = " ".join(d.message for d in result.diagnostics if d.code == code)
+    assert all(name in told for name in names)
+
+
+def test_a_hip_centre_that_only_the_walk_stores_is_told_by_its_place(
+    laboratory: Laboratory, without: FloatArray, tmp_path: Path
+) -> None:
+    files = laboratory.copy(tmp_path / "s", walk=with_points(laboratory.trials["walk"], ("P17", "P18")))
+    result = run_trial(files.walk, static=files.static, settings=QUICK)
+    np.testing.assert_array_equal(result.joint_torques.select_dtypes("number").to_numpy(), without)
+    assert sum(d.code == "point-inside-body" for d in result.diagnostics) == 2
+
+
+def test_groups_and_descriptions_of_the_file_tell_outputs_from_markers() -> None:
+    points = np.random.default_rng(0).normal(size=(5, 4, 3))
+    labels = ["RASI", "X1", "X2", "X3"]
+    roles = point_roles(
+        labels, points, {"FUNCTIONAL": ["X2"]}, (), ["", "Functional joint centre, right hip", "", "thigh"]
+    )
+    assert roles.kinds == ("marker", "virtual_point", "scalar", "marker")
+
+
+@pytest.mark.parametrize(
+    "label", ["RTHI", "LKNE", "R_HIP_LAT", "SACR", "MIDSHANK", "RSHO", "L_Femur_1", "CENTRE1", "RKNM", "HEAD"]
+)
+def test_markers_stay_markers(label: str) -> None:
+    assert point_roles([label], np.ones((3, 1, 3)), {}, ()).kinds == ("marker",)
