@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
+from biodyn.errors import SettingsError
 from biodyn.result_folder import replacing
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.exclusion import excluded_trials, without_trials
@@ -61,7 +62,14 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     options = options or AnalysisOptions()
     excluded = excluded_trials(plan, out, options.include_failed)
     frames = _included(iterate_subjects(out, _COLUMNS), excluded)
-    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options)
+    try:
+        return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options)
+    except SettingsError as error:
+        if not excluded:
+            raise
+        count = f"{len(excluded)} trial{' is' if len(excluded) == 1 else 's are'}"
+        hint = f"{error.hint} {count} not counted, because checks failed (include_failed = true counts them)."
+        raise SettingsError(error.message, hint.strip()) from error
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -163,15 +171,17 @@ class _Stream:
 
     def _require_known_names(self) -> None:
         options, cells = self.options, self.observations.cells
+        names = [definition.name for definition in self.definitions]
+        require_known(options.compared or (), names, "parameter")
+        require_known([options.predictor] if options.predictor else (), names, "parameter")
+        if not cells:  # no trial to hold the names against
+            return
         for definition in options.parameters:
             stride = definition.operation == "stride"
             what = "parameter of the stride" if stride else "variable"
             require_known([definition.variable], self.strides if stride else self.variables, what)
-        names = [definition.name for definition in self.definitions]
         require_known(options.curves or (), self.variables, "variable")
         require_known(options.representative or (), self.variables, "variable")
-        require_known(options.compared or (), names, "parameter")
-        require_known([options.predictor] if options.predictor else (), names, "parameter")
         require_known(options.conditions or (), dict.fromkeys(cell.condition for cell in cells), "condition")
         groups = dict.fromkeys(cell.group for cell in cells)
         require_known(options.groups or (), groups, "group")
