@@ -66,7 +66,7 @@ def made_folder(
         for one in trials
     )  # fmt: skip
     # A trial whose checks failed leaves the noise of all others as it is without it.
-    numbers = np.cumsum([one.status == "warn" for one in trials]) - 1
+    numbers = np.maximum(np.cumsum([one.status == "warn" for one in trials]) - 1, 0)
     for number, one, plan in zip(numbers.tolist(), trials, planned, strict=True):
         folder = out / plan.folder
         folder.mkdir(parents=True)

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from made_folder import MadeTrial, made_folder, two_by_two
 
+from biodyn.errors import SettingsError
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.exclusion import exclusion_reason, trial_failed
@@ -112,3 +113,18 @@ def test_records_of_version_1_are_read(tmp_path: Path) -> None:
     assert record is not None
     assert record.metrics["checks_failed"] == TITLES
     assert exclusion_reason(record) == REASON
+
+
+def test_a_study_whose_trials_all_failed_ends_with_a_report(tmp_path: Path) -> None:
+    definition = StudyDefinition.model_validate({"analysis": {"curves": ["knee_angle"], "compared": ["speed"]}})
+    out = made_folder(tmp_path / "out", [_failed("slow01"), _failed("slow02", "S02")], definition=definition)
+    assert "2 trials excluded from the group results." in (out / "report.html").read_text(encoding="utf-8")
+    assert not len(StudyResult(out).group_table("group_curves"))
+
+
+def test_a_group_that_is_gone_because_its_trials_failed_is_explained(tmp_path: Path) -> None:
+    definition = StudyDefinition.model_validate({"analysis": {"groups": ["control", "patient"]}})
+    trials = [MadeTrial("S01", "slow01", "slow", "control"), _failed("slow02", "S02")]
+    with pytest.raises(SettingsError, match="no group 'patient'") as raised:
+        made_folder(tmp_path / "out", trials, definition=definition)
+    assert "1 trial is not counted, because checks failed" in raised.value.hint
