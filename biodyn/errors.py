@@ -97,7 +97,7 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     """Return the refusal of the operating system that an exception tells of; None where it tells of something else."""
     if isinstance(error, MemoryError):
         return SystemRefusalError("There is not enough memory.", _REFUSALS["ENOMEM"])
-    if error.errno not in _HINTS:
+    if error.errno is None or error.errno not in _HINTS:
         return None
     name = error.filename if error.filename2 is None else error.filename2
     where = "What was to be read or written" if not isinstance(name, (str, bytes)) else f"'{_shown(os.fsdecode(name))}'"
