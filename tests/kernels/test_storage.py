@@ -210,18 +210,21 @@ def test_a_full_disk_costs_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPa
     assert files(folder) == []
 
 
-def test_several_first_runs_at_once(folder: Path) -> None:
-    code = (
-        "from biodyn.rigid_body.compilation import _tiny, body_poses, difference\n"
-        "mb, q, _ = _tiny(); body_poses(mb, q); print(float(abs(difference(mb, q, q)).max()))"
+def test_several_first_runs_at_once(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "two.py").write_text(
+        "from biodyn.kernels.jit import kernel\n\n@kernel\ndef double(x):\n    return 2.0 * x\n\n"
+        "@kernel\ndef triple(x):\n    return 3.0 * x\n\nprint(double(2.0), triple(2.0))\n",
+        encoding="utf-8",
     )
     runs = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "two.py"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(4)
     ]
     for ended in runs:
         said, complained = ended.communicate()
-        assert (ended.returncode, said.strip(), complained) == (0, "0.0", "")
+        assert (ended.returncode, said.strip(), complained) == (0, "4.0 6.0", "")
     assert {path.suffix for path in files(folder)} == {".kernel"}
     names = [path.stem for path in files(folder)]
     assert len(names) == 2
