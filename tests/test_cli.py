@@ -326,6 +326,9 @@ def test_a_result_is_replaced_only_with_force(laboratory: Laboratory, tmp_path: 
     before = listing(tmp_path)
     refused(biodyn(*run), "already holds a result", "--force")
     assert listing(tmp_path) == before
+    refused(biodyn(*run, "--force"), "biodyn did not write", "note.txt")
+    assert listing(tmp_path) == before
+    (out / "note.txt").unlink()
     assert biodyn(*run, "--force").exit_code == FINE
     assert listing(tmp_path) == before - {"out/note.txt"}
 
@@ -379,7 +382,7 @@ def test_report_of_something_else(laboratory: Laboratory, done: tuple[Path, Resu
     damaged = tmp_path / "damaged"
     subprocess.run(["cp", "-r", str(done[0]), str(damaged)], check=True)
     (damaged / "run.json").write_text("{", encoding="utf-8")
-    refused(biodyn("report", damaged), "cannot be read")
+    refused(biodyn("report", damaged), "run.json", "damaged")
 
 
 # -- a fault of the program -----------------------------------------------------------------------------------------
