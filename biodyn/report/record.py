@@ -22,11 +22,12 @@ from biodyn.model.user_tables import own_file, own_path
 from biodyn.report.data_checks import data_check_records
 from biodyn.report.proof import proof_record
 from biodyn.report.uncertainty import uncertainty_record
+from biodyn.report.user_files import clean, user_file_records
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.store.user_files import clean, user_file_records
 from biodyn.text import printable
 
-# 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, and their words (checks/old_words.py)
+# 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, in today's words
+# (checks/old_words.py).
 RECORD_VERSION = 2
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,36 +10,7 @@ from typing import Any
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
-
-FOLDER = "inputs"
-_UNSAFE = re.compile(r"[^\w.\-]+")
-_LONGEST_NAME = 80
-
-
-def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
-    """Return the values of `user_files` in run.json: role, name and path of the original, its hash, where its copy is."""
-    return [
-        {
-            "role": file.role,
-            "name": clean(file.name),
-            "path": clean(str(file.path)),
-            "sha256": file.sha256,
-            "copy": f"{FOLDER}/{name}",
-        }
-        for file, name in zip(files, copy_names(files), strict=True)
-    ]
-
-
-def copy_names(files: Sequence[UserFile]) -> list[str]:
-    """Names of the copies: the files' own, a number before what two files would share."""
-    names: list[str] = []
-    for file in files:
-        name = _UNSAFE.sub("_", file.name).lstrip(".")[-_LONGEST_NAME:] or "table.toml"
-        number = 2
-        while (wanted := name if number == 2 else f"{number - 1}_{name}").casefold() in {n.casefold() for n in names}:
-            number += 1
-        names.append(wanted)
-    return names
+from biodyn.report.user_files import FOLDER, copy_names
 
 
 def write_user_files(files: Sequence[UserFile], folder: Path) -> None:
@@ -79,11 +48,6 @@ def changed_since(record: Mapping[str, Any], folder: Path) -> list[Diagnostic]:
             text = f"The {entry['role']} '{entry['path']}' {problem}: this result was made with what {entry['copy']} keeps."
             notes.append(Diagnostic("user-file-changed", "info", text, hint="To use the new one, run the trial again."))
     return notes
-
-
-def clean(text: str) -> str:
-    """A name of the file system as text that can be written anywhere: bytes that are no text are spelt out."""
-    return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 def _sha256(path: Path) -> str | None:

@@ -325,9 +325,8 @@ def _remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
         if place not in planned and not any(p.is_symlink() for p in (place, place.parent, place.parent.parent)):
             remove_owned(place, trial_files(place))
     for subject in sorted(folder.glob("trials/*")):
-        if subject.is_dir() and not subject.is_symlink():
-            if not any(subject.iterdir()):
-                subject.rmdir()
+        if subject.is_dir() and not subject.is_symlink() and not any(subject.iterdir()):
+            subject.rmdir()
 
 
 def _remove_unfinished_everywhere(folder: Path) -> None:
