@@ -73,14 +73,9 @@ class StoredResult:
         return str(dict(self.record.get("versions") or {}).get("biodyn", "unknown"))
 
     @property
-    def status(self) -> str:
-        """What the checks said, as `run.json` says it."""
-        return str(self.record.get("status", ""))
-
-    @property
-    def verdict(self) -> Any:
-        """The verdict of the checks with what decided it; None where the version that wrote it gave none."""
-        return self.record.get("verdict")
+    def verdict(self) -> str:
+        """The verdict of the checks: pass, warn, fail or not_assessed; `record["verdict_checks"]` holds what decided it."""
+        return str(self.record.get("verdict", ""))
 
     @property
     def checks(self) -> Sequence[Mapping[str, Any]]:
@@ -129,7 +124,7 @@ class StoredResult:
 
     def __repr__(self) -> str:
         return (
-            f"<biodyn result of {self.name or 'a walk'}: {self.status or 'no status'}, {len(self.table_names)} tables, "
+            f"<biodyn result of {self.name or 'a walk'}: {self.verdict or 'no verdict'}, {len(self.table_names)} tables, "
             f"written by biodyn {self.version}, in '{self.folder}'>"
         )
 

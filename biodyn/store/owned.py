@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from biodyn.errors import ResultError
+from biodyn.library.load import own_table
 from biodyn.text import printable
 
 RECORD_NAME = "run.json"
@@ -34,8 +33,7 @@ OwnedIn = Callable[[Path], Owns]
 @cache
 def version_1() -> dict[str, Any]:
     """What biodyn 0.1.0 wrote, which kept no list (`version_1.toml`); treat it as read-only."""
-    text = files("biodyn.store").joinpath("version_1.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return own_table("biodyn.store", "version_1")
 
 
 @cache

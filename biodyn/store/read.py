@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from biodyn.checks.old_words import in_todays_words
 from biodyn.errors import ResultError
 from biodyn.report.record import RECORD_VERSION
 from biodyn.store.owned import FILES_ENTRY, RECORD_NAME, listed_files, version_1
@@ -113,7 +114,7 @@ class ResultFolder:
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return the values of `run.json`, of whatever version; ResultError where it is none that this program reads."""
+    """Return the values of `run.json` of any version, statuses in today's words; ResultError where it is no such record."""
     path = folder / RECORD_NAME
     if not path.is_file():
         _require_no_study(folder)
@@ -140,7 +141,10 @@ def read_record(folder: Path) -> dict[str, Any]:
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
     if missing:
         raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
-    return record
+    try:
+        return dict(in_todays_words(record))
+    except (KeyError, TypeError) as error:
+        raise ResultError(f"'{path}' is damaged or was changed: it tells no outcome of the checks.", _AGAIN) from error
 
 
 def _require_no_study(folder: Path) -> None:

@@ -330,8 +330,9 @@ def _remove_obsolete(folder: Path, trials: Sequence[PlannedTrial]) -> None:
 
 
 def _remove_unfinished_everywhere(folder: Path) -> None:
-    for place in (folder, folder / "group", folder / "subjects", *sorted(folder.glob("trials/*"))):
-        if place.is_dir():
+    remove_all_unfinished(folder, _WRITTEN)
+    for place in (folder / "group", folder / "subjects", *sorted(folder.glob("trials/*"))):
+        if place.is_dir() and not place.is_symlink():
             remove_all_unfinished(place)
 
 
