@@ -185,6 +185,7 @@ def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) 
         swapped = np.ascontiguousarray(words.reshape(*words.shape[:-1], -1, 2)[..., ::-1])
         bits = swapped.view("<u4")[..., 0]
         exponent = (bits >> 23) & 0xFF
-        quarter = np.where(exponent >= 2, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
-        return np.where(exponent >= 2, quarter, np.where(exponent == 1, quarter / 4.0, 0.0))
+        reduced = exponent > 2  # smaller ones are divided in double precision
+        values = np.where(reduced, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
+        return np.where(reduced, values, np.where(exponent > 0, values / 4.0, 0.0))
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")
