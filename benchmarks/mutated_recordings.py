@@ -74,6 +74,7 @@ def _records(data: bytearray) -> list[int]:
 
 
 def _flip(data: bytearray, rng: np.random.Generator, low: int, high: int, count: int) -> None:
+    low = min(low, len(data) - 1)
     for at in rng.integers(low, max(high, low + 1), count):
         data[at] ^= 1 << int(rng.integers(8))
 

@@ -46,14 +46,16 @@ def read_data(
     frames = _frames(content, layout, processor)
     split = 4 * layout.point_count
     words = frames[:, :split].reshape(layout.frame_count, layout.point_count, 4)
-    points = words[..., :3].astype(float)
+    with np.errstate(invalid="ignore"):  # a damaged number may be a signalling NaN
+        points = words[..., :3].astype(float)
     if not layout.is_float:
         points *= layout.scale
     points[words[..., 3] < 0] = np.nan
     table = frames[:, split:].reshape(-1, max(layout.channel_count, 1))
     if not layout.is_float and _format(groups) == "UNSIGNED":
         table = table.astype("<i2").view("<u2")
-    stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
+    with np.errstate(invalid="ignore"):
+        stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
     scalings = {c: _scaling(groups, c) for c in stored}
     kept = {c: scaling for c, scaling in scalings.items() if scaling is not None}
     offsets = {c: _offset(stored[c], scaling) for c, scaling in kept.items()}

@@ -16,7 +16,6 @@ from biodyn.text import clean_text
 
 _CHAR, _BYTE, _INT, _FLOAT = -1, 1, 2, 4
 _BIG_ENDIAN = ("MIPS",)
-_SMALLEST = float(np.finfo(np.float32).tiny)
 
 Wanted = Callable[[str, str], bool]
 Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -179,11 +178,14 @@ def _numbers(data: bytes, kind: int, processor: str) -> tuple[float, ...]:
 def decoded_floats(words: np.ndarray[Any, np.dtype[np.uint16]], processor: str) -> np.ndarray[Any, np.dtype[Any]]:
     """Floats of pairs of 16-bit words (..., 2 n) in the processor's order -> (..., n).
 
-    DEC's F-float keeps its high word first and has an exponent two larger, and is zero where its exponent is; the
-    quarter is taken in double precision, so that its smallest numbers survive.
+    DEC's F-float keeps its high word first and has an exponent two larger; it is zero where its exponent is, and knows
+    neither infinity nor NaN.
     """
     if processor == "DEC":
         swapped = np.ascontiguousarray(words.reshape(*words.shape[:-1], -1, 2)[..., ::-1])
-        values = swapped.view("<f4")[..., 0].astype(float)
-        return np.where(np.abs(values) < _SMALLEST, 0.0, values / 4.0)
+        bits = swapped.view("<u4")[..., 0]
+        exponent = (bits >> 23) & 0xFF
+        reduced = exponent > 2  # smaller ones are divided in double precision
+        values = np.where(reduced, bits - np.uint32(2 << 23), bits).view("<f4").astype(float)
+        return np.where(reduced, values, np.where(exponent > 0, values / 4.0, 0.0))
     return words.view(">f4" if processor in _BIG_ENDIAN else "<f4")

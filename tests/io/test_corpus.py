@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
-from independent_reader import PlainFile, read_plainly
+from independent_reader import PlainFile, dec_float, read_plainly
 
 from biodyn.io._data_section import read_data
 from biodyn.io._header import read_header
 from biodyn.io._layout import data_layout
+from biodyn.io._parameters import decoded_floats
 from biodyn.io.c3d import read_c3d, read_c3d_many
 from biodyn.trial.recording import Recording
 
@@ -62,6 +63,14 @@ def test_byte_orders_numbers_and_offsets(tmp_path: Path, kind: Kind) -> None:
         tolerance = RELATIVE * np.abs(trial.physical).max()
         np.testing.assert_allclose(channels_of(recording), trial.physical, rtol=RELATIVE, atol=tolerance)
         assert {d.code for d in recording.diagnostics} <= DISAGREE
+
+
+def test_every_dec_float_is_what_its_definition_says() -> None:
+    """The largest (no infinity there), the smallest, zero and its dirty relatives, and random ones."""
+    patterns = [0, 1, 0x7FFF, 0x80, 0x8080, 0xFF, 0x7F80, 0x7FFF7FFF, 0xFFFFFFFF, 0x4080, 0x00804080]
+    raw = b"".join(struct.pack("<I", p) for p in patterns) + np.random.default_rng(3).bytes(4000)
+    found = decoded_floats(np.frombuffer(raw, dtype="<u2"), "DEC")
+    np.testing.assert_array_equal(found, [dec_float(raw[i : i + 4]) for i in range(0, len(raw), 4)])
 
 
 @pytest.mark.parametrize("plate_type", [1, 2, 3, 4])
