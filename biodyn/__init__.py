@@ -6,6 +6,6 @@ what `biodyn study` does. Imports are lazy, so that the command line answers at 
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", *_names]
