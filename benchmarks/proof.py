@@ -1,7 +1,7 @@
 """Every identity on every trial, and what proof and replay cost: python benchmarks/proof.py [--replay]
 
 Trials: the sample data, and the recordings of the folder named by BIODYN_TEST_DATA (its `gait` folder). Two tables in Markdown,
-a row a trial. Identities: largest relative error of each over all frames; sum of the parts of the torques against the torques;
+one row per trial. Checks: largest relative error of each over all frames; sum of the contributions against the torques;
 proof and checks of the data as a share of the trial's own computing time. Checks: what each check of the data measured, in its
 unit, with * where it is a finding. With --replay also how long open-loop windows stay within 1 degree and 1 cm, and the feedback
 torques that tracking needs beside the recorded ones.

@@ -147,11 +147,11 @@ class ReplayResult:
                 f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm beside the residual."
             )
         else:
-            lines.append("Tracked: the feedback could not hold the body on the recorded motion.")
+            lines.append("Tracked: the feedback could not keep the body on the recorded motion.")
         alone = tracking_record(self.joints_only)
         lines.append(
-            f"With feedback at the joints only the body as a whole turns away by {alone['orientation_error_deg']:.2g}°, and "
-            f"feedback torques reach {alone['feedback_peak_Nm']:.2g} Nm."
+            f"With feedback at the joints only: whole-body drift {alone['orientation_error_deg']:.2g}°, "
+            f"feedback torques up to {alone['feedback_peak_Nm']:.2g} Nm."
         )
         orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
         lines.append(f"Measured order of convergence: {orders}.")

@@ -353,8 +353,8 @@ def _contacts(
     load = impossible_load(signals.raw_plates)
     if load is not None:
         raise PlateError(
-            f"The force plates of '{recording.path.name}' show {load:.3g} N for a tenth of a second: more than anybody "
-            "can press, so their forces are in a wrong unit or scale.",
+            f"The force plates of '{recording.path.name}' show {load:.3g} N for a tenth of a second: beyond any human "
+            "load, so their forces are in a wrong unit or scale.",
             "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
         )
     plates = [

@@ -86,7 +86,7 @@ def _unseen(analysis: TrialAnalysis) -> str:
     riding = {s.coordinate for b in model.bodies if b.definition.name in model.carried for s in b.definition.rotations}
     locked = [name for name in model.locked if name not in riding]
     return text + (
-        f" Coordinates that no marker shows, held as in the static trial: {', '.join(locked)}." if locked else ""
+        f" Coordinates without marker information, fixed at their static value: {', '.join(locked)}." if locked else ""
     )
 
 

@@ -258,7 +258,7 @@ def _require_legs(model: SubjectModel) -> None:
 def _not_in_walk(
     mapping: MarkerMapping, markers: tuple[AttachedMarker, ...], tracked: frozenset[str]
 ) -> list[Diagnostic]:
-    """Markers that the set expects in the walk and that are missing there, a finding a segment.
+    """Markers that the set expects in the walk and that are missing there, one finding per segment.
 
     Not expected are markers meant for the static trial alone, labels the set does not know, and landmarks whose marker is
     missing on both sides alike: those were taken off on purpose. A segment that keeps enough other markers is placed by
@@ -317,7 +317,7 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"No marker places {', '.join(model.carried)}: carried along by the segment they hang on, with their mass.",
+                f"No markers on {', '.join(model.carried)}: fixed to their parent segment, with their mass.",
             )
         )
     if alone:
@@ -325,7 +325,7 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "locked-coordinates",
                 "info",
-                f"No marker can see {', '.join(str(name) for name in alone)}: held as in the static trial.",
+                f"No marker information on {', '.join(str(name) for name in alone)}: fixed at the static value.",
             )
         )
     for name, value in pose.assumed.items():

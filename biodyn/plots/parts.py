@@ -23,7 +23,7 @@ _SUFFIX: Final = "_moment"
 def torque_parts_figure(
     parts: pd.DataFrame, spatiotemporal: pd.DataFrame, moments: Sequence[str], mass_kg: float
 ) -> Figure:
-    """Mean over the cycles of every part and of their sum, Nm/kg; a row a side, a column a moment.
+    """Mean over the cycles of every part and of their sum, Nm/kg; one row per side, one column per moment.
 
     Args:
         parts: table `joint_torque_parts`; spatiotemporal: for the cycles.

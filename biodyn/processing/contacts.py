@@ -249,9 +249,9 @@ class _Load:
         name, evidence = SIDE_NAMES[best], feet[best]
         # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
         if evidence.overhang_m > OUTLINE_ERROR_M and not self.raised:
-            reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
+            reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
             return self.result(best, "rejected", reason, (best,), feet)
-        reason = f"only the {name} foot is on the plate, centre of pressure on its sole"
+        reason = f"only the {name} foot is on the plate, centre of pressure within its outline"
         return self.result(best, "assigned", reason, (best,), feet)
 
     def rejected_without_foot(self, feet: Mapping[Side, _FootEvidence], best: Side) -> PlateContact:

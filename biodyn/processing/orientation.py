@@ -71,7 +71,7 @@ def _require_positions(recording: Recording) -> None:
         )
     if not (np.isfinite(markers.rate_hz) and markers.rate_hz > 0.0):
         raise InputFileError(
-            f"'{name}' gives {markers.rate_hz:g} frames a second; expected a positive number.",
+            f"'{name}' gives {markers.rate_hz:g} frames per second; expected a positive number.",
             "Correct POINT:RATE, and export the trial again.",
         )
 

@@ -55,7 +55,7 @@ def plate_wrench(
     rates = (plate.rate_hz, marker_rate_hz)
     if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
         raise PlateError(
-            f"Force plate {plate.number} has {rates[0]:g} samples a second at {rates[1]:g} frames a second; expected "
+            f"Force plate {plate.number} has {rates[0]:g} samples per second at {rates[1]:g} frames per second; expected "
             f"positive numbers below {_FASTEST_HZ:g}.",
             "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
         )

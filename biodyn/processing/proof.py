@@ -124,7 +124,7 @@ def _segments(
     recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
     residual = check(
         "momentum",
-        "The residual is what momentum lacks",
+        "Rate of whole-body momentum equals gravity, GRF and residual",
         "residual = d(momentum)/dt - gravity - ground wrench",
         "The rate of the whole body's linear and angular momentum, summed over the segments in world axes, less gravity "
         "and the measured ground wrench, is the recorded residual at the root.",
@@ -143,9 +143,9 @@ def _segments(
         found[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
     joints = check(
         "free-bodies",
-        "Every torque balances the segments beyond its joint",
+        "Each torque balances the segments distal to its joint",
         "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
-        "For every coordinate, all segments beyond the joint taken as one free body ask for the recorded torque about "
+        "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
         "its axis.",
         (found - tau)[:, 6:],
         _scale(torque_size[:, 6:]),
@@ -174,7 +174,7 @@ def _power(
     size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(forces.energy_rate).sum(axis=1)
     return check(
         "power",
-        "Power in is energy gained",
+        "Power equals the rate of mechanical energy",
         "sum of joint powers + ground power + residual power = dE/dt",
         "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
         "segments' kinetic and potential energy.",

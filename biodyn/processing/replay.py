@@ -28,7 +28,7 @@ _ROUND_OFF = 1e-11
 
 @dataclass(frozen=True)
 class Deviation:
-    """Distance of replayed from recorded motion, a row a window, a column a frame since its start; NaN where lost or over.
+    """Distance of replayed from recorded motion, one row per window and one column per frame; NaN where lost or over.
 
     Attributes:
         starts: (W,) first frame (of the trial). measured: (W, L + 1) the ground reaction was measured all the time since.
@@ -83,7 +83,7 @@ class OpenLoop:
     """Open-loop replay of one trial with one kind of torques.
 
     Attributes:
-        torques: recorded or recomputed. deviation: of every window. rows: a row a window length.
+        torques: recorded or recomputed. deviation: of every window. rows: one row per window length.
         held_all_s, held_half_s: largest window in which all, and half of the windows stay within the tolerance.
         doubling_s: time in which a small deviation doubles (median), NaN if it does not grow.
     """

@@ -28,7 +28,7 @@ class TrialOptions:
     Attributes:
         speed_m_s, stride_s: of the walk.
         strides: length of the recording in gait cycles; lead_in: cycles before the first measured contact.
-        rate_hz, analog_rate_hz: frames and analog samples a second, the latter a multiple of the former.
+        rate_hz, analog_rate_hz: frames and analog samples per second, the latter a multiple of the former.
         static_s: duration of a static trial.
         plate_types: one plate for each measured contact, in order; the first is under the right foot.
         plates: fixed plates instead; the walk starts where its steps meet them best.

@@ -11,7 +11,7 @@ from biodyn.processing.parts import PARTS, torque_parts
 
 
 def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
-    """A row a frame, coordinate and part (gravity, inertia, velocity, ground), Nm; the parts sum to `joint_torques`.
+    """One row per frame, coordinate and part (gravity, inertia, velocity, ground), Nm; the parts sum to `joint_torques`.
 
     NaN where the torque is not valid. Rows run through time inside each block. See `processing.parts`.
     """

@@ -112,7 +112,7 @@ def test_a_foot_partly_on_the_floor_is_not_measured():
     contacts, reaction = decide(scene)
     assert decisions(contacts) == [(1, "l", "rejected")]
     assert contacts[0].evidence["overhang_m"] == pytest.approx(0.11, abs=0.002)
-    assert "11.1 cm over the edge" in contacts[0].reason
+    assert "11.1 cm beyond the plate" in contacts[0].reason
     assert not reaction.measured["l"][frames(0.5, 1.12)].any()
     assert "plate 1" in reaction.reason["l"][80]
 
@@ -314,7 +314,7 @@ def test_what_was_not_assigned_and_what_was_cut_is_said():
     (note,) = contact_diagnostics(contacts, RATE_HZ)
     assert note.code == "contact-rejected"
     assert note.frames == (50, 108)
-    assert "over the edge" in note.message
+    assert "beyond the plate" in note.message
 
     clean = walk(level_steps(), [LEFT_PLATE, RIGHT_PLATE], 3.2, noise_n=0.5)
     assert contact_diagnostics(decide(clean)[0], RATE_HZ) == ()

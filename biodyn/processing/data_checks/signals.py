@@ -1,4 +1,4 @@
-"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, pressure beside the sole."""
+"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, centre of pressure outside the foot outline."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def long_gaps(gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple
 def gaps_left(
     gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
 ) -> tuple[Diagnostic, ...]:
-    """Gaps that were not filled, and those that had to be guessed from others: a finding a marker.
+    """Gaps that were not filled, and those that had to be guessed from others: one finding per marker.
 
     Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word. `long`: those
     that are more than an information (`long_gaps`).
@@ -219,7 +219,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 "joint-limit",
                 "info",
-                f"{coordinate.name} rests on the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
+                f"{coordinate.name} is at the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
                 "the frames.",
                 value=share,
                 limit=LIMIT_SHARE,
@@ -267,13 +267,13 @@ def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: f
             Diagnostic(
                 "cop-outside-sole",
                 "warning",
-                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm beside the sole "
+                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm outside the foot outline "
                 f"({contact.start_s:.2f} to {contact.end_s:.2f} s).",
                 value=distance,
                 limit=limit_m,
                 unit="m",
                 frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                hint="Corners or origin of the plate, its zero, or the markers of this foot.",
+                hint="Corners, origin or offset of the plate, or the markers of this foot.",
             )
         )
     return tuple(notes)

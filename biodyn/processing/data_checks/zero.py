@@ -95,7 +95,7 @@ def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float
     severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
     text = (
         f"reads {level.force_n:.0f} N while no foot is above it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
-        f"zero could be taken off. {_change(plate, level)} Nothing was changed."
+        f"offset could be removed. {_change(plate, level)} Nothing was changed."
     )
     return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
@@ -105,8 +105,8 @@ def _change(plate: PlateWrench, level: EmptyLevel) -> str:
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
     if right < abs(level.force_n):
-        return "Nobody stepped on it."
-    text = f"Taking that off would change its peak force from {peak:.0f} to {right:.0f} N"
+        return "No contact on it."
+    text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
     rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
     if len(rows):
         shift = np.linalg.norm(pressure(zeroed, rows) - pressure(plate, rows), axis=1)

@@ -58,7 +58,7 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """One number a cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+    """One number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

@@ -88,7 +88,7 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
 
 
 def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:
-    """Score the mean curves of every subject, session, condition and side; a row a side and one for both.
+    """Score the mean curves of every subject, session, condition and side; one row per side and one for both.
 
     Parameters: `cells` with the curves of `variables`.
 
