@@ -19,8 +19,8 @@ from biodyn.data_checks import residual_limits
 from biodyn.model.hip_centre import hip_regression
 from biodyn.model.library import load_entry
 from biodyn.model.user_tables import own_file, own_path
+from biodyn.report.consistency import consistency_record
 from biodyn.report.data_checks import data_check_records
-from biodyn.report.proof import proof_record
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.report.user_files import clean, user_file_records
 from biodyn.rigid_body.multibody import Multibody
@@ -131,7 +131,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in verdict.checks],
         "data_checks": data_check_records(analysis),
-        "proof": proof_record(analysis),
+        "proof": consistency_record(analysis),
         "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
         "timings_s": {name: round(float(seconds), 4) for name, seconds in analysis.timings.items()},
