@@ -125,14 +125,14 @@ def centre_of_pressure_figure(
     plates: Mapping[int, FloatArray],
     ground_reaction: pd.DataFrame,
     contacts: pd.DataFrame,
-    soles: FloatArray,
+    foot_outlines: FloatArray,
 ) -> Figure:
-    """The plates from above, the soles at mid-contact and the paths of the centre of pressure.
+    """The plates from above, the foot outlines at mid-contact and the paths of the centre of pressure.
 
     Args:
         plates: corners (4, 3) m in World by plate number.
         contacts: table of contacts.
-        soles: (contacts, 2, K, 3) m in World, outline of the right and the left sole at the middle of each contact.
+        foot_outlines: (contacts, 2, K, 3) m in World, outline of the right and the left sole at the middle of each contact.
     """
     corners = np.concatenate([*plates.values()]) if plates else np.zeros((1, 3))
     low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
@@ -156,7 +156,7 @@ def centre_of_pressure_figure(
         for k, sole_side in enumerate(SIDES):
             if side in SIDES and sole_side != side:
                 continue
-            outline = seen_from_above(soles[i, k]) if i < len(soles) else np.full((1, 2), np.nan)
+            outline = seen_from_above(foot_outlines[i, k]) if i < len(foot_outlines) else np.full((1, 2), np.nan)
             if np.isfinite(outline).all() and _near(outline, low, high):
                 style = "-" if assigned else "--"
                 ax.add_patch(

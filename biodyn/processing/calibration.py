@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
-from biodyn.model.scaling import with_loose_centres, with_moved_centres
+from biodyn.model.scaling import with_centre_refinement, with_moved_centres
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.kinematics import Fit
 from biodyn.rigid_body import inverse_kinematics
@@ -140,17 +140,17 @@ def refine_centres(frames: _Sample, model: SubjectModel) -> tuple[SubjectModel, 
 
     The centres may slide in a fit of some frames, held by a prior; their mean slide becomes their place.
     """
-    loose, slides = with_loose_centres(model)
+    refined, slides = with_centre_refinement(model)
     if not slides:
         return model, []
-    prior = np.zeros(loose.multibody.nv)
+    prior = np.zeros(refined.multibody.nv)
     for indices in slides.values():
         prior[list(indices)] = _CENTRE_PRIOR
-    q, _, _ = frames.solve(loose, prior)
+    q, _, _ = frames.solve(refined, prior)
     shifts = {}
     notes = []
     for name in slides:
-        at = [loose.multibody.q_slice(f"{name}:{axis}").start for axis in "xyz"]
+        at = [refined.multibody.q_slice(f"{name}:{axis}").start for axis in "xyz"]
         shift = np.nanmean(q[:, at], axis=0)
         size = float(np.linalg.norm(shift))
         if size > _MOST_CENTRE_SHIFT_M:
@@ -189,7 +189,7 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
     return replace(model, markers=tuple(moved))
 
 
-def stray_frames(error: FloatArray, limit_m: float) -> BoolArray:
+def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
     """Frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a phantom, or moved.
 
     `error` (T, M) m is its distance from its place on the fitted skeleton, NaN where unseen.
@@ -197,7 +197,7 @@ def stray_frames(error: FloatArray, limit_m: float) -> BoolArray:
     Off means farther than `limit_m` and well beyond (2.5 times) its own usual (median) error. A marker whose usual error
     exceeds `limit_m` sits elsewhere and is off in all frames; one that is off in more than a fifth of its frames without
     that is a sign of a wrong model, and its error stays in the account. One wrong marker pulls others along: of a frame's
-    candidates only those stray that are nearly as far off as the worst.
+    candidates only those are outliers that are nearly as far off as the worst.
     """
     seen = np.isfinite(error)
     usual = np.nanmedian(np.where(seen.any(axis=0), error, 0.0), axis=0)

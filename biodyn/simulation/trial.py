@@ -164,7 +164,7 @@ def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> Sim
     frames = round(options.static_s * options.rate_hz)
     ratio = round(options.analog_rate_hz / options.rate_hz)
     model = body.model
-    feet = contact.soles(model, body.static_q, load_data("gait")["foot"])
+    feet = contact.standing_feet(model, body.static_q, load_data("gait")["foot"])
     q = np.tile(body.static_q, (frames, 1))
     R, p = body_poses(model.multibody, q[:1])
     soles_W = {s: contact.points_in_world(R[:, f.link], p[:, f.link], f.outline)[0] for s, f in feet.items()}

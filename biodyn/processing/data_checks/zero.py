@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.data_checks.evidence import FIRM_SHARE, pressure
-from biodyn.processing.soles import beside_plate
+from biodyn.processing.foot_outline import beside_plate
 from biodyn.trial import PlateWrench
 
 CODE = "plate-not-zeroed"
@@ -42,19 +42,19 @@ class EmptyLevel:
 
 def not_zeroed(
     plates: Sequence[PlateWrench],
-    soles: Mapping[Side, FloatArray],
+    foot_outlines: Mapping[Side, FloatArray],
     rate_hz: float,
     weight_n: float,
     limit_n: float,
 ) -> tuple[Diagnostic, ...]:
     """Name plates that show force while nobody is on them.
 
-    plates: filtered, at the marker rate. soles: per side (T, K, 3) m World, outline, NaN where unknown.
+    plates: filtered, at the marker rate. foot_outlines: per side (T, K, 3) m World, outline, NaN where unknown.
     """
     notes = []
     for plate in plates:
         removed = removed_level_n(plate)
-        level = empty_level(plate, soles, rate_hz)
+        level = empty_level(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
@@ -72,10 +72,10 @@ def removed_level_n(plate: PlateWrench) -> float:
     return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
 
 
-def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
+def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
     free = np.isfinite(plate.wrench).all(axis=1)
-    for sole in soles.values():
+    for sole in foot_outlines.values():
         free &= beside_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
     if len(rows) < _LEAST_S * rate_hz:
