@@ -112,12 +112,12 @@ def find_turns(
         Diagnostic(
             "axis-from-walk",
             "warning" if abs(turn) >= _MOST_TURN_RAD else "info",
-            f"The walk turns the axes of {name} by {np.rad2deg(turn):+.0f} degrees about its long axis: there "
-            f"{hinges[name]} fits the markers best.",
+            f"Axial rotation offset of {name}: {np.rad2deg(turn):+.0f} degrees; there {hinges[name]} fits the markers of the "
+            "walk best.",
             value=float(np.rad2deg(turn)),
             limit=float(np.rad2deg(_MOST_TURN_RAD)),
             unit="deg",
-            hint="The lateral wand sits off the joint's plane; medial markers in the static trial settle it.",
+            hint="The lateral wand is off the joint's plane; medial markers in the static trial resolve it.",
         )
         for name, turn in turns.items()
         if abs(turn) >= _TELLING_TURN_RAD
@@ -161,8 +161,8 @@ def refine_centres(frames: _Sample, model: SubjectModel) -> tuple[SubjectModel, 
                 Diagnostic(
                     "centre-from-walk",
                     "info",
-                    f"The walk moves the joint centre of {name} by {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm against "
-                    "the static trial.",
+                    f"Joint-centre refinement of {name}: {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm from the static trial to "
+                    "the walk.",
                     value=min(size, _MOST_CENTRE_SHIFT_M),
                     limit=_MOST_CENTRE_SHIFT_M,
                     unit="m",

@@ -157,7 +157,7 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
 def _as_reaction(
     plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
-    """A person can only push a plate down: where loaded, the reaction must point up, else all is turned round."""
+    """A person can only push a plate down: where loaded, the reaction must point up, else all signs are reversed."""
     up = (force @ axes.R_WP.T)[:, 1]
     up = up[np.isfinite(up)]
     low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)

@@ -125,7 +125,7 @@ def residual_beyond(dynamics: Dynamics, limits: ResidualLimits) -> tuple[Diagnos
                 unit=unit,
                 frames=(worst, worst),
                 hint="See the findings about mass, synchronisation, plates and markers; where there are none: trunk and arm "
-                "markers, or a body unlike the table's.",
+                "markers, or a body that differs from the anthropometric table.",
             )
         )
     return tuple(notes)

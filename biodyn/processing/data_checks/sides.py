@@ -58,7 +58,7 @@ def sides_exchanged(
                 f"Left-right labels are swapped in walk and static trial alike ({', '.join(wrong)}): what is labelled right "
                 "lies to the left of where the body faces. All other findings follow from this.",
                 float(min(parts[part] for part in wrong)),
-                "Exchange the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: the axes of a mirrored "
+                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: the axes of a mirrored "
                 "laboratory frame do the same.",
             ),
         )

@@ -153,7 +153,7 @@ def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
                 limit=SPIKE_M,
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
-                hint="A ghost marker or an exchanged label: correct the trajectory in the capture software.",
+                hint="A ghost marker or a swapped label: correct the trajectory in the capture software.",
                 about=markers.labels[column],
             )
         )
@@ -184,12 +184,12 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 "marker-error",
                 "warning",
-                f"Marker {fit.labels[column]} lies {1000 * rms[column]:.0f} mm (RMS) from its place on the skeleton, the usual "
-                f"marker {1000 * usual:.0f} mm.",
+                f"Marker {fit.labels[column]} has a tracking error of {1000 * rms[column]:.0f} mm RMS (median of all "
+                f"markers {1000 * usual:.0f} mm).",
                 value=float(rms[column]),
                 limit=limit_m,
                 unit="m",
-                hint="Loose clothing, an exchanged label, or a marker touched after the static trial.",
+                hint="Loose clothing, a swapped label, or a marker touched after the static trial.",
                 about=fit.labels[column],
             )
         )
@@ -224,7 +224,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 value=share,
                 limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
-                hint="A marker on a wrong place or with a wrong label, or a joint axis that does not fit the person.",
+                hint="A misplaced or mislabelled marker, or a joint axis that does not fit the subject.",
             )
         )
     return tuple(notes)

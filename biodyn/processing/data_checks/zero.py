@@ -59,7 +59,13 @@ def not_zeroed(
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
             notes.append(
-                _note(plate, "warning", removed, limit_n, f"reads {removed:.0f} N while empty; that was taken off.")
+                _note(
+                    plate,
+                    "warning",
+                    removed,
+                    limit_n,
+                    f"reads {removed:.0f} N while unloaded; this offset was removed.",
+                )
             )
     return tuple(notes)
 

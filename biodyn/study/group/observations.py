@@ -105,7 +105,7 @@ class Observations:
     def per_subject(self, side: str) -> list[Cell]:
         """One cell a subject, condition and group: the mean over sessions, of one side or of both ("mean").
 
-        For the mean of both sides, variables signed to the walker's right are turned round on the left before.
+        For the mean of both sides, variables signed to the walker's right are reversed on the left before.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
         found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}

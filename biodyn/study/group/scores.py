@@ -140,7 +140,7 @@ def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: 
         listed = ", ".join(f"{name} ({'all' if count == sides else count} of {sides})" for name, count in lost.items())
         known = int(table["gps"].notna().sum())
         notes.append(
-            f"Without a score for want of a curve or of a reference: {listed}. A gait profile score is given only where all "
+            f"Without a score, as a curve or a reference is missing: {listed}. A gait profile score is given only where all "
             f"of its variables are ({known} of {len(table)} rows)."
         )
     return tuple(notes)
