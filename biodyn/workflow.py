@@ -85,7 +85,7 @@ class _Clock:
 
 
 def analyse_trial(
-    walk: str | Path,
+    trial: str | Path,
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
@@ -108,7 +108,7 @@ def analyse_trial(
     notes: list[Diagnostic] = []
 
     with clock.step("reading"):
-        read = files or read_files(Path(walk), static)
+        read = files or read_files(Path(trial), static)
         recording, standing_file, reason = read.walk, read.static, read.why
         _require_loaded_plates(recording)
     with clock.step("axes"):
@@ -401,7 +401,7 @@ def _contacts(
 
 
 def run_trial(
-    walk: str | Path,
+    trial: str | Path,
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
@@ -412,7 +412,7 @@ def run_trial(
     """Analyse one walk, from its C3D file to joint torques.
 
     Parameters:
-        walk: C3D file with markers and force plates.
+        trial: C3D file with markers and force plates.
         static: C3D file of the same subject standing; None = looked for beside the walk.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
@@ -422,7 +422,7 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
-    return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress, files))
+    return TrialResult(analyse_trial(trial, static, mass_kg, height_m, settings, progress, files))
 
 
 def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:

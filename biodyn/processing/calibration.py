@@ -161,7 +161,7 @@ def refine_centres(frames: _Sample, model: SubjectModel) -> tuple[SubjectModel, 
                 Diagnostic(
                     "centre-from-walk",
                     "info",
-                    f"Joint-centre refinement of {name}: {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm from the static trial to "
+                    f"Joint-centre refinement of {name}: {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm from static trial to "
                     "the walk.",
                     value=min(size, _MOST_CENTRE_SHIFT_M),
                     limit=_MOST_CENTRE_SHIFT_M,

@@ -239,7 +239,7 @@ def _path_notes(
                 value=turn_deg,
                 limit=_TURN_DEG,
                 unit="deg",
-                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from each cycle's walking direction.",
+                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from each cycle's direction.",
             )
         )
     elif oblique_deg > _OBLIQUE_DEG:

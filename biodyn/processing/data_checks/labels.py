@@ -158,7 +158,7 @@ def _note(found: Exchange, rate_hz: float) -> Diagnostic:
         "labels-exchanged",
         "warning",
         f"Markers {found.one} and {found.other} seem swapped in {found.frames} frames ({found.first / rate_hz:.2f} to "
-        f"{found.last / rate_hz:.2f} s): swapped, their distances to neighbouring markers are "
+        f"{found.last / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
         f"{1000 * found.gain_m:.0f} mm nearer to those of the static trial. Nothing was changed.",
         value=found.gain_m,
         limit=_LEAST_GAIN_M,
