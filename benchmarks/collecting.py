@@ -1,7 +1,7 @@
 """How long it takes to collect many trials, and how much memory: `python benchmarks/collecting.py [TRIALS ...]`.
 
 The walks of sample_data are analysed once; what they wrote, each time with other values so that nothing compresses better
-than it would, is linked to as many trials as asked for (20 a subject).
+than it would, is linked to as many trials as asked for (20 per subject).
 Prints seconds, rows a second and the peak memory of a fresh process for each number of trials.
 """
 

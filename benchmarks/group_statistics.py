@@ -32,7 +32,7 @@ Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def against_spm1d() -> None:
-    """Print a row a data set: ours / spm1d's."""
+    """Print one row per data set: ours / spm1d's."""
     print("statistic (largest difference), FWHM, resels, threshold and cluster p: ours / spm1d, two-tailed where t")
     worst = 0.0
     for case in (*one_effect_cases(), *two_effect_cases(), *repeated_cases()):

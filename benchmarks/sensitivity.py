@@ -73,7 +73,7 @@ def legs(analysis: TrialAnalysis) -> list[tuple[str, str, str, BoolArray]]:
 
 
 def centre_of_pressure(analyses: list[TrialAnalysis]) -> None:
-    """McCaw & DeVita's table: a row a shift, and whether the smaller direction of a curve counts too."""
+    """McCaw & DeVita's table: one row per shift, and whether the smaller direction of a curve counts too."""
     print(
         "\nCentre of pressure: change of the largest torque / of the angular impulse in stance, per cent (published 7 and 14)"
     )

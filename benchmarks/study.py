@@ -1,12 +1,12 @@
-"""Does a study stand what happens to it? `python benchmarks/study.py [PART ...]`, on Linux.
+"""Robustness of a study: `python benchmarks/study.py [PART ...]`, on Linux.
 
 Parts (all by default):
-    throughput  trials a second with one and two workers, tables only, after a warm-up
-    memory      peak memory of the coordinator at 100 and at 1,000 trials, and of each worker
-    damaged     1,000 simulated trials with every kind of damage: exactly the damaged ones fail, each with its reason
-    kills       kill -9 of everything and of single workers at random moments, resumed: the same bytes as undisturbed
-    cluster     a scheduler and two workers started from Dask's command line: the same bytes
-    again       a second run does nothing, a changed file costs one trial
+    throughput     trials per second with one and two workers, tables only, after a warm-up
+    memory         peak memory of the coordinator at 100 and at 1,000 trials, and of each worker
+    damaged        1,000 simulated trials with every kind of damage: exactly the damaged ones fail, each with its reason
+    interruptions  kill -9 of everything and of single workers at random moments, resumed: the same bytes as undisturbed
+    cluster        a scheduler and two workers started from Dask's command line: the same bytes
+    again          a second run does nothing, a changed file costs one trial
 
 The studies are simulated (seeded). Whatever happens, the processes are ended and the temporary folders removed.
 """
@@ -285,22 +285,24 @@ def account(folder: Path, out: Path, walks: list[Path], hurt: list[DamagedFile])
             if status != "failed" or not any(words in text for words in expected[kind.name]):
                 print(f"      !! {entry.path.relative_to(folder)}: {status}: {text[:200]}")
     sound = set(walks) - {entry.path for entry in hurt}
-    strangers = [path for path in sound if states.get(path, ("missing", ""))[0] in ("failed", "missing")]
-    for path in strangers[:10]:
+    unexpected = [path for path in sound if states.get(path, ("missing", ""))[0] in ("failed", "missing")]
+    for path in unexpected[:10]:
         print(f"  !! sound, but {path.relative_to(folder)}: {states.get(path, ('not in the plan', ''))}")
     statuses = Counter(states[path][0] for path in sound if path in states)
     print(f"  sound trials: {dict(statuses)}; {len(states)} of {len(walks)} trials in the plan")
-    return good and not strangers and len(states) == len(walks)
+    return good and not unexpected and len(states) == len(walks)
 
 
 def _without_names(text: str) -> str:
     return re.sub(r"[\d.]+", "#", re.sub(r"'[^']*'", "FILE", text))
 
 
-def kills(place: Path, subjects: int, trials: int, whole: int, single: int, seed: int, damage: float = 0.0) -> bool:
+def interruptions(
+    place: Path, subjects: int, trials: int, whole: int, single: int, seed: int, damage: float = 0.0
+) -> bool:
     """Kill everything `whole` times and single processes `single` times, resume, and compare with an undisturbed run."""
     rng = random.Random(seed)
-    folder = place / "kills"
+    folder = place / "interruptions"
     write_study(folder, subjects, trials, seed=7, damage=damage)
     calm = finish(folder, place / "calm", "--workers", "2")
     reference = fingerprint(place / "calm")
@@ -360,11 +362,13 @@ def _killed(
             bad.append(f"exit code {code}: {run.said()[-600:]}")
         studies += 1
         bad += differences(reference, fingerprint(out)) + left_over(out)
-        print(f"  study {studies} finished: {done} of {wanted} kills so far, {len(bad)} differences", flush=True)
+        print(
+            f"  study {studies} finished: {done} of {wanted} interruptions so far, {len(bad)} differences", flush=True
+        )
         shutil.rmtree(out)
         if len(bad) > 20:
             break
-    print(f"kill -9 of {what}: {done} kills in {studies} studies, {len(bad)} differences")
+    print(f"kill -9 of {what}: {done} interruptions in {studies} studies, {len(bad)} differences")
     for line in bad[:10]:
         print(f"  !! {line}")
     return not bad
@@ -460,18 +464,20 @@ def main() -> int:
         "throughput": lambda place, a: throughput(place, a.rate_trials),
         "memory": lambda place, a: memory(place, (100, a.large)),
         "damaged": lambda place, a: damaged(place, a.large // 20, 20, 0.02),
-        "kills": lambda place, a: kills(place, *a.kill_study, a.whole, a.single, a.seed, a.kill_damage),
-        "cluster": lambda place, a: cluster(place, *a.kill_study),
-        "again": lambda place, a: again(place, *a.kill_study),
+        "interruptions": lambda place, a: interruptions(
+            place, *a.interrupted_study, a.whole, a.single, a.seed, a.interrupted_damage
+        ),
+        "cluster": lambda place, a: cluster(place, *a.interrupted_study),
+        "again": lambda place, a: again(place, *a.interrupted_study),
     }
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     parser.add_argument("--rate-trials", type=int, default=100, help="trials to measure the throughput with")
     parser.add_argument("--large", type=int, default=1000, help="trials of the large study")
-    parser.add_argument("--kill-study", type=int, nargs=2, default=(3, 20), metavar=("SUBJECTS", "TRIALS"))
-    parser.add_argument("--kill-damage", type=float, default=0.02, help="share of each kind of damage in it")
-    parser.add_argument("--whole", type=int, default=20, help="kills of all processes")
-    parser.add_argument("--single", type=int, default=50, help="kills of single workers")
+    parser.add_argument("--interrupted-study", type=int, nargs=2, default=(3, 20), metavar=("SUBJECTS", "TRIALS"))
+    parser.add_argument("--interrupted-damage", type=float, default=0.02, help="share of each kind of damage in it")
+    parser.add_argument("--whole", type=int, default=20, help="interruptions of all processes")
+    parser.add_argument("--single", type=int, default=50, help="interruptions of single workers")
     parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--place", type=Path, help="folder for the temporary files")
     arguments = parser.parse_args()

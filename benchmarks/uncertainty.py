@@ -35,7 +35,7 @@ def solver_of(analysis: TrialAnalysis) -> Solver:
 
 
 def monte_carlo(runs: int, seed: int) -> None:
-    """Print linear against drawn standard deviations (rms over the frames), a row a coordinate and source."""
+    """Print linear against drawn standard deviations (rms over the frames), one row per coordinate and source."""
     analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
     inputs = analysis.propagation
     assert inputs is not None
@@ -84,7 +84,7 @@ def someone(seed: int) -> tuple[Person, TrialOptions]:
 
 
 def coverage(seeds: int, first: int) -> None:
-    """Print how often the true torque lies in the 95 % band, a row a kind of coordinate, over all frames of all people."""
+    """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
     rows: dict[str, list[tuple[float, float, float, int]]] = {}
     for seed in range(first, first + seeds):

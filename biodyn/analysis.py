@@ -11,10 +11,10 @@ from biodyn.diagnostics import Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.subject import SubjectModel
+from biodyn.processing.consistency_check import Consistency
 from biodyn.processing.dynamics import Dynamics
 from biodyn.processing.feet import GaitPoints
 from biodyn.processing.gaps import Gap
-from biodyn.processing.identity import Proof
 from biodyn.processing.kinematics import Fit
 from biodyn.processing.uncertainty import TorqueUncertainty, TrialInputs
 from biodyn.settings import Settings
@@ -75,7 +75,7 @@ class TrialAnalysis:
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
         variations: the same walk analysed with other choices, where they were asked for.
         user_files: settings and tables of the user's own that were used, as they were read.
-        proof: the identities of mechanics, checked in every frame; verdict: of the trial, with its checks. Both None
+        consistency: the numerical consistency checks of every frame; verdict: of the trial, with its checks. Both None
             where only torques were asked for (see `checks.judge`).
     """
 
@@ -102,7 +102,7 @@ class TrialAnalysis:
     uncertainty: TorqueUncertainty | None = None
     variations: tuple[Variation, ...] = ()
     user_files: tuple[UserFile, ...] = ()
-    proof: Proof | None = None
+    consistency: Consistency | None = None
     verdict: Verdict | None = None
 
     @property

@@ -163,7 +163,7 @@ def replay(
         str | None, typer.Option(help="Integrator: euler, rk4 or solve_ivp; by default that of the settings.")
     ] = None,
 ) -> None:
-    """Drive the body forward with the recorded torques: does it move as it moved?"""
+    """Forward dynamics with the computed torques: does the model reproduce the recorded motion?"""
     console = _console()
     with _plain_errors():
         with _progress(console) as step:
@@ -205,18 +205,18 @@ def study(
         Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine; by default one a processor.", min=1, metavar="N")
+        int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what each file is taken for, and stop.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
     init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")
     ] = False,
 ) -> None:
-    """Analyse a whole folder of recordings: one data set, group results, a report. Goes on where it was stopped."""
+    """Analyse a whole folder of recordings: one data set, group results, a report. Resumes where it stopped."""
     console = _console()
     with _plain_errors():
         from biodyn.study import Study
@@ -233,7 +233,7 @@ def study(
         try:
             progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
         except (KeyboardInterrupt, SystemExit):
-            console.print("Stopped. The same command goes on where it was.", highlight=False)
+            console.print("Stopped. The same command resumes where it stopped.", highlight=False)
             raise
         console.print(f"{progress.line()}.", highlight=False)
         console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)

@@ -64,7 +64,7 @@ def _contents(recording: Recording) -> Iterator[str]:
     facts.append(f"{subject.mass_kg:.1f} kg" if subject.mass_kg else "no mass")
     facts.append(f"{subject.height_m:.2f} m" if subject.height_m else "no height")
     yield f"Subject: {', '.join(facts)}; {len(subject.measures)} measures ({', '.join(subject.measures) or 'none'})"
-    yield f"Events in the file: {len(recording.events)}; computed channels: {len(recording.model_outputs)}"
+    yield f"Events in the file: {len(recording.events)}; model outputs: {len(recording.model_outputs)}"
 
 
 def start_marker_set(path: str | Path, target: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""Forward replay of a result: drive the body with the torques that were found for it, and see whether it moves so."""
+"""Forward replay of a result: forward dynamics with its torques, compared with the recorded motion."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.processing.driven import DrivenMotion, driven_motion
+from biodyn.processing.actuated import ActuatedMotion, stored_actuated_motion
 from biodyn.processing.integrators import replay_windows
 from biodyn.processing.replay import Convergence, OpenLoop, Tracked, convergence, open_loop, tracked
-from biodyn.processing.replay_drive import drives, resting
+from biodyn.processing.replay_input import replay_inputs, resting
 from biodyn.report.record import json_ready, result_arrays
 from biodyn.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.result import TrialResult
@@ -42,14 +42,14 @@ class ReplayResult:
     """A replayed trial.
 
     Attributes:
-        driven: the motion and its forces. coordinates: index in q and in v by name. settings: used.
+        actuated: the motion and its forces. coordinates: index in q and in v by name. settings: used.
         walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
-        tracked: replay under feedback, a part a stretch; joints_only: without feedback at the base.
+        tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
         convergence: of every integrator.
         restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
     """
 
-    driven: DrivenMotion
+    actuated: ActuatedMotion
     coordinates: Mapping[str, tuple[int, int]]
     settings: ReplaySettings
     walk: Mapping[str, OpenLoop]
@@ -65,7 +65,7 @@ class ReplayResult:
         cases = {f"walk:{name}": found for name, found in self.walk.items()} | {"rest": self.rest}
         return {
             "replay_drift": replay_drift(cases, names),
-            "replay_feedback": replay_feedback(self.tracked, self.driven.time_s, self.driven.q, self.coordinates),
+            "replay_feedback": replay_feedback(self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates),
             "replay_convergence": replay_convergence(self.convergence),
         }
 
@@ -75,7 +75,7 @@ class ReplayResult:
 
         cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
         return {
-            "drift": drift_figure(cases, self.driven.rate_hz, self.settings.angle_deg),
+            "drift": drift_figure(cases, self.actuated.rate_hz, self.settings.angle_deg),
             "feedback": feedback_figure(self.tables()["replay_feedback"]),
             "convergence": convergence_figure(self.convergence),
         }
@@ -88,14 +88,14 @@ class ReplayResult:
         rows = slice(longest.frames[0], longest.frames[1] + 1)
         again_s = max(self.settings.windows_s)
         motions = {
-            "recorded": self.driven.q[rows],
+            "recorded": self.actuated.q[rows],
             f"open-loop, restarted every {again_s:g} s": self.restarted[rows],
             "tracked": longest.q,
         }
         return replay_gif(
-            self.driven.multibody,
+            self.actuated.multibody,
             motions,
-            self.driven.time_s[rows],
+            self.actuated.time_s[rows],
             frames_s=_FRAME_OF_ANIMATION_S,
             slowdown=_SLOWDOWN,
         )
@@ -110,8 +110,8 @@ class ReplayResult:
                 "residual": "applied as an external wrench on the root, in world axes, about the world origin",
                 "open_loop": {
                     name: {
-                        "largest_window_s_all_within": found.held_all_s,
-                        "largest_window_s_half_within": found.held_half_s,
+                        "largest_window_s_all_within": found.prediction_horizon_s,
+                        "largest_window_s_half_within": found.median_horizon_s,
                         "doubling_time_s": found.doubling_s,
                         "windows": len(found.deviation.starts),
                     }
@@ -131,12 +131,13 @@ class ReplayResult:
         lines = []
         for name, found in self.walk.items():
             lines.append(
-                f"Open-loop, {name} torques: all of {len(found.deviation.starts)} windows stay within {tolerance} for "
-                f"{found.held_all_s:.2f} s, half of them for {found.held_half_s:.2f} s"
+                f"Open-loop, {name} torques: prediction horizon {found.prediction_horizon_s:.2f} s (all of "
+                f"{len(found.deviation.starts)} windows within {tolerance}), {found.median_horizon_s:.2f} s for half of them"
                 + (f"; a small error doubles in {1000 * found.doubling_s:.0f} ms." if found.doubling_s > 0 else ".")
             )
         lines.append(
-            f"Standing still: within {tolerance} for {self.rest.held_all_s:.2f} s of {s.rest_s:g} s, starting from round-off."
+            f"Standing still: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, starting from "
+            "round-off."
         )
         held = tracking_record(self.tracked)
         if math.isfinite(held["joint_error_deg"]):
@@ -146,11 +147,11 @@ class ReplayResult:
                 f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm beside the residual."
             )
         else:
-            lines.append("Tracked: the feedback could not hold the body on the recorded motion.")
+            lines.append("Tracked: the feedback could not keep the body on the recorded motion.")
         alone = tracking_record(self.joints_only)
         lines.append(
-            f"With feedback at the joints only the body as a whole turns away by {alone['orientation_error_deg']:.2g}°, and "
-            f"feedback torques reach {alone['feedback_peak_Nm']:.2g} Nm."
+            f"With feedback at the joints only: whole-body drift {alone['orientation_error_deg']:.2g}°, "
+            f"feedback torques up to {alone['feedback_peak_Nm']:.2g} Nm."
         )
         orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
         lines.append(f"Measured order of convergence: {orders}.")
@@ -217,12 +218,12 @@ def replay(
         options = settings
     else:
         options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
-    driven = driven_motion(arrays)
+    actuated = stored_actuated_motion(arrays)
     coordinates = {
         str(name): (int(at_q), int(at_v))
         for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
     }
-    steps = max(math.ceil(1.0 / (driven.rate_hz * options.step_s) - 1e-9), 1)
+    steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
     say = progress if progress is not None else _silent
     common: dict[str, Any] = {
         "method": options.method,
@@ -234,18 +235,18 @@ def replay(
     walk = {}
     for torques in ("recorded", "recomputed"):
         say(f"replaying windows with {torques} torques")
-        walk[torques] = open_loop(driven, torques, options.windows_s, **common)  # type: ignore[arg-type]
+        walk[torques] = open_loop(actuated, torques, options.windows_s, **common)  # type: ignore[arg-type]
     say("standing still")
-    still = resting(driven, options.rest_s)
+    still = resting(actuated, options.rest_s)
     windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
     rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
     say("replaying under feedback")
     how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
-    everywhere, joints_only = tracked(driven, **how), tracked(driven, **how, base=False)
+    everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
     say("measuring the integrators")
-    orders = convergence(driven, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
-    again = _restarted(driven, options, steps)
-    return ReplayResult(driven, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
+    orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
+    again = _restarted(actuated, options, steps)
+    return ReplayResult(actuated, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
 
 
 def changed_files(folder: str | Path) -> list[str]:
@@ -276,16 +277,16 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
     }
 
 
-def _restarted(driven: DrivenMotion, options: ReplaySettings, steps: int) -> np.ndarray:
+def _restarted(actuated: ActuatedMotion, options: ReplaySettings, steps: int) -> np.ndarray:
     """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
-    motion = np.full_like(driven.q, np.nan)
-    length = max(round(max(options.windows_s) * driven.rate_hz), 1)
-    for drive in drives(driven, "recorded"):
-        starts = np.arange(0, len(drive.times_s) - 1, length)
-        found = replay_windows(drive, starts, length, options.method, steps)
+    motion = np.full_like(actuated.q, np.nan)
+    length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
+    for stretch in replay_inputs(actuated, "recorded"):
+        starts = np.arange(0, len(stretch.times_s) - 1, length)
+        found = replay_windows(stretch, starts, length, options.method, steps)
         for start, q in zip(starts.tolist(), found.q, strict=True):
-            first = drive.frames[0] + start
-            stop = min(first + length, drive.frames[1] + 1)
+            first = stretch.frames[0] + start
+            stop = min(first + length, stretch.frames[1] + 1)
             motion[first:stop] = q[: stop - first]
     return motion
 

@@ -51,7 +51,9 @@ class SignalSettings(_Section):
 class ModelSettings(_Section):
     """Which body the markers are fitted to."""
 
-    skeleton: str = Field("auto", description="skeleton of the library, a TOML file, or auto: what the markers can see")
+    skeleton: str = Field(
+        "auto", description="skeleton of the library, a TOML file, or auto: all that the markers determine"
+    )
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )
@@ -72,7 +74,7 @@ class InverseKinematicsSettings(_Section):
     tolerance: float = Field(
         1e-8, ge=1e-12, le=0.01, description="largest coordinate change of the last step, rad or m"
     )
-    max_iterations: int = Field(60, ge=1, le=10_000, description="most steps a frame")
+    max_iterations: int = Field(60, ge=1, le=10_000, description="most iterations per frame")
     visibility_ramp_s: float = Field(
         0.15, ge=0, le=5, description="a marker's weight fades over this time beside a gap, s"
     )
@@ -87,9 +89,11 @@ class ContactSettings(_Section):
     threshold_n: float = Field(20.0, gt=0, le=1000, description="vertical force that counts as contact, N")
     min_contact_s: float = Field(0.1, gt=0, le=10, description="shortest loading that is a foot contact, s")
     max_foot_distance_m: float = Field(
-        0.05, gt=0, le=1, description="centre of pressure may lie this far outside the sole, m"
+        0.05, gt=0, le=1, description="centre of pressure may lie this far outside the foot outline, m"
     )
-    plate_margin_m: float = Field(0.0, ge=0, le=1, description="the sole must lie this far inside the plate's edge, m")
+    plate_margin_m: float = Field(
+        0.0, ge=0, le=1, description="the foot outline must lie this far inside the plate's edge, m"
+    )
 
 
 class GaitSettings(_Section):
@@ -125,20 +129,20 @@ class QualityLimits(_Section):
         0.9, gt=0, le=1, description="share of the frames over the plates that must have a pose and accelerations"
     )
     mass_mismatch_fraction: float = Field(
-        0.03, gt=0, description="body weight against what the plates carry in the measured motion, share of weight"
+        0.03, gt=0, description="body mass vs. force plates in the measured motion, share of weight"
     )
     # Below what the sound recordings named in model/library/checks.toml show by themselves, nothing can be told from nothing.
     plate_shift_m: float = Field(0.015, gt=0, description="a plate seems moved from here on, m")
-    time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem apart from here on, s")
+    time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem not synchronised from here on, s")
     marker_shift_m: float = Field(
         0.015, gt=0, description="a marker seems moved since the static trial from here on, m"
     )
-    pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure beside the sole, m")
-    baseline_n: float = Field(10.0, gt=0, description="vertical force of an empty plate, N")
+    pressure_outside_m: float = Field(0.03, gt=0, description="centre of pressure outside the foot outline, m")
+    baseline_n: float = Field(10.0, gt=0, description="vertical force of an unloaded plate, N")
     physiological_factor: float = Field(
         default=1.0,
         gt=0,
-        description="multiple of the limits of what a person's cycle can hold (`variables.toml`); beyond is not valid",
+        description="multiple of the physiological limits (`variables.toml`); values beyond are not valid",
     )
 
 
@@ -163,15 +167,13 @@ class ReplaySettings(_Section):
         description="bandwidth of the tracked replay's feedback, Hz",
     )
     rest_s: float = Field(0.5, ge=0.01, le=60, description="duration of the rest case, s")
-    animation: bool = Field(True, description="draw the replay as a film beside the recorded motion")
+    animation: bool = Field(True, description="draw the replay as an animation beside the recorded motion")
 
 
 class UncertaintySettings(_Section):
     """Bands of the joint torques; the magnitudes of the errors are data, `model/library/uncertainty.toml`."""
 
-    compute: bool = Field(
-        True, description="compute the bands of the torques; about as much time again as the torques themselves"
-    )
+    compute: bool = Field(True, description="compute the bands of the torques; roughly doubles the time per trial")
     magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")
     scale: dict[
         Literal["marker_noise", "soft_tissue", "joint_centres", "inertias", "centre_of_pressure", "cutoff"],

@@ -19,7 +19,7 @@ _Level = tuple[str, Settings]
 
 
 def vary_trial(
-    walk: str | Path,
+    trial: str | Path,
     factors: Sequence[str] = ("hip_centre", "anthropometry", "cutoff"),
     static: str | Path | None = None,
     mass_kg: float | None = None,
@@ -43,14 +43,14 @@ def vary_trial(
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
     options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings)
-    files = read_files(Path(walk), static)
-    base = analyse_trial(walk, static, mass_kg, height_m, options, progress, files)
+    files = read_files(Path(trial), static)
+    base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []
     for factor in dict.fromkeys(factors):
         for level, changed in FACTORS[factor](options, base):
             if progress is not None:
                 progress(f"{factor.replace('_', ' ')}: {level}")
-            other = analyse_trial(walk, static, mass_kg, height_m, changed, None, files, torques_only=True)
+            other = analyse_trial(trial, static, mass_kg, height_m, changed, None, files, torques_only=True)
             found.append(Variation(factor, level, other))
     return TrialResult(replace(base, variations=tuple(found), user_files=own_files_of(settings, options)))
 

@@ -51,7 +51,20 @@ from biodyn.text import printable
 from biodyn.trial import Contact, GroundReaction, Recording
 
 Progress = Callable[[str], None]
-Files = tuple[Recording, Recording, str]
+
+
+@dataclass(frozen=True)
+class TrialFiles:
+    """The files of a trial, as they were read.
+
+    Attributes:
+        walk: recording to be analysed. static: the static trial of the same subject.
+        why: why this static trial was taken, without a full stop.
+    """
+
+    walk: Recording
+    static: Recording
+    why: str
 
 
 @dataclass
@@ -71,13 +84,13 @@ class _Clock:
 
 
 def analyse_trial(
-    walk: str | Path,
+    trial: str | Path,
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
     settings: Settings | Mapping[str, Any] | str | Path | None = None,
     progress: Progress | None = None,
-    files: Files | None = None,
+    files: TrialFiles | None = None,
     torques_only: bool = False,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
@@ -94,7 +107,8 @@ def analyse_trial(
     notes: list[Diagnostic] = []
 
     with clock.step("reading"):
-        recording, standing_file, reason = files or read_files(Path(walk), static)
+        read = files or read_files(Path(trial), static)
+        recording, standing_file, reason = read.walk, read.static, read.why
         _require_loaded_plates(recording)
     with clock.step("axes"):
         world = find_world(recording)
@@ -238,19 +252,19 @@ def own_files_of(settings: object, options: Settings) -> tuple[UserFile, ...]:
 # -- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()) -> Files:
+def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
     Without a static trial it is looked for beside the walk, or `among` files known to be this person's.
     """
     if static is not None:
         walk_read, static_read = read_c3d_many([walk, static])
-        return _readable(walk_read), _readable(static_read), "named by the user"
+        return TrialFiles(_readable(walk_read), _readable(static_read), "named by the user")
     search = find_static(walk, among=among)
     if search.recording is None:
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
     noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
-    return noted, search.recording, search.why
+    return TrialFiles(noted, search.recording, search.why)
 
 
 def _readable(result: Recording | InputFileError) -> Recording:
@@ -335,7 +349,7 @@ def tracking_options(options: Settings) -> TrackingOptions:
         weights=fit.marker_weights,
         longest_bridge_s=options.signals.rigid_gap_s,
         edge_s=0.5 / options.signals.cutoff_hz if options.signals.cutoff_hz else 0.0,
-        stray_limit_m=options.limits.marker_max_m,
+        outlier_limit_m=options.limits.marker_max_m,
     )
 
 
@@ -352,8 +366,8 @@ def _contacts(
     load = impossible_load(signals.raw_plates)
     if load is not None:
         raise PlateError(
-            f"The force plates of '{recording.path.name}' show {load:.3g} N for a tenth of a second: more than anybody "
-            "can press, so their forces are in a wrong unit or scale.",
+            f"The force plates of '{recording.path.name}' show {load:.3g} N for a tenth of a second: beyond any human "
+            "load, so their forces are in a wrong unit or scale.",
             "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
         )
     plates = [
@@ -386,18 +400,18 @@ def _contacts(
 
 
 def run_trial(
-    walk: str | Path,
+    trial: str | Path,
     static: str | Path | None = None,
     mass_kg: float | None = None,
     height_m: float | None = None,
     settings: Settings | Mapping[str, Any] | str | Path | None = None,
     progress: Progress | None = None,
-    files: Files | None = None,
+    files: TrialFiles | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
     Parameters:
-        walk: C3D file with markers and force plates.
+        trial: C3D file with markers and force plates.
         static: C3D file of the same subject standing; None = looked for beside the walk.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
@@ -407,7 +421,7 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
-    return TrialResult(analyse_trial(walk, static, mass_kg, height_m, settings, progress, files))
+    return TrialResult(analyse_trial(trial, static, mass_kg, height_m, settings, progress, files))
 
 
 def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:

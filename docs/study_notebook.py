@@ -13,14 +13,14 @@ import biodyn
 SOURCE = Path("sample_data")
 OUT = Path("reports") / "sample_study"
 
-# %% What is in it? Every file, what it is taken for, and why
+# %% What is in it? Every file, its role, and why
 study = biodyn.Study.open(SOURCE)
 for trial in study.plan.trials:
     print(trial.subject, trial.session, trial.condition, trial.trial, trial.static)
 for file in study.plan.files:
     print(file.role, file.path, file.reason)
 
-# %% Run it: in processes of this machine; goes on where it was stopped
+# %% Run it: in processes of this machine; resumes where it stopped
 result = study.run(OUT, on_outcome=lambda outcome: print(outcome.subject, outcome.trial, outcome.status))
 
 # %% Which trials can be used?

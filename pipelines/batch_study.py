@@ -64,7 +64,7 @@ def mean_curves(result: biodyn.StudyResult, variable: str) -> pd.DataFrame:
 
 
 def figure(curves: pd.DataFrame) -> plt.Figure:
-    """One panel a variable, one band a condition."""
+    """One panel per variable, one band per condition."""
     drawing, panels = plt.subplots(1, len(CURVES), figsize=(4 * len(CURVES), 3.6), sharex=True, layout="constrained")
     for panel, (variable, (title, sign)) in zip(panels, CURVES.items(), strict=True):
         for condition, rows in curves[curves["variable"] == variable].groupby("condition", observed=True):

@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def trial_table(found: list[Agreement]) -> Table:
-    """One row a trial, side and variable."""
+    """One row per trial, side and variable."""
     table = Table("trial", "side", "variable", "unit", title="Agreement over measured stance")
     for heading in ("r", "RMS", "offset", "peak", "r, same filter", "RMS, same filter", "met"):
         table.add_column(heading, justify="right")
@@ -76,7 +76,7 @@ def trial_table(found: list[Agreement]) -> Table:
 
 
 def summary_table(found: list[Agreement]) -> Table:
-    """One row a variable: how many met their targets, median and worst."""
+    """One row per variable: how many met their targets, median and worst."""
     table = Table("variable", "unit", "targets", title="By variable")
     for heading in ("met", "median r", "worst r", "median RMS", "worst RMS", "median RMS, same filter"):
         table.add_column(heading, justify="right")

@@ -75,7 +75,7 @@ def measured_stances(result: biodyn.TrialResult) -> pd.DataFrame:
 
 
 def peaks(cycles: pd.DataFrame) -> pd.DataFrame:
-    """One row a trial, side, cycle and peak: value (positive in the direction of its name), percent of the cycle, unit."""
+    """One row per trial, side, cycle and peak: value (positive in the direction of its name), percent of the cycle, unit."""
     rows = []
     for name, variable, sign in PEAKS:
         curves = cycles[cycles["variable"] == variable].dropna(subset="value")
@@ -95,7 +95,7 @@ def summary(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def figure(cycles: pd.DataFrame) -> plt.Figure:
-    """Every measured curve over the cycle, one panel a variable, one colour a side."""
+    """Every measured curve over the cycle, one panel per variable, one colour per side."""
     drawing, panels = plt.subplots(2, 3, figsize=(11, 6), sharex=True, layout="constrained")
     for panel, variable in zip(panels.flat, CURVES, strict=True):
         curves = cycles[cycles["variable"] == variable]

@@ -133,8 +133,8 @@ def test_an_upward_import_is_found(module: str, line: str) -> None:
 def test_libraries_stay_in_their_place(library: str) -> None:
     users = {name for name, tree in _modules() if any(found.split(".")[0] == library for found in _imports(tree))}
     allowed = _CONFINED[library]
-    strangers = {name for name in users if name not in allowed and _unit(name) not in allowed}
-    assert strangers == set()
+    others = {name for name in users if name not in allowed and _unit(name) not in allowed}
+    assert others == set()
 
 
 def test_every_imported_library_is_declared() -> None:

@@ -175,7 +175,7 @@ def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp
     study.send_signal(signal.SIGTERM)
     said = study.communicate(timeout=60)[0].decode()
     assert study.returncode == 128 + signal.SIGTERM
-    assert "goes on where it was" in said
+    assert "resumes where it stopped" in said
     assert list(out.rglob("*.part")) == []
 
 

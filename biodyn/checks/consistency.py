@@ -1,4 +1,4 @@
-"""Were the equations of motion solved? The identities of mechanics, as one check among the others."""
+"""Were the equations of motion solved? The consistency checks, as one check among the others."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.registry import CheckResult, quality_check
-from biodyn.processing.driven import driven_by
-from biodyn.processing.proof import prove
+from biodyn.processing.actuated import actuated_motion
+from biodyn.processing.consistency import verify
 
 #: Name of this step among the trial's timings.
 STEP = "consistency"
 
 
-def with_proof(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with every identity of mechanics checked in every frame, and the time that took."""
-    if analysis.proof is not None:
+def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
+    """Return the analysis with the consistency of its torques checked in every frame, and the time that took."""
+    if analysis.consistency is not None:
         return analysis
     start = time.perf_counter()
-    proof = prove(driven_by(analysis.fit, analysis.dynamics))
-    return replace(analysis, proof=proof, timings={**analysis.timings, STEP: time.perf_counter() - start})
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
 
 
 @quality_check(
@@ -28,17 +28,17 @@ def with_proof(analysis: TrialAnalysis) -> TrialAnalysis:
 )
 def numerical_consistency(analysis: TrialAnalysis) -> CheckResult:
     """Compare the torques with those of other algorithms."""
-    identities = () if analysis.proof is None else analysis.proof.identities
-    tested = [identity for identity in identities if identity.frames]
-    worst = max(tested, key=lambda identity: identity.worst / identity.limit, default=None)
+    checks = () if analysis.consistency is None else analysis.consistency.checks
+    tested = [check for check in checks if check.frames]
+    worst = max(tested, key=lambda check: check.worst / check.limit, default=None)
     if worst is None:
         return CheckResult("not_assessed", "No frame has torques to be verified.")
-    broken = [identity.title for identity in tested if not identity.holds]
+    broken = [check.title for check in tested if not check.holds]
     text = (
         f"Not satisfied: {'; '.join(broken)}."
         if broken
-        else f"All {len(tested)} identities hold in each of {max(i.frames for i in tested)} frames: forward dynamics, mass "
-        "matrix, momentum, free bodies and power, each by another algorithm, give the same torques."
+        else f"All {len(tested)} consistency checks hold in each of {max(i.frames for i in tested)} frames: forward dynamics, "
+        "mass matrix, momentum, free bodies and power, each by another algorithm, give the same torques."
     )
     return CheckResult(
         "fail" if broken else "pass",

@@ -82,11 +82,17 @@ def frames_fitted(analysis: TrialAnalysis) -> CheckResult:
 def _unseen(analysis: TrialAnalysis) -> str:
     """Segments and coordinates that no marker shows, in sentences; "" where all are seen."""
     model = analysis.model
-    text = f" Segments without markers, fixed to their parent: {', '.join(model.carried)}." if model.carried else ""
-    riding = {s.coordinate for b in model.bodies if b.definition.name in model.carried for s in b.definition.rotations}
+    text = (
+        f" Segments without markers, fixed to their parent: {', '.join(model.locked_segments)}."
+        if model.locked_segments
+        else ""
+    )
+    riding = {
+        s.coordinate for b in model.bodies if b.definition.name in model.locked_segments for s in b.definition.rotations
+    }
     locked = [name for name in model.locked if name not in riding]
     return text + (
-        f" Coordinates that no marker shows, held as in the static trial: {', '.join(locked)}." if locked else ""
+        f" Coordinates without marker information, fixed at their static value: {', '.join(locked)}." if locked else ""
     )
 
 

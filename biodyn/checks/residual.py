@@ -60,7 +60,7 @@ def _residual(analysis: TrialAnalysis, kind: Literal["force", "moment"]) -> Chec
     if unseen > 0.0:
         text += (
             f" {unseen:.0f} {unit} of the limit stand for the {100 * unseen_share(analysis.model):.0f} % of body mass without "
-            f"markers ({', '.join(analysis.model.carried)})."
+            f"markers ({', '.join(analysis.model.locked_segments)})."
         )
     return CheckResult(residual_status(mean, limit, beyond), text, mean, limit, unit, _hint(analysis.diagnostics))
 

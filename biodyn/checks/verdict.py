@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.consistency import with_proof
+from biodyn.checks.consistency import with_consistency
 from biodyn.checks.registry import registered
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Verdict, gravest
@@ -19,7 +19,7 @@ def quality_checks(analysis: TrialAnalysis) -> tuple[Check, ...]:
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     """Return the analysis with its verdict, and with the numerical consistency of its torques where that was not known."""
-    analysis = with_proof(analysis)
+    analysis = with_consistency(analysis)
     return replace(analysis, verdict=verdict_of(quality_checks(analysis), analysis.diagnostics))
 
 

@@ -34,7 +34,7 @@ class HeaderWords:
     Attributes:
         points, analog_per_frame: 3-D points and analog values a frame. first_frame, last_frame: 1-based, 16 bits.
         scale: negative for a float file, else file units a step. data_block: 1-based block of the first frame.
-        samples_per_frame: analog samples of one channel a frame. rate_hz: frames a second.
+        samples_per_frame: analog samples of one channel per frame. rate_hz: frames per second.
     """
 
     points: int

@@ -32,7 +32,7 @@ class DataLayout:
         point_count: of a frame. channel_count: analog channels. samples_per_frame: of each channel.
         is_float: 4-byte floats, else 2-byte integers. scale: file units a step of an integer file.
         start_byte: where the first frame begins. frame_count: frames. first_frame: the file's own number of the first.
-        rate_hz: frames a second. notes: where header and parameters disagreed, and what was taken.
+        rate_hz: frames per second. notes: where header and parameters disagreed, and what was taken.
     """
 
     point_count: int
@@ -283,7 +283,7 @@ def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     note = Diagnostic(
         "frame-rate",
         "warning",
-        f"The file's header says {stored:g} frames a second, POINT:RATE {said:g}; {rate:g} Hz is used.",
+        f"The file's header says {stored:g} frames per second, POINT:RATE {said:g}; {rate:g} Hz is used.",
         value=rate,
         unit="Hz",
         hint="Check the rate in the capture software: every velocity and torque depends on it.",
@@ -292,7 +292,7 @@ def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
 
 
 def _channels(header: C3dHeader, frame: _Frame, rate_hz: float) -> tuple[int, int, tuple[Diagnostic, ...]]:
-    """Analog channels and samples of each a frame, and a note where ANALOG:RATE tells another number of samples."""
+    """Analog channels and samples of each per frame, and a note where ANALOG:RATE tells another number of samples."""
     if frame.analog == 0:
         return 0, 0, ()
     used, samples = unsigned(_number(header, "ANALOG:USED") or 0.0), header.words.samples_per_frame

@@ -30,7 +30,7 @@ _ANY_PLATE_M = (0.1, 4.0)
 _PLATE_M = (0.2, 3.0)
 # Fewer markers may be a wand or a calibration frame; a thousandfold is wrong for those too.
 _FEWEST_MARKERS, _FEWEST_OF_A_PERSON = 4, 10
-_TRIMMED = 0.1  # markers at either end that may be strays
+_TRIMMED = 0.1  # markers at either end that may be outliers
 # A marker of a foot on a plate is lower than this over it, and not farther than this beside it.
 _FOOT_HEIGHT_M, _BESIDE_M = 0.15, 0.05
 _LOADED_N, _LOADED_SHARE = 100.0, 0.3

@@ -37,7 +37,7 @@ def read_plates(
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates that are fully described, and a diagnostic for each that is not.
 
-    `samples` (Ta, C) scaled analog samples of the 0-based channels `kept_channels`; `rate_hz` marker frames a second.
+    `samples` (Ta, C) scaled analog samples of the 0-based channels `kept_channels`; `rate_hz` marker frames per second.
     """
     types = _numbers(plate_group, "TYPE")
     used = _numbers(plate_group, "USED")

@@ -33,7 +33,7 @@ class C3dContent:
 
     Attributes:
         labels: of the points. positions: (T, N, 3) in `units`, NaN where a point was not seen.
-        rate_hz: frames a second. units: of length.
+        rate_hz: frames per second. units: of length.
         analog: (Ta, C) samples in physical units; Ta an integer multiple of T. analog_labels, analog_units: of the channels.
         parameters: further groups {group: {name: value}}; values are text, numbers, lists of either, or arrays, whose
             first axis varies slowest (a list of n corners of 3 numbers is (n, 3), C3D's 3 x n).
@@ -97,7 +97,7 @@ def _check(content: C3dContent, samples: int) -> None:
     channels = len(content.analog_labels)
     if channels and content.analog.shape != (frames * samples, channels):
         raise BiodynError(
-            f"A C3D file needs whole analog samples a frame: {frames} frames and {channels} channels do not fit samples of "
+            f"A C3D file needs whole analog samples per frame: {frames} frames and {channels} channels do not fit samples of "
             f"shape {content.analog.shape}."
         )
     if len(content.analog_units) != channels:

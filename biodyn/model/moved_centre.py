@@ -55,7 +55,7 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     markers = tuple(
         replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body])) for m in model.markers
     )
-    multibody, coordinates, frames, carried = assemble(model.skeleton, tuple(bodies), frozenset(model.locked))
+    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, tuple(bodies), frozenset(model.locked))
     return replace(
         model,
         bodies=tuple(bodies),
@@ -63,7 +63,7 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
         multibody=multibody,
         coordinates=coordinates,
         frames=frames,
-        carried=carried,
+        locked_segments=locked_segments,
     )
 
 

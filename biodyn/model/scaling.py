@@ -183,8 +183,8 @@ def _model(
     options: ScalingOptions,
     pose: StaticPose,
 ) -> SubjectModel:
-    multibody, coordinates, frames, carried = assemble(skeleton, bodies, locked)
-    soles, sole_body = _soles(skeleton, pose)
+    multibody, coordinates, frames, locked_segments = assemble(skeleton, bodies, locked)
+    foot_outlines, sole_body = _foot_outlines(skeleton, pose)
     free = {coordinate.name for coordinate in coordinates}
     held = tuple(
         step.coordinate
@@ -200,11 +200,11 @@ def _model(
         bodies=bodies,
         coordinates=coordinates,
         locked=held,
-        carried=carried,
+        locked_segments=locked_segments,
         frames=frames,
         multibody=multibody,
         markers=markers,
-        soles=soles,
+        foot_outlines=foot_outlines,
         sole_body=sole_body,
     )
 
@@ -219,7 +219,7 @@ def _least_seen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> str 
     return model.coordinates[blind[-1]].name if len(blind) else None
 
 
-def _soles(skeleton: SkeletonDefinition, pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
+def _foot_outlines(skeleton: SkeletonDefinition, pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, str]]:
     outlines: dict[str, FloatArray] = {}
     carriers: dict[str, str] = {}
     for body in skeleton.bodies:
@@ -258,7 +258,7 @@ def _require_legs(model: SubjectModel) -> None:
 def _not_in_walk(
     mapping: MarkerMapping, markers: tuple[AttachedMarker, ...], tracked: frozenset[str]
 ) -> list[Diagnostic]:
-    """Markers that the set expects in the walk and that are missing there, a finding a segment.
+    """Markers that the set expects in the walk and that are missing there, one finding per segment.
 
     Not expected are markers meant for the static trial alone, labels the set does not know, and landmarks whose marker is
     missing on both sides alike: those were taken off on purpose. A segment that keeps enough other markers is placed by
@@ -312,12 +312,12 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
         for step in body.definition.rotations
         if step.coordinate in model.locked
     ]
-    if model.carried:
+    if model.locked_segments:
         notes.append(
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"No marker places {', '.join(model.carried)}: carried along by the segment they hang on, with their mass.",
+                f"No markers on {', '.join(model.locked_segments)}: fixed to their parent segment, with their mass.",
             )
         )
     if alone:
@@ -325,7 +325,7 @@ def _notes(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "locked-coordinates",
                 "info",
-                f"No marker can see {', '.join(str(name) for name in alone)}: held as in the static trial.",
+                f"No marker information on {', '.join(str(name) for name in alone)}: fixed at the static value.",
             )
         )
     for name, value in pose.assumed.items():
@@ -364,10 +364,10 @@ def uncertain_turns(model: SubjectModel, mapping: MarkerMapping, static_labels: 
     }
 
 
-def with_loose_centres(model: SubjectModel) -> tuple[SubjectModel, dict[str, tuple[int, ...]]]:
+def with_centre_refinement(model: SubjectModel) -> tuple[SubjectModel, dict[str, tuple[int, ...]]]:
     """Return a model whose uncertain joint centres may slide, and the velocity indices (x, y, z) of each slide.
 
-    Centres are loosened only where the segment and its parent both carry markers.
+    Centres are refined only where the segment and its parent both carry markers.
     """
     marked = {marker.body for marker in model.markers}
     names = [
@@ -375,11 +375,13 @@ def with_loose_centres(model: SubjectModel) -> tuple[SubjectModel, dict[str, tup
         for body in model.moving
         if body.definition.refined_centre and body.definition.name in marked and body.definition.parent in marked
     ]
-    multibody, coordinates, frames, carried = assemble(
+    multibody, coordinates, frames, locked_segments = assemble(
         model.skeleton, model.bodies, frozenset(model.locked), frozenset(names)
     )
-    loose = replace(model, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
-    return loose, {name: tuple(multibody.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
+    refined = replace(
+        model, multibody=multibody, coordinates=coordinates, frames=frames, locked_segments=locked_segments
+    )
+    return refined, {name: tuple(multibody.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
 
 
 def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
@@ -388,8 +390,15 @@ def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) 
         replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
         for body in model.bodies
     )
-    multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
-    return replace(model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
+    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, frozenset(model.locked))
+    return replace(
+        model,
+        bodies=bodies,
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        locked_segments=locked_segments,
+    )
 
 
 def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
@@ -405,5 +414,12 @@ def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
 def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
     """Return the model with other inertias of the named segments, in their own axes."""
     bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
-    multibody, coordinates, frames, carried = assemble(model.skeleton, bodies, frozenset(model.locked))
-    return replace(model, bodies=bodies, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried)
+    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, frozenset(model.locked))
+    return replace(
+        model,
+        bodies=bodies,
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        locked_segments=locked_segments,
+    )

@@ -78,11 +78,11 @@ class SubjectModel:
         bodies: scaled segments, parents first.
         coordinates: the free coordinates after the base's six.
         locked: names of coordinates no marker can see, held at their static value.
-        carried: names of segments without a free joint, carried by their parent.
+        locked_segments: names of segments without a free joint, carried by their parent.
         frames: per segment its place on a link.
         multibody: the tree (base first).
         markers: attached markers.
-        soles: per side (K, 3) m outline of the sole in the axes of `sole_body[side]`.
+        foot_outlines: per side (K, 3) m outline of the sole in the axes of `sole_body[side]`.
         computed_points: labels that are no markers: they lie inside the body.
         base_rotations, base_translations: names of the base's coordinates.
     """
@@ -94,11 +94,11 @@ class SubjectModel:
     bodies: tuple[ScaledBody, ...]
     coordinates: tuple[Coordinate, ...]
     locked: tuple[str, ...]
-    carried: tuple[str, ...]
+    locked_segments: tuple[str, ...]
     frames: dict[str, BodyFrame]
     multibody: Multibody
     markers: tuple[AttachedMarker, ...]
-    soles: dict[str, FloatArray]
+    foot_outlines: dict[str, FloatArray]
     sole_body: dict[str, str]
     computed_points: frozenset[str] = frozenset()
 
@@ -106,7 +106,7 @@ class SubjectModel:
     def moving(self) -> tuple[ScaledBody, ...]:
         """Segments with a free joint to their parent (the root excluded)."""
         return tuple(
-            body for body in self.bodies if body.definition.parent and body.definition.name not in self.carried
+            body for body in self.bodies if body.definition.parent and body.definition.name not in self.locked_segments
         )
 
     def coordinate(self, name: str) -> Coordinate:
@@ -174,16 +174,16 @@ def assemble(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
-    loose: frozenset[str] = frozenset(),
+    sliding: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
 
     Segments without a free coordinate become part of the link that carries their parent. The joint centres of the bodies
-    in `loose` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
-    of every segment on a link, and the carried segments.
+    in `sliding` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
+    of every segment on a link, and the locked segments.
     """
     chain = _Chain()
-    carried: list[str] = []
+    locked_segments: list[str] = []
     load: dict[int, Inertia] = {}
     for body in bodies:
         definition = body.definition
@@ -192,9 +192,9 @@ def assemble(
         else:
             open_ = definition.name in skeleton.free
             free = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
-            chain.add_body(body, free, slides=definition.name in loose and bool(free))
+            chain.add_body(body, free, slides=definition.name in sliding and bool(free))
             if not free:
-                carried.append(definition.name)
+                locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
         moved = body.inertia.moved(frame.R_LB, frame.p_LB)
         load[frame.link] = load[frame.link] + moved if frame.link in load else moved
@@ -209,7 +209,7 @@ def assemble(
         name: BodyFrame(tree.body_index(chain.links[frame.link].name), frame.R_LB, frame.p_LB)
         for name, frame in chain.frames.items()
     }
-    return tree, tuple(_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(carried)
+    return tree, tuple(_coordinate(tree, *planned) for planned in chain.plan), frames, tuple(locked_segments)
 
 
 class _Chain:

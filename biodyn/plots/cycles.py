@@ -65,7 +65,7 @@ def nan_statistics(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCurves]]:
     """Sort the tidy table of gait cycles into {variable: {side: CycleCurves}}, with the signs people are shown.
 
-    Relies on the table's layout: 101 rows a curve, percent ascending.
+    Relies on the table's layout: 101 rows per curve, percent ascending.
     """
     found: dict[str, dict[str, CycleCurves]] = {}
     if gait_cycles.empty:

@@ -85,7 +85,7 @@ def ground_reaction_figure(
         _force_through_time(axes[column], ground_reaction, name, weight_n)
         cycle_panel(axes[column + len(names)], shown, stances[name], {}, None, None, xlabel="stance (%)")
     handles = [Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES]
-    handles.append(Line2D([], [], color=UNKNOWN, linewidth=6, label="a foot on the ground was not measured"))
+    handles.append(Line2D([], [], color=UNKNOWN, linewidth=6, label="a foot was on the floor outside the plates"))
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
     return figure
 
@@ -125,14 +125,14 @@ def centre_of_pressure_figure(
     plates: Mapping[int, FloatArray],
     ground_reaction: pd.DataFrame,
     contacts: pd.DataFrame,
-    soles: FloatArray,
+    foot_outlines: FloatArray,
 ) -> Figure:
-    """The plates from above, the soles at mid-contact and the paths of the centre of pressure.
+    """The plates from above, the foot outlines at mid-contact and the paths of the centre of pressure.
 
     Args:
         plates: corners (4, 3) m in World by plate number.
         contacts: table of contacts.
-        soles: (contacts, 2, K, 3) m in World, outline of the right and the left sole at the middle of each contact.
+        foot_outlines: (contacts, 2, K, 3) m in World, outline of the right and the left sole at the middle of each contact.
     """
     corners = np.concatenate([*plates.values()]) if plates else np.zeros((1, 3))
     low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
@@ -141,7 +141,7 @@ def centre_of_pressure_figure(
     height = float(np.clip((width - 0.9) * across / along + 1.25, 2.8, 4.6))
     figure = new_figure(width, height)
     (ax,) = panels(figure, 1, 1)
-    dress(ax, "Centre of pressure, seen from above", "to the left (m)", "forward, direction of World X (m)")
+    dress(ax, "Centre of pressure (top view)", "to the left (m)", "forward, direction of World X (m)")
     ax.grid(True, axis="x", color="#eef0f2", linewidth=0.6)
     for number, plate in plates.items():
         ax.add_patch(
@@ -156,7 +156,7 @@ def centre_of_pressure_figure(
         for k, sole_side in enumerate(SIDES):
             if side in SIDES and sole_side != side:
                 continue
-            outline = seen_from_above(soles[i, k]) if i < len(soles) else np.full((1, 2), np.nan)
+            outline = seen_from_above(foot_outlines[i, k]) if i < len(foot_outlines) else np.full((1, 2), np.nan)
             if np.isfinite(outline).all() and _near(outline, low, high):
                 style = "-" if assigned else "--"
                 ax.add_patch(
@@ -193,7 +193,7 @@ def centre_of_pressure_figure(
         for s in SIDES
     ]
     handles.append(
-        Line2D([], [], color=LIMIT, linewidth=1.0, linestyle="--", label="sole of a contact that was not used")
+        Line2D([], [], color=LIMIT, linewidth=1.0, linestyle="--", label="foot outline of a contact that was not used")
     )
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
     return figure

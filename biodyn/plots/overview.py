@@ -87,7 +87,7 @@ def whole_trial_figure(
         Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES
     ]
     handles.append(Line2D([], [], color=LIMIT, linewidth=4, label="contact not used"))
-    handles.append(Patch(color=UNKNOWN, label="a foot on the ground was not measured"))
+    handles.append(Patch(color=UNKNOWN, label="a foot was on the floor outside the plates"))
     figure.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
     return figure
 

@@ -37,7 +37,7 @@ def marker_error_figure(marker_errors: pd.DataFrame, rms_limit_m: float, max_lim
     labels = [name for name in marker_errors.columns if name not in ("time_s", "rms")]
     error = marker_errors[labels].to_numpy(dtype=np.float64) * _MM
     time_s = marker_errors["time_s"].to_numpy()
-    dress(time_ax, "Distance of measured to model markers", "mm", "time (s)")
+    dress(time_ax, "Marker tracking error", "mm", "time (s)")
     worst = np.max(np.where(np.isfinite(error), error, 0.0), axis=1) if labels else np.zeros(len(time_s))
     time_ax.plot(time_s, worst, color=MUTED, linewidth=0.9)
     time_ax.plot(time_s, marker_errors["rms"].to_numpy() * _MM, color=INK, linewidth=1.6)
@@ -50,7 +50,7 @@ def marker_error_figure(marker_errors: pd.DataFrame, rms_limit_m: float, max_lim
     of_marker = rms(error.T)
     order = [i for i in np.argsort(np.nan_to_num(-of_marker)) if np.isfinite(of_marker[i])][:_WORST][::-1]
     rows = np.arange(len(order))
-    dress(bar_ax, f"Markers that fit worst ({len(order)} of {len(labels)})", "", "mm: bar RMS, dot largest")
+    dress(bar_ax, f"Largest tracking errors ({len(order)} of {len(labels)} markers)", "", "mm: bar RMS, dot max")
     bar_ax.grid(False, axis="y")
     bar_ax.grid(True, axis="x", color="#eef0f2", linewidth=0.6)
     bar_ax.barh(rows, of_marker[order], color="#c3cbd3", height=0.65)
@@ -62,14 +62,14 @@ def marker_error_figure(marker_errors: pd.DataFrame, rms_limit_m: float, max_lim
     bar_ax.set_ylim(-0.6, max(len(order), 1) - 0.4)
     handles = [
         Line2D([], [], color=INK, linewidth=1.6, label="RMS of the frame"),
-        Line2D([], [], color=MUTED, linewidth=0.9, label="worst marker of the frame"),
+        Line2D([], [], color=MUTED, linewidth=0.9, label="largest error of the frame"),
         Line2D(
             [],
             [],
             color=LIMIT,
             linewidth=0.8,
             linestyle=(0, (4, 2)),
-            label=f"limits: RMS {rms_limit_m * _MM:.0f} mm, worst {max_limit_m * _MM:.0f} mm",
+            label=f"limits: RMS {rms_limit_m * _MM:.0f} mm, max {max_limit_m * _MM:.0f} mm",
         ),
     ]
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
@@ -84,8 +84,8 @@ def residual_figure(
     axes = panels(figure, 1, 2)
     time_s = joint_torques["time_s"].to_numpy()
     cases: Sequence[tuple[str, str, str, float]] = (
-        ("Residual force at the pelvis", "f", "N", force_limit_n),
-        ("Residual moment at the pelvis", "m", "Nm", moment_limit_nm),
+        ("Pelvis residual force", "f", "N", force_limit_n),
+        ("Pelvis residual moment", "m", "Nm", moment_limit_nm),
     )
     for ax, (title, letter, unit, limit) in zip(axes, cases, strict=True):
         dress(ax, title, unit, "time (s)")
@@ -105,7 +105,7 @@ def residual_figure(
             text = f"RMS {rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}"
             ax.text(1.0, 1.03, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=TICK_PT, color=MUTED)
         else:
-            note(ax, "never were both feet's contacts known")
+            note(ax, "GRF of both feet was never known together")
     names = ("x forward", "y up", "z right")
     handles = [
         Line2D([], [], color=color, linewidth=1.2, label=name) for color, name in zip(AXIS_COLORS, names, strict=True)

@@ -33,7 +33,7 @@ def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float
         ax.plot(time_s[1:], _finite(worst[1:]), color=AXIS_COLORS[1], linewidth=1.4, label="worst window")
         ax.plot(time_s[1:], _finite(median[1:]), color=AXIS_COLORS[0], linewidth=1.8, label="median window")
         ax.axhline(angle_deg, color=LIMIT, linewidth=0.9, linestyle=(0, (4, 2)))
-        ax.axvline(found.held_all_s, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
+        ax.axvline(found.prediction_horizon_s, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
         ax.legend(loc="lower right", frameon=False, fontsize=LABEL_PT, labelcolor=INK)
         low = np.nanmin(np.append(_finite(median[1:]), angle_deg))
         ax.set_ylim(max(low, 1e-12) / 3.0, 180.0)

@@ -1,4 +1,4 @@
-"""Moment curves with other choices, a row of panels a factor."""
+"""Moment curves with other choices, one row of panels per factor."""
 
 from __future__ import annotations
 

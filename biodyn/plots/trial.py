@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from biodyn.conventions import SIDES
+from biodyn.plots.contributions import torque_contributions_figure
 from biodyn.plots.cycles import curves_by_variable, cycle_figure
 from biodyn.plots.display import display_table
 from biodyn.plots.ground import centre_of_pressure_figure, ground_reaction_figure
 from biodyn.plots.overview import whole_trial_figure
-from biodyn.plots.parts import torque_parts_figure
 from biodyn.plots.quality import marker_error_figure, residual_figure
 from biodyn.plots.sensitivity import sensitivity_figure
 from biodyn.plots.uncertainty import Bands, torque_bands
@@ -79,7 +79,7 @@ def trial_figures(record: Record, tables: Tables, arrays: Arrays) -> dict[str, C
         np.nan if residual["moment_nm"] is None else residual["moment_nm"],
     )
     overview = table["overview"]
-    makers["torque_parts"] = lambda: torque_parts_figure(
+    makers["torque_parts"] = lambda: torque_contributions_figure(
         tables["joint_torque_parts"], tables["spatiotemporal"], overview["moments"], mass_kg
     )
     makers[overview["name"]] = lambda: whole_trial_figure(

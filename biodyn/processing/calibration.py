@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
-from biodyn.model.scaling import with_loose_centres, with_moved_centres
+from biodyn.model.scaling import with_centre_refinement, with_moved_centres
 from biodyn.model.subject import SubjectModel
 from biodyn.processing.kinematics import Fit
 from biodyn.rigid_body import inverse_kinematics
@@ -112,12 +112,12 @@ def find_turns(
         Diagnostic(
             "axis-from-walk",
             "warning" if abs(turn) >= _MOST_TURN_RAD else "info",
-            f"The walk turns the axes of {name} by {np.rad2deg(turn):+.0f} degrees about its long axis: there "
-            f"{hinges[name]} fits the markers best.",
+            f"Axial rotation offset of {name}: {np.rad2deg(turn):+.0f} degrees; there {hinges[name]} fits the markers of the "
+            "walk best.",
             value=float(np.rad2deg(turn)),
             limit=float(np.rad2deg(_MOST_TURN_RAD)),
             unit="deg",
-            hint="The lateral wand sits off the joint's plane; medial markers in the static trial settle it.",
+            hint="The lateral wand is off the joint's plane; medial markers in the static trial resolve it.",
         )
         for name, turn in turns.items()
         if abs(turn) >= _TELLING_TURN_RAD
@@ -140,17 +140,17 @@ def refine_centres(frames: _Sample, model: SubjectModel) -> tuple[SubjectModel, 
 
     The centres may slide in a fit of some frames, held by a prior; their mean slide becomes their place.
     """
-    loose, slides = with_loose_centres(model)
+    refined, slides = with_centre_refinement(model)
     if not slides:
         return model, []
-    prior = np.zeros(loose.multibody.nv)
+    prior = np.zeros(refined.multibody.nv)
     for indices in slides.values():
         prior[list(indices)] = _CENTRE_PRIOR
-    q, _, _ = frames.solve(loose, prior)
+    q, _, _ = frames.solve(refined, prior)
     shifts = {}
     notes = []
     for name in slides:
-        at = [loose.multibody.q_slice(f"{name}:{axis}").start for axis in "xyz"]
+        at = [refined.multibody.q_slice(f"{name}:{axis}").start for axis in "xyz"]
         shift = np.nanmean(q[:, at], axis=0)
         size = float(np.linalg.norm(shift))
         if size > _MOST_CENTRE_SHIFT_M:
@@ -161,8 +161,8 @@ def refine_centres(frames: _Sample, model: SubjectModel) -> tuple[SubjectModel, 
                 Diagnostic(
                     "centre-from-walk",
                     "info",
-                    f"The walk moves the joint centre of {name} by {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm against "
-                    "the static trial.",
+                    f"Joint-centre refinement of {name}: {1000 * min(size, _MOST_CENTRE_SHIFT_M):.0f} mm from static trial to "
+                    "the walk.",
                     value=min(size, _MOST_CENTRE_SHIFT_M),
                     limit=_MOST_CENTRE_SHIFT_M,
                     unit="m",
@@ -189,7 +189,7 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
     return replace(model, markers=tuple(moved))
 
 
-def stray_frames(error: FloatArray, limit_m: float) -> BoolArray:
+def outlier_frames(error: FloatArray, limit_m: float) -> BoolArray:
     """Frames (T, M) in which a marker is not where the static trial put it: exchanged, mislabelled, a phantom, or moved.
 
     `error` (T, M) m is its distance from its place on the fitted skeleton, NaN where unseen.
@@ -197,7 +197,7 @@ def stray_frames(error: FloatArray, limit_m: float) -> BoolArray:
     Off means farther than `limit_m` and well beyond (2.5 times) its own usual (median) error. A marker whose usual error
     exceeds `limit_m` sits elsewhere and is off in all frames; one that is off in more than a fifth of its frames without
     that is a sign of a wrong model, and its error stays in the account. One wrong marker pulls others along: of a frame's
-    candidates only those stray that are nearly as far off as the worst.
+    candidates only those are outliers that are nearly as far off as the worst.
     """
     seen = np.isfinite(error)
     usual = np.nanmedian(np.where(seen.any(axis=0), error, 0.0), axis=0)

@@ -12,6 +12,7 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.foot_outline import FootOutline
 from biodyn.processing.loading import PlateSignals, centre_of_pressure, loadings, missed_at_edges
 from biodyn.processing.presence import (
     MAX_SOLE_HEIGHT_M,
@@ -23,7 +24,6 @@ from biodyn.processing.presence import (
     parts_of_load,
     times_above,
 )
-from biodyn.processing.soles import Sole
 from biodyn.trial.wrenches import Contact
 
 # The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
@@ -33,7 +33,7 @@ MIN_SHARED_S = 0.05
 # The centre of pressure means something above this share of the load's own peak.
 COP_FORCE_SHARE = 0.15
 # A force of this share of the load's peak that goes on without a foot was also there beside the foot.
-STRAY_SHARE = 0.05
+OTHER_LOAD_SHARE = 0.05
 # A sole part must hang over the edge for this long to make the plate's force incomplete.
 MIN_OVERHANG_S = 0.05
 
@@ -74,7 +74,7 @@ class _FootEvidence:
 
 def decide_contacts(
     plates: Sequence[PlateSignals],
-    soles: Mapping[Side, Sole],
+    foot_outlines: Mapping[Side, FootOutline],
     rate_hz: float,
     *,
     threshold_n: float,
@@ -93,7 +93,7 @@ def decide_contacts(
 
     Args:
         plates: what was measured; all that are given count as floor that is measured.
-        soles: both feet.
+        foot_outlines: both feet.
         rate_hz: marker rate.
         threshold_n, min_contact_s, max_foot_distance_m, plate_margin_m: see `settings.ContactSettings`.
         smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off.
@@ -103,19 +103,30 @@ def decide_contacts(
     """
     rules = _Rules(threshold_n, min_contact_s, max_foot_distance_m, plate_margin_m, smear_s, mass_kg)
     found: list[PlateContact] = []
-    floor = _lowest_level(plates, soles) if plates else 0.0
+    floor = _lowest_level(plates, foot_outlines) if plates else 0.0
     for index, plate in enumerate(plates):
         rules = replace(rules, threshold_n=plate.threshold_n(threshold_n))
         cop = centre_of_pressure(plate.wrench, plate.corners_W, threshold_n)
         raised = float(plate.corners_W[:, 1].mean()) > floor + MAX_SOLE_HEIGHT_M
-        here = foot_may_load(plate, soles, rate_hz)
+        here = foot_may_load(plate, foot_outlines, rate_hz)
         for start_s, end_s in loadings(plate.vertical_force, plate.analog_rate_hz, rules.threshold_n):
             parts = parts_of_load(start_s, end_s, here, rate_hz)
             for number, part in enumerate(parts):
                 first = min(math.ceil(part.start_s * rate_hz), len(cop) - 1)
                 stop = max(min(math.floor(part.end_s * rate_hz) + 1, len(cop)), first + 1)
                 load = _Load(
-                    index, plate, plates, soles, cop, raised, rate_hz, part.start_s, part.end_s, first, stop, rules
+                    index,
+                    plate,
+                    plates,
+                    foot_outlines,
+                    cop,
+                    raised,
+                    rate_hz,
+                    part.start_s,
+                    part.end_s,
+                    first,
+                    stop,
+                    rules,
                 )
                 found += load.decide_part(part, level_beside(plate, parts, number))
     found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
@@ -141,7 +152,7 @@ class _Load:
     index: int
     plate: PlateSignals
     plates: Sequence[PlateSignals]
-    soles: Mapping[Side, Sole]
+    foot_outlines: Mapping[Side, FootOutline]
     cop: FloatArray
     raised: bool  # a stair: what hangs over its edge hangs in the air
     rate_hz: float
@@ -170,7 +181,7 @@ class _Load:
         """Reject a contact whose force is not the foot's alone, or not the whole of it."""
         contact = piece.contact
         reason = ""
-        if level_n > STRAY_SHARE * contact.evidence["peak_n"]:
+        if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
             reason = f"the plate reads {level_n:.0f} N beside it without a foot: its force is not the foot's alone"
         cut_off_s = sum(
             max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in self.plate.saturated_s
@@ -198,7 +209,7 @@ class _Load:
 
     def foot_evidence(self, side: Side) -> _FootEvidence:
         """Measure one foot against this load."""
-        sole = self.soles[side]
+        sole = self.foot_outlines[side]
         rows = slice(self.first, self.stop)
         outline, low, known = sole.outline_W[rows], sole.low[rows], sole.known[rows]
         vertical = self.plate.wrench[rows, 4]
@@ -249,9 +260,9 @@ class _Load:
         name, evidence = SIDE_NAMES[best], feet[best]
         # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
         if evidence.overhang_m > OUTLINE_ERROR_M and not self.raised:
-            reason = f"the {name} foot hangs {100 * evidence.overhang_m:.1f} cm over the edge of the plates"
+            reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
             return self.result(best, "rejected", reason, (best,), feet)
-        reason = f"only the {name} foot is on the plate, centre of pressure on its sole"
+        reason = f"only the {name} foot is on the plate, centre of pressure within its outline"
         return self.result(best, "assigned", reason, (best,), feet)
 
     def rejected_without_foot(self, feet: Mapping[Side, _FootEvidence], best: Side) -> PlateContact:
@@ -346,10 +357,12 @@ def _is_near(foot: _FootEvidence, max_distance_m: float) -> bool:
     )
 
 
-def _lowest_level(plates: Sequence[PlateSignals], soles: Mapping[Side, Sole]) -> float:
+def _lowest_level(plates: Sequence[PlateSignals], foot_outlines: Mapping[Side, FootOutline]) -> float:
     """World height of the lowest surface of the trial: a plate, or where a foot stood."""
     levels = [float(plate.corners_W[:, 1].mean()) for plate in plates]
-    levels += [float(np.median(sole.height[a:b])) for sole in soles.values() for a, b in finite_stretches(sole.bearing)]
+    levels += [
+        float(np.median(sole.height[a:b])) for sole in foot_outlines.values() for a, b in finite_stretches(sole.bearing)
+    ]
     return min(levels)
 
 

@@ -192,7 +192,7 @@ def _reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]
         parts = [fit.reason[t]] if fit.reason[t] else []
         if fit.lost[t].any():
             names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
-            parts.append(f"no visible marker sees {names}")
+            parts.append(f"no visible marker determines {names}")
         parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
         reasons.append("; ".join(parts))
     return reasons

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
+from biodyn.processing.foot_outline import floor_velocity
 from biodyn.processing.kinematics import Fit
-from biodyn.processing.soles import floor_velocity
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints
     toe: dict[Side, FloatArray] = {}
     for side in sides:
         R, p = fit.body_pose(model.sole_body[side])
-        outline = np.einsum("tij,kj->tki", R, model.soles[side]) + p[:, None]
-        half = len(model.soles[side]) // 2  # the outline runs heel - toes on one edge and back on the other
+        outline = np.einsum("tij,kj->tki", R, model.foot_outlines[side]) + p[:, None]
+        half = len(model.foot_outlines[side]) // 2  # the outline runs heel - toes on one edge and back on the other
         sole[side] = outline
         heel[side] = 0.5 * (outline[:, 0] + outline[:, -1])
         toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])

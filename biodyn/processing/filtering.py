@@ -35,7 +35,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 
     Args:
         x: any shape, any unit; NaN where missing.
-        rate_hz: samples a second.
+        rate_hz: samples per second.
         cutoff_hz: frequency at which the two passes together let 1/sqrt(2) of the amplitude through; 0 = no filter.
         order: total order of both passes (2, 4, 6 ...).
         axis: the time axis.

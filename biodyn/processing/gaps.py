@@ -58,7 +58,7 @@ def fill_gaps(
 
     Args:
         p_WM: (T, M, 3) m, unfiltered; a frame with any NaN component counts as not seen.
-        rate_hz: frames a second.
+        rate_hz: frames per second.
         groups: markers of one segment each, as column numbers; a marker is in one group at most.
         spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends have neighbours
             on one side only and are never splined.

@@ -16,8 +16,8 @@ from biodyn.processing.contacts import (
     decide_contacts,
 )
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.foot_outline import FootOutline, foot_outline
 from biodyn.processing.loading import PlateSignals, centre_of_pressure, pressure_at_height
-from biodyn.processing.soles import Sole, sole_from_outline
 from biodyn.trial.wrenches import Contact, GroundReaction
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
@@ -54,10 +54,10 @@ def feet_on_plates(
         smear_s: half the time over which the wrenches' filter spreads an edge, about 0.5 / cut-off; 0 unfiltered.
         mass_kg: for the evidence in body weights, where known.
     """
-    soles = {side: sole_from_outline(outlines_W[side], rate_hz) for side in SIDES}
+    foot_outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
     contacts = decide_contacts(
         plates,
-        soles,
+        foot_outlines,
         rate_hz,
         threshold_n=threshold_n,
         min_contact_s=min_contact_s,
@@ -66,14 +66,14 @@ def feet_on_plates(
         smear_s=smear_s,
         mass_kg=mass_kg,
     )
-    reaction = ground_reaction(plates, contacts, soles, rate_hz, threshold_n=threshold_n, smear_s=smear_s)
+    reaction = ground_reaction(plates, contacts, foot_outlines, rate_hz, threshold_n=threshold_n, smear_s=smear_s)
     return tuple(item.contact for item in contacts), reaction
 
 
 def ground_reaction(
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
-    soles: Mapping[Side, Sole],
+    foot_outlines: Mapping[Side, FootOutline],
     rate_hz: float,
     *,
     threshold_n: float,
@@ -86,7 +86,7 @@ def ground_reaction(
     Its wrench is NaN there, zero in swing. The filtered wrench stays with its foot over its whole smeared support, up
     to half-way to that plate's next contact, so that nothing is lost or counted twice.
     """
-    frames = len(next(iter(soles.values())).known)
+    frames = len(next(iter(foot_outlines.values())).known)
     smear = int(np.ceil(smear_s * rate_hz))
     late = int(np.ceil(STANCE_DELAY_S * rate_hz))
     tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
@@ -100,8 +100,12 @@ def ground_reaction(
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
-    elsewhere = {side: _standing_elsewhere(side, plates, contacts, soles[side], frames, rate_hz) for side in SIDES}
-    reason = {side: _reasons(side, plates, contacts, soles[side], elsewhere[side], smear, late) for side in SIDES}
+    elsewhere = {
+        side: _standing_elsewhere(side, plates, contacts, foot_outlines[side], frames, rate_hz) for side in SIDES
+    }
+    reason = {
+        side: _reasons(side, plates, contacts, foot_outlines[side], elsewhere[side], smear, late) for side in SIDES
+    }
     measured = {side: np.array([not text for text in reason[side]], dtype=bool) for side in SIDES}
     points = {}
     moments = {}
@@ -173,7 +177,7 @@ def _standing_elsewhere(
     side: Side,
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
-    sole: Sole,
+    sole: FootOutline,
     frames: int,
     rate_hz: float,
 ) -> BoolArray:
@@ -196,7 +200,7 @@ def _reasons(
     side: Side,
     plates: Sequence[PlateSignals],
     contacts: Sequence[PlateContact],
-    sole: Sole,
+    sole: FootOutline,
     elsewhere: BoolArray,
     smear: int,
     late: int,
@@ -226,7 +230,7 @@ def _reasons(
     return [str(text) for text in reason]
 
 
-def _place(sole: Sole, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
+def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     outline = sole.outline_W[(first + stop) // 2]
     for plate in plates:
         if np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.processing.replay_drive import Drive
+from biodyn.processing.replay_input import ReplayInput
 from biodyn.rigid_body import coordinate_rates, forward_dynamics, integrate
 
 Method = Literal["euler", "rk4", "solve_ivp"]
@@ -31,7 +31,7 @@ Feedback = Callable[[IntArray, FloatArray, FloatArray, FloatArray, FloatArray], 
 class Windows:
     """Replayed windows: q (W, L + 1, nq), v (W, L + 1, nv) at the frames from each start; NaN where over or lost.
 
-    starts: (W,) first frame of each window, counted from the drive's first. evaluations: of the equations of motion for
+    starts: (W,) first frame of each window, counted from the stretch's first. evaluations: of the equations of motion for
     all windows together.
     """
 
@@ -42,7 +42,7 @@ class Windows:
 
 
 def replay_windows(
-    drive: Drive,
+    stretch: ReplayInput,
     starts: IntArray,
     length: int,
     method: Method = "rk4",
@@ -54,20 +54,20 @@ def replay_windows(
     """Integrate forward dynamics from the recorded state of each start over `length` frames.
 
     Args:
-        starts: (W,) frames counted from the drive's first. Windows end at the drive's last frame.
+        starts: (W,) frames counted from the stretch's first. Windows end at the stretch's last frame.
         steps: of equal length a frame (euler, rk4). rtol: of solve_ivp, absolute tolerance a hundredth of it.
         feedback: torques added to the recorded ones.
         offset: (nv,) step off the recorded state at the start (to see whether a feedback brings it back).
     """
-    mb, last = drive.multibody, len(drive.times_s) - 1
+    mb, last = stretch.multibody, len(stretch.times_s) - 1
     starts = np.asarray(starts, dtype=np.int64)
-    q, v, _ = drive.reference(drive.times_s[starts])
+    q, v, _ = stretch.reference(stretch.times_s[starts])
     if offset is not None:
         q = integrate(mb, q, np.broadcast_to(offset, v.shape).copy())
     all_q = np.full((len(starts), length + 1, mb.nq), np.nan)
     all_v = np.full((len(starts), length + 1, mb.nv), np.nan)
     all_q[:, 0], all_v[:, 0] = q, v
-    stepper = _Stepper(drive, method, steps, rtol, feedback)
+    stepper = _Stepper(stretch, method, steps, rtol, feedback)
     evaluations = 0
     for frame in range(length):
         alive = np.flatnonzero((starts + frame < last) & np.isfinite(all_q[:, frame]).all(axis=1))
@@ -85,21 +85,21 @@ def replay_windows(
 class _Stepper:
     """One frame forward for many windows."""
 
-    drive: Drive
+    stretch: ReplayInput
     method: Method
     steps: int
     rtol: float
     feedback: Feedback | None
 
     def __call__(self, frames: IntArray, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-        start = self.drive.times_s[frames]
+        start = self.stretch.times_s[frames]
         if self.method == "solve_ivp":
             return self._adaptive(frames, start, q, v)
         # Inputs of the whole frame at once: a call costs more than the numbers.
-        h = float(np.diff(self.drive.times_s[:2])[0]) / self.steps
+        h = float(np.diff(self.stretch.times_s[:2])[0]) / self.steps
         nodes = self.steps * (2 if self.method == "rk4" else 1) + 1
         instants = start[:, None] + np.linspace(0.0, self.steps * h, nodes)
-        inputs = _Inputs(self.drive, frames, instants, self.feedback)
+        inputs = _Inputs(self.stretch, frames, instants, self.feedback)
         step = self._euler if self.method == "euler" else self._rk4
         for k in range(self.steps):
             q, v = step(inputs, k, h, q, v)
@@ -107,10 +107,10 @@ class _Stepper:
 
     def _euler(self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         v = v + h * inputs.acceleration(k, q, v)
-        return integrate(self.drive.multibody, q, h * v), v
+        return integrate(self.stretch.multibody, q, h * v), v
 
     def _rk4(self, inputs: _Inputs, k: int, h: float, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        mb = self.drive.multibody
+        mb = self.stretch.multibody
         q1, v1 = coordinate_rates(mb, q, v), inputs.acceleration(2 * k, q, v)
         qa, va = q + 0.5 * h * q1, v + 0.5 * h * v1
         q2, v2 = coordinate_rates(mb, qa, va), inputs.acceleration(2 * k + 1, qa, va)
@@ -124,15 +124,15 @@ class _Stepper:
     def _adaptive(
         self, frames: IntArray, start: FloatArray, q: FloatArray, v: FloatArray
     ) -> tuple[FloatArray, FloatArray, int]:
-        mb, shape = self.drive.multibody, (len(q), -1)
+        mb, shape = self.stretch.multibody, (len(q), -1)
 
         def f(s: float, x: FloatArray) -> FloatArray:
             state = x.reshape(shape)
             q, v = state[:, : mb.nq].copy(), state[:, mb.nq :].copy()
-            inputs = _Inputs(self.drive, frames, start[:, None] + s, self.feedback)
+            inputs = _Inputs(self.stretch, frames, start[:, None] + s, self.feedback)
             return np.concatenate([coordinate_rates(mb, q, v), inputs.acceleration(0, q, v)], axis=1).ravel()
 
-        span = float(np.diff(self.drive.times_s[:2])[0])
+        span = float(np.diff(self.stretch.times_s[:2])[0])
         solution = solve_ivp(
             f,
             (0.0, span),
@@ -150,14 +150,14 @@ class _Stepper:
 class _Inputs:
     """Forces on W windows at instants (W, N)."""
 
-    def __init__(self, drive: Drive, frames: IntArray, instants: FloatArray, feedback: Feedback | None) -> None:
+    def __init__(self, stretch: ReplayInput, frames: IntArray, instants: FloatArray, feedback: Feedback | None) -> None:
         windows, nodes = instants.shape
-        tau, wrenches = drive(instants.ravel())
-        self.drive, self.frames, self.feedback = drive, frames, feedback
+        tau, wrenches = stretch(instants.ravel())
+        self.stretch, self.frames, self.feedback = stretch, frames, feedback
         self.tau = tau.reshape(windows, nodes, -1)
         self.wrenches = wrenches.reshape(windows, nodes, -1, 6)
         if feedback is not None:
-            q, v, _ = drive.reference(instants.ravel())
+            q, v, _ = stretch.reference(instants.ravel())
             self.q, self.v = q.reshape(windows, nodes, -1), v.reshape(windows, nodes, -1)
 
     def acceleration(self, node: int, q: FloatArray, v: FloatArray) -> FloatArray:
@@ -165,7 +165,7 @@ class _Inputs:
         tau = self.tau[:, node]
         if self.feedback is not None:
             tau = tau + self.feedback(self.frames, q, v, self.q[:, node], self.v[:, node])
-        return forward_dynamics(self.drive.multibody, q, v, tau, self.wrenches[:, node], self.drive.bodies)
+        return forward_dynamics(self.stretch.multibody, q, v, tau, self.wrenches[:, node], self.stretch.bodies)
 
 
 def unit_quaternion(q: FloatArray) -> FloatArray:

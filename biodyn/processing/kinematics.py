@@ -278,7 +278,7 @@ def attach_by_movement(
                 Diagnostic(
                     "marker-not-used",
                     "info",
-                    f"Marker {label} rides on no segment (best: {body_name}, {1000 * spread:.0f} mm): not used.",
+                    f"Marker {label} moves with no segment (best: {body_name}, {1000 * spread:.0f} mm): not used.",
                     value=spread,
                     limit=_ATTACHMENT_LIMIT_M,
                     unit="m",

@@ -31,7 +31,7 @@ class PlateSignals:
         corners_W: (4, 3) m.
         wrench: (T, 6) F_Wo_W [moment about the world origin; force] on the body, filtered, marker rate; Nm, N.
         vertical_force: (Ta,) N, raw upward force on the body at `analog_rate_hz`; sample 0 belongs to frame 0.
-        analog_rate_hz: samples a second of `vertical_force`.
+        analog_rate_hz: samples per second of `vertical_force`.
         zero: offset and noise of the plate, None where nobody looked for them.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
     """

@@ -71,7 +71,7 @@ def _require_positions(recording: Recording) -> None:
         )
     if not (np.isfinite(markers.rate_hz) and markers.rate_hz > 0.0):
         raise InputFileError(
-            f"'{name}' gives {markers.rate_hz:g} frames a second; expected a positive number.",
+            f"'{name}' gives {markers.rate_hz:g} frames per second; expected a positive number.",
             "Correct POINT:RATE, and export the trial again.",
         )
 
@@ -196,7 +196,7 @@ def _find_forward(
         return forward, f"{_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
         forward = _nearest_axis(horizontal @ hint_L)
-        return forward, f"{_name(forward)} is forward as told, the person stays in place", []
+        return forward, f"{_name(forward)} is forward as specified, the person stays in place", []
     forward = _nearest_axis(horizontal @ _facing(positions, up))
     return forward, f"{_name(forward)} is forward, where the feet point, the person stays in place", []
 
@@ -239,7 +239,7 @@ def _path_notes(
                 value=turn_deg,
                 limit=_TURN_DEG,
                 unit="deg",
-                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from each cycle's way.",
+                hint="Pelvis angles through time count from that axis; gait cycles and step lengths from each cycle's direction.",
             )
         )
     elif oblique_deg > _OBLIQUE_DEG:

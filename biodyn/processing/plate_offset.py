@@ -52,7 +52,7 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, beside
 
     Args:
         plate: as stored. up: (T,) N, its stored vertical force, in whichever sense the file has it.
-        marker_rate_hz: frames a second.
+        marker_rate_hz: frames per second.
         beside: (frames,) marker frames in which both feet are known and not over the plate; None = feet not known yet.
     """
     notes: tuple[Diagnostic, ...] = ()

@@ -55,7 +55,7 @@ def plate_wrench(
     rates = (plate.rate_hz, marker_rate_hz)
     if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
         raise PlateError(
-            f"Force plate {plate.number} has {rates[0]:g} samples a second at {rates[1]:g} frames a second; expected "
+            f"Force plate {plate.number} has {rates[0]:g} samples per second at {rates[1]:g} frames per second; expected "
             f"positive numbers below {_FASTEST_HZ:g}.",
             "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
         )
@@ -157,7 +157,7 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
 def _as_reaction(
     plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
-    """A person can only push a plate down: where loaded, the reaction must point up, else all is turned round."""
+    """A person can only push a plate down: where loaded, the reaction must point up, else all signs are reversed."""
     up = (force @ axes.R_WP.T)[:, 1]
     up = up[np.isfinite(up)]
     low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)

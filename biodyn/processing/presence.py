@@ -11,8 +11,8 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.foot_outline import FootOutline
 from biodyn.processing.loading import PlateSignals, loadings, plate_surface
-from biodyn.processing.soles import Sole
 
 # A sole farther than this above or below a plate's surface does not stand on it (shoe, marker and model error).
 MAX_SOLE_HEIGHT_M = 0.08
@@ -37,11 +37,11 @@ class Part:
     cut_after: bool
 
 
-def foot_may_load(plate: PlateSignals, soles: Mapping[Side, Sole], rate_hz: float) -> BoolArray:
+def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
     """Frames (T,) in which some foot can load the plate: near, low and slow, or not seen."""
-    frames = len(next(iter(soles.values())).known)
+    frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
-    for sole in soles.values():
+    for sole in foot_outlines.values():
         near = signed_distance(sole.outline_W, plate.corners_W[None, None]) < REACH_M
         # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
         in_room = (

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.processing.driven import DrivenMotion
+from biodyn.processing.actuated import ActuatedMotion
 from biodyn.processing.integrators import METHODS, Feedback, Method, Windows, replay_windows
-from biodyn.processing.replay_drive import Drive, Torques, drives
+from biodyn.processing.replay_input import ReplayInput, Torques, replay_inputs
 from biodyn.rigid_body import Multibody, difference, mass_matrix
 
 _BASE = 6
@@ -28,7 +28,7 @@ _ROUND_OFF = 1e-11
 
 @dataclass(frozen=True)
 class Deviation:
-    """Distance of replayed from recorded motion, a row a window, a column a frame since its start; NaN where lost or over.
+    """Distance of replayed from recorded motion, one row per window and one column per frame; NaN where lost or over.
 
     Attributes:
         starts: (W,) first frame (of the trial). measured: (W, L + 1) the ground reaction was measured all the time since.
@@ -83,21 +83,21 @@ class OpenLoop:
     """Open-loop replay of one trial with one kind of torques.
 
     Attributes:
-        torques: recorded or recomputed. deviation: of every window. rows: a row a window length.
-        held_all_s, held_half_s: largest window in which all, and half of the windows stay within the tolerance.
+        torques: recorded or recomputed. deviation: of every window. rows: one row per window length.
+        prediction_horizon_s, median_horizon_s: largest window in which all, and half of the windows stay within the tolerance.
         doubling_s: time in which a small deviation doubles (median), NaN if it does not grow.
     """
 
     torques: Torques
     deviation: Deviation
     rows: tuple[DriftRow, ...]
-    held_all_s: float
-    held_half_s: float
+    prediction_horizon_s: float
+    median_horizon_s: float
     doubling_s: float
 
 
 def open_loop(
-    driven: DrivenMotion,
+    actuated: ActuatedMotion,
     torques: Torques,
     windows_s: Sequence[float],
     *,
@@ -108,47 +108,47 @@ def open_loop(
     position_m: float,
 ) -> OpenLoop:
     """Replay windows that start all over the trial, all at once."""
-    length = round(max(windows_s) * driven.rate_hz)
-    every = max(round(start_every_s * driven.rate_hz), 1)
+    length = round(max(windows_s) * actuated.rate_hz)
+    every = max(round(start_every_s * actuated.rate_hz), 1)
     found = []
-    for drive in drives(driven, torques):
-        starts = np.arange(0, len(drive.times_s) - 1, every)
-        found.append(deviation(driven, drive, replay_windows(drive, starts, length, method, steps)))
+    for stretch in replay_inputs(actuated, torques):
+        starts = np.arange(0, len(stretch.times_s) - 1, every)
+        found.append(deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
     whole = _joined(found)
     rows = tuple(
         row
         for window_s in windows_s
         for ground in ("measured", "all")
-        if (row := _drift(whole, torques, window_s, ground, driven.rate_hz, angle_rad, position_m)) is not None
+        if (row := _drift(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
     )
     within = whole.within(angle_rad, position_m)
     return OpenLoop(
         torques,
         whole,
         rows,
-        held_all_s=_held(within, whole.inside, 1.0) / driven.rate_hz,
-        held_half_s=_held(within, whole.inside, 0.5) / driven.rate_hz,
-        doubling_s=_doubling(whole, driven.rate_hz),
+        prediction_horizon_s=_held(within, whole.inside, 1.0) / actuated.rate_hz,
+        median_horizon_s=_held(within, whole.inside, 0.5) / actuated.rate_hz,
+        doubling_s=_doubling(whole, actuated.rate_hz),
     )
 
 
-def deviation(driven: DrivenMotion, drive: Drive, windows: Windows) -> Deviation:
+def deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
     """Compare replayed windows with the recorded motion."""
-    first, last = drive.frames
-    mb = driven.multibody
+    first, last = stretch.frames
+    mb = actuated.multibody
     W, L = windows.q.shape[:2]
     at = windows.starts[:, None] + np.arange(L)
     inside = at <= last - first
     frames = np.minimum(first + at, last)
-    step = difference(mb, driven.q[frames].reshape(-1, mb.nq), windows.q.reshape(-1, mb.nq)).reshape(W, L, mb.nv)
+    step = difference(mb, actuated.q[frames].reshape(-1, mb.nq), windows.q.reshape(-1, mb.nq)).reshape(W, L, mb.nv)
     joints = np.abs(step[..., _BASE:])
     return Deviation(
         starts=first + windows.starts,
-        measured=np.logical_and.accumulate(driven.measured[frames] & inside, axis=1),
+        measured=np.logical_and.accumulate(actuated.measured[frames] & inside, axis=1),
         inside=inside,
         joint_rad=joints.max(axis=-1),
         coordinate=_BASE + np.argmax(np.nan_to_num(joints), axis=-1),
-        position_m=np.linalg.norm(windows.q[..., :3] - driven.q[frames][..., :3], axis=-1),
+        position_m=np.linalg.norm(windows.q[..., :3] - actuated.q[frames][..., :3], axis=-1),
         orientation_rad=np.linalg.norm(step[..., :3], axis=-1),
     )
 
@@ -171,7 +171,7 @@ class Tracked:
 
 
 def tracked(
-    driven: DrivenMotion,
+    actuated: ActuatedMotion,
     *,
     method: Method,
     steps: int,
@@ -188,18 +188,20 @@ def tracked(
     force, and the torques grow.
     """
     results = []
-    for drive in drives(driven, "recorded"):
-        first, last = drive.frames
-        law = feedback_law(driven.multibody, driven.q[first : last + 1], bandwidth_hz, base)
+    for stretch in replay_inputs(actuated, "recorded"):
+        first, last = stretch.frames
+        law = feedback_law(actuated.multibody, actuated.q[first : last + 1], bandwidth_hz, base)
         found = replay_windows(
-            drive, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
+            stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
         )
         q, v = found.q[0], found.v[0]
         frames = np.arange(last - first + 1)
-        q_ref, v_ref, _ = drive.reference(drive.times_s)
-        tau = driven.tau[first : last + 1].copy()
+        q_ref, v_ref, _ = stretch.reference(stretch.times_s)
+        tau = actuated.tau[first : last + 1].copy()
         tau[:, :_BASE] = 0.0
-        results.append(Tracked(drive.frames, q, deviation(driven, drive, found), law(frames, q, v, q_ref, v_ref), tau))
+        results.append(
+            Tracked(stretch.frames, q, deviation(actuated, stretch, found), law(frames, q, v, q_ref, v_ref), tau)
+        )
     return tuple(results)
 
 
@@ -243,25 +245,25 @@ class Convergence:
 
 
 def convergence(
-    driven: DrivenMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
+    actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
 ) -> tuple[Convergence, ...]:
     """Measure the order of every integrator where the exact solution is known: recomputed torques, the recorded curve."""
-    drive = max(drives(driven, "recomputed"), key=lambda drive: len(drive.times_s))
-    length = max(round(min(window_s * driven.rate_hz, len(drive.times_s) - 1)), 1)
-    starts = np.unique(np.linspace(0, len(drive.times_s) - 1 - length, _ORDER_WINDOWS).astype(np.int64))
-    exact = drive.reference(drive.times_s[starts + length])[0]
+    stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
+    length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
+    starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, _ORDER_WINDOWS).astype(np.int64))
+    exact = stretch.reference(stretch.times_s[starts + length])[0]
     results = []
     for method in METHODS:
         controls: Sequence[float] = tolerances if method == "solve_ivp" else steps
         errors, evaluations = [], []
         for control in controls:
             kind = {"rtol": control} if method == "solve_ivp" else {"steps": int(control)}
-            found = replay_windows(drive, starts, length, method, **kind)  # type: ignore[arg-type]
-            errors.append(float(np.abs(difference(driven.multibody, exact, found.q[:, -1])).max()))
+            found = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
+            errors.append(float(np.abs(difference(actuated.multibody, exact, found.q[:, -1])).max()))
             evaluations.append(found.evaluations / len(starts))
         order = np.nan if method == "solve_ivp" else _order(np.array(controls, dtype=float), np.array(errors))
         results.append(
-            Convergence(method, length / driven.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
+            Convergence(method, length / actuated.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
         )
     return tuple(results)
 

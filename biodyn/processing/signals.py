@@ -11,9 +11,9 @@ from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
 from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.foot_outline import beside_plate
 from biodyn.processing.gaps import Gap, fill_gaps
 from biodyn.processing.plates import plate_wrench, resample_wrench
-from biodyn.processing.soles import beside_plate
 from biodyn.trial import ForcePlate, Markers, PlateWrench, Recording
 
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.

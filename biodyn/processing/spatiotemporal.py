@@ -118,7 +118,7 @@ def spatiotemporal(
 ) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
     """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
 
-    On a treadmill `floor_velocity_W` (3,) m/s is the belt's (`soles.floor_velocity`): lengths and the direction of
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt's (`foot_outline.floor_velocity`): lengths and the direction of
     progression are taken on the belt.
     """
     travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)

@@ -51,7 +51,7 @@ def quiet_standing(markers: Markers) -> Standing:
     moved = float(np.nanmin(movement)) if np.isfinite(movement).any() else 0.0
     if moved > _MOVING_RANGE_M:
         raise StaticTrialError(
-            f"The static trial is none: its markers move by {100 * moved:.0f} cm even in the quietest half second "
+            f"Not a static trial: its markers move by {100 * moved:.0f} cm even in the quietest half second "
             f"(expected less than {100 * _MOVING_RANGE_M:.0f} cm).",
             "Name a trial in which the subject stands still with --static.",
         )

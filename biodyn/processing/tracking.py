@@ -1,4 +1,4 @@
-"""Follow the skeleton through the walk: fit, settle the loose markers, exclude outliers, fit again."""
+"""Follow the skeleton through the walk: fit, attach the remaining markers, exclude outliers, fit again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.scaling import PLACED_WHILE_STANDING
 from biodyn.model.subject import SubjectModel, with_markers
-from biodyn.processing.calibration import relocate_soft_markers, stray_frames
+from biodyn.processing.calibration import outlier_frames, relocate_soft_markers
 from biodyn.processing.kinematics import Fit, attach_by_movement, fit_markers
 from biodyn.processing.signals import TrialSignals
 from biodyn.trial import Markers
@@ -25,7 +25,7 @@ _MOST_ROUNDS = 6
 
 @dataclass(frozen=True)
 class TrackingOptions:
-    """Numbers of the fit, see `kinematics.fit_markers`; `stray_limit_m`: a marker farther off its place may stray."""
+    """Numbers of the fit, see `kinematics.fit_markers`; `outlier_limit_m`: a marker farther off its place may be an outlier."""
 
     tolerance: float
     max_iterations: int
@@ -33,7 +33,7 @@ class TrackingOptions:
     weights: Mapping[str, float]
     longest_bridge_s: float
     edge_s: float
-    stray_limit_m: float
+    outlier_limit_m: float
 
 
 def fit_with(model: SubjectModel, markers: Markers, options: TrackingOptions) -> Fit:
@@ -60,7 +60,7 @@ def track(
 ) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
     """Fit the skeleton to a walk; returns the fit (with its model), the signals as used, and what was noticed.
 
-    Strays are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
+    Outliers are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
     are filled and markers filtered anew (`refresh`), until none is left.
     """
     fit = fit_with(model, signals.markers, options)
@@ -68,23 +68,23 @@ def track(
     notes = [*_idle_weights(options.weights, signals.markers), *notes]
     if settled is not model:
         fit = fit_with(settled, signals.markers, options)
-    strayed: dict[str, dict[int, float]] = {}
+    outliers: dict[str, dict[int, float]] = {}
     for _ in range(_MOST_ROUNDS):
         error = _recorded_error(fit, signals.recorded)
-        stray = stray_frames(error, options.stray_limit_m)
-        if not stray.any():
+        outlier = outlier_frames(error, options.outlier_limit_m)
+        if not outlier.any():
             break
         positions = signals.recorded.positions.copy()
-        for column in np.flatnonzero(stray.any(axis=0)):
-            label, frames = fit.labels[column], np.flatnonzero(stray[:, column])
+        for column in np.flatnonzero(outlier.any(axis=0)):
+            label, frames = fit.labels[column], np.flatnonzero(outlier[:, column])
             positions[frames, signals.recorded.labels.index(label)] = np.nan
-            strayed.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
+            outliers.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
         signals = refresh(replace(signals.recorded, positions=positions))
         fit = fit_with(fit.model, signals.markers, options)
     longest = options.longest_bridge_s * signals.recorded.rate_hz
     notes += [
-        _stray_note(label, np.array(sorted(frames)), max(frames.values()), options.stray_limit_m, longest)
-        for label, frames in strayed.items()
+        _outlier_note(label, np.array(sorted(frames)), max(frames.values()), options.outlier_limit_m, longest)
+        for label, frames in outliers.items()
     ]
     return fit, signals, notes
 
@@ -101,17 +101,17 @@ def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[Subjec
     """Put soft markers where the walk has them, attach what the static trial did not show, check the guessed ones."""
     attached = {marker.label: marker for marker in fit.model.markers}
     guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
-    loose: dict[str, str | None] = {}
+    unattached: dict[str, str | None] = {}
     for label in markers.labels:
         role = mapping.role(label)
         if label in guessed:
-            loose[label] = None
+            unattached[label] = None
         elif label not in {*attached, *fit.model.computed_points} and (role is None or role.weight > 0.0):
-            loose[label] = role.body if role else None
+            unattached[label] = role.body if role else None
     model = relocate_soft_markers(fit, markers, mapping)
-    if not loose:
+    if not unattached:
         return model, []
-    extra, notes = attach_by_movement(fit, markers, loose, _ATTACHED_WEIGHT)
+    extra, notes = attach_by_movement(fit, markers, unattached, _ATTACHED_WEIGHT)
     agreed = {
         marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
     }
@@ -137,7 +137,7 @@ def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagno
     ]
 
 
-def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
+def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
     """A marker off its place; no more than an information where it was excluded for `longest_frames` at most in all."""
     return Diagnostic(
         "marker-strays",
@@ -148,6 +148,6 @@ def _stray_note(label: str, frames: IntArray, worst_m: float, limit_m: float, lo
         limit=limit_m,
         unit="m",
         frames=(int(frames[0]), int(frames[-1])),
-        hint="Look for exchanged labels, a marker that was moved after the static trial, or a ghost marker.",
+        hint="Look for swapped labels, a marker that was moved after the static trial, or a ghost marker.",
         about=label,
     )

@@ -40,6 +40,8 @@ _EVIDENCE_UNITS = {
     "_s": ("s", 1.0),
     "_n": ("N", 1.0),
 }
+# Parameters whose column name is not the field's name.
+_TITLES = {"toe_out": "Foot progression angle (toe-out +)"}
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 
 
@@ -144,7 +146,7 @@ def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequenc
 
 
 def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
-    """Mean ± SD and number of cycles of every spatio-temporal parameter, a column a side."""
+    """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side."""
     rows = []
     for name in spatiotemporal.columns:
         if name in _NOT_PARAMETERS:
@@ -162,7 +164,8 @@ def parameter_label(name: str) -> tuple[str, str]:
     """Words and unit of a parameter from its column name, e.g. ("Stride length", "m")."""
     for suffix, unit in _UNITS.items():
         if name.endswith(suffix):
-            return name.removesuffix(suffix).replace("_", " ").capitalize(), unit
+            stem = name.removesuffix(suffix)
+            return _TITLES.get(stem, stem.replace("_", " ").capitalize()), unit
     return name.replace("_", " ").capitalize(), ""
 
 
@@ -201,10 +204,11 @@ def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def evidence_words(name: str, value: float) -> str:
-    """A number of a contact's evidence from its column name, with its unit, e.g. "overhang 1.2 cm"."""
+    """A number of a contact's evidence from its column name, with its unit, e.g. "beyond the plate 1.2 cm"."""
     for suffix, (unit, factor) in _EVIDENCE_UNITS.items():
         if name.endswith(suffix):
-            words = name.removesuffix(suffix).replace("_", " ")
+            words = name.removesuffix(suffix).replace("_", " ").replace("overhang", "beyond the plate")
+            words = words.replace("sole", "foot outline")
             return f"{words} {factor * value:.3g} {unit}".replace(" 95 ", " (95th percentile) ").replace("cop", "CoP")
     return f"{name.replace('_', ' ')} {value:.3g}"
 
@@ -217,9 +221,9 @@ def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dic
             continue
         shown = variable(name)
         if shown.mirrored:
-            relation = "as in the tables for one side, turned round for the other"
+            relation = "as in the tables for one side, reversed for the other"
         else:
-            relation = "as in the tables" if shown.clinical_sign > 0 else "turned round"
+            relation = "as in the tables" if shown.clinical_sign > 0 else "reversed"
         rows.append(
             {
                 "name": name,

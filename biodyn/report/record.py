@@ -19,8 +19,8 @@ from biodyn.data_checks import residual_limits
 from biodyn.model.hip_centre import hip_regression
 from biodyn.model.library import load_entry
 from biodyn.model.user_tables import own_file, own_path
+from biodyn.report.consistency import consistency_record
 from biodyn.report.data_checks import data_check_records
-from biodyn.report.proof import proof_record
 from biodyn.report.uncertainty import uncertainty_record
 from biodyn.report.user_files import clean, user_file_records
 from biodyn.rigid_body.multibody import Multibody
@@ -91,7 +91,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
             "degrees_of_freedom": int(model.multibody.nv),
             "coordinates": [coordinate.name for coordinate in model.coordinates],
             "locked_coordinates": list(model.locked),
-            "carried_segments": list(model.carried),
+            "carried_segments": list(model.locked_segments),
             "mass_kg": float(model.multibody.total_mass_kg),
             "citations": _citations(analysis),
         },
@@ -131,7 +131,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in verdict.checks],
         "data_checks": data_check_records(analysis),
-        "proof": proof_record(analysis),
+        "proof": consistency_record(analysis),
         "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
         "timings_s": {name: round(float(seconds), 4) for name, seconds in analysis.timings.items()},
@@ -165,7 +165,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "coordinate_v": np.array([c.v_index for c in analysis.model.coordinates], dtype=np.int64),
         "plate_numbers": np.array([plate.number for plate in analysis.plates], dtype=np.int64),
         "plate_corners_W": np.array([plate.corners for plate in analysis.plates]).reshape(-1, 4, 3),
-        "contact_soles_W": contact_soles(analysis),
+        "contact_soles_W": contact_foot_outlines(analysis),
         "R_WL": analysis.R_WL,
     }
     return arrays | multibody_arrays(analysis.model.multibody)
@@ -190,7 +190,7 @@ def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:
     }
 
 
-def contact_soles(analysis: TrialAnalysis) -> np.ndarray:
+def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
     """Outlines (contacts, 2, K, 3) m in World of the right and left sole at the middle of every contact."""
     soles = [analysis.points.sole[side] for side in SIDES]
     last = len(analysis.time_s) - 1

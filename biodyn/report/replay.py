@@ -58,7 +58,7 @@ def replay_section(view: ReplayView) -> dict[str, Any]:
 
 
 def drift_rows(drift: pd.DataFrame) -> dict[str, list[dict[str, str]]]:
-    """By case: a row a window length, over all windows, wherever the feet stood."""
+    """By case: one row per window length, over all windows, wherever the feet stood."""
     cases = {}
     for (case, torques), words in _CASES.items():
         own = drift[(drift["case"] == case) & (drift["torques"] == torques) & (drift["ground"] == "all")]

@@ -13,7 +13,7 @@ from biodyn.variables import variable
 
 
 def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
-    """A row a level: change of the peak and rms change of the overview's moments, per cent of the peak, mean of the sides.
+    """One row per level: change of the peak and rms change of the overview's moments, per cent of the peak, mean of the sides.
 
     Empty where the trial was analysed once only.
     """

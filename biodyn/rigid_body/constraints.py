@@ -201,7 +201,7 @@ def constrained_inverse_dynamics(
     K = constraint_state(mb, constraints, q, v).K
     share = np.ones(K.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64)
     if share.shape != (K.shape[1],) or not (share > 0).all():
-        raise ModelError(f"weights must hold {K.shape[1]} positive numbers, one a held component.")
+        raise ModelError(f"weights must hold {K.shape[1]} positive numbers, one per held component.")
     scaled = K[:, :, idle].transpose(0, 2, 1) / np.sqrt(share)
     lambdas = np.einsum("tci,ti->tc", np.linalg.pinv(scaled, rcond=RANK_TOLERANCE), required[:, idle]) / np.sqrt(share)
     tau = required - np.einsum("tcj,tc->tj", K, lambdas)

@@ -38,11 +38,11 @@ class Foot:
         return self.toe - self.back
 
 
-def soles(model: SubjectModel, static_q: FloatArray, table: Mapping[str, Any]) -> dict[Side, Foot]:
+def standing_feet(model: SubjectModel, static_q: FloatArray, table: Mapping[str, Any]) -> dict[Side, Foot]:
     """Return both feet; the floor is at Y = 0 in the static configuration, whatever height the model gives its sole."""
     R, p = body_poses(model.multibody, static_q[None])
     feet: dict[Side, Foot] = {}
-    for side, outline_B in model.soles.items():
+    for side, outline_B in model.foot_outlines.items():
         frame = model.frames[model.sole_body[side]]
         on_link = outline_B @ frame.R_LB.T + frame.p_LB
         R_WL, p_WL = R[0, frame.link], p[0, frame.link]

@@ -28,7 +28,7 @@ class TrialOptions:
     Attributes:
         speed_m_s, stride_s: of the walk.
         strides: length of the recording in gait cycles; lead_in: cycles before the first measured contact.
-        rate_hz, analog_rate_hz: frames and analog samples a second, the latter a multiple of the former.
+        rate_hz, analog_rate_hz: frames and analog samples per second, the latter a multiple of the former.
         static_s: duration of a static trial.
         plate_types: one plate for each measured contact, in order; the first is under the right foot.
         plates: fixed plates instead; the walk starts where its steps meet them best.
@@ -164,7 +164,7 @@ def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> Sim
     frames = round(options.static_s * options.rate_hz)
     ratio = round(options.analog_rate_hz / options.rate_hz)
     model = body.model
-    feet = contact.soles(model, body.static_q, load_data("gait")["foot"])
+    feet = contact.standing_feet(model, body.static_q, load_data("gait")["foot"])
     q = np.tile(body.static_q, (frames, 1))
     R, p = body_poses(model.multibody, q[:1])
     soles_W = {s: contact.points_in_world(R[:, f.link], p[:, f.link], f.outline)[0] for s, f in feet.items()}

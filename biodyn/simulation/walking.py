@@ -14,7 +14,7 @@ from biodyn.model.subject import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
-from biodyn.simulation.feet import Foot, soles
+from biodyn.simulation.feet import Foot, standing_feet
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.solver import least_squares
 
@@ -121,7 +121,7 @@ class _Problem:
         self.double_support: float = self.timing["double_support"] + self.timing["double_support_per_m_s"] * (
             speed_m_s - self.timing["reference_speed_m_s"]
         )
-        self.feet = soles(body.model, body.static_q, table["foot"])
+        self.feet = standing_feet(body.model, body.static_q, table["foot"])
         self.curves = walking_curves(body.model, body.static_q, table)
         self.leg_columns = [c.v_index for c in body.model.coordinates if _carries_a_foot(body.model, c.body)]
         self.phase = np.arange(_FRAMES) / (2.0 * _FRAMES)

@@ -2,7 +2,7 @@
 
 ``y = X b + Z u + e``, u ~ N(0, D) for each subject, e ~ N(0, s2): fitted by restricted maximum likelihood (REML; Laird & Ware
 1982, Biometrics 38:963-974) with statsmodels (Seabold & Perktold 2010). Unlike a repeated-measures analysis of variance it
-takes several trials a condition and subjects with missing conditions.
+takes several trials per condition and subjects with missing conditions.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def mixed_model(
     """Fit values (n,) on factors and covariates with a random intercept, and optionally a random slope, for each subject.
 
     Parameters:
-        values: (n,) one a trial or cycle; NaN is left out.
+        values: (n,) one per trial or cycle; NaN is left out.
         subjects: (n,) whom each value is from.
         factors: labels (n,) by name, e.g. condition, group; coded as differences from a reference level.
         covariates: numbers (n,) by name, e.g. speed. Centre them where zero means nothing.
@@ -137,10 +137,10 @@ def mixed_model(
     who = coded(subjects, len(y), "subjects")[0]
     numbers = {name: np.asarray(column, dtype=float) for name, column in (covariates or {}).items()}
     if any(column.shape != y.shape for column in numbers.values()):
-        raise StatisticsError(f"covariates: expected one number a value ({len(y)}) for each of {list(numbers)}.")
+        raise StatisticsError(f"covariates: expected one number per value ({len(y)}) for each of {list(numbers)}.")
     labels = {name: np.asarray(column, dtype=object) for name, column in (factors or {}).items()}
     if any(column.shape != y.shape for column in labels.values()):
-        raise StatisticsError(f"factors: expected one label a value ({len(y)}) for each of {list(labels)}.")
+        raise StatisticsError(f"factors: expected one label per value ({len(y)}) for each of {list(labels)}.")
     if slope is not None and slope not in numbers:
         raise StatisticsError(f"slope: {slope!r} is no covariate (there are: {', '.join(numbers) or 'none'}).")
     valid = np.isfinite(y) & np.all([np.isfinite(column) for column in numbers.values()] or [np.isfinite(y)], axis=0)
@@ -159,7 +159,7 @@ def mixed_model(
         raise StatisticsError(
             f"{len(y)} values of {int(who.max()) + 1} subjects are too few for {len(df)} fixed effects"
             + (" and a random slope." if slope else "."),
-            "A mixed model needs repeated values: for one value a subject compare the groups directly.",
+            "A mixed model needs repeated values: for one value per subject compare the groups directly.",
         )
     fit = fit_reml(y, design.matrix, who, run)
     return MixedModel(

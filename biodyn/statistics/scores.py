@@ -49,7 +49,7 @@ def movement_profile(
     """Return all scores of one walk.
 
     Parameters: `curves` and `reference` (Q,) by name, same names, unit and sign; `groups`: the names each profile score is
-    made of (Baker 2009: nine a side; fifteen overall, the pelvis counted once).
+    made of (Baker 2009: nine per side; fifteen overall, the pelvis counted once).
 
     Raises:
         StatisticsError: a curve has no reference, lengths differ, or a group names an unknown curve or none.

@@ -65,5 +65,5 @@ def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> D
         "warning",
         f"Excluded from the group results: {len(excluded)} of {trials} trials; {'; '.join(parts)}.",
         value=float(len(excluded)),
-        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to count them all the same.",
+        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include them.",
     )

@@ -49,7 +49,7 @@ class Progress:
         if self.kept:
             parts.append(f"{self.kept} kept from before")
         if self.rate_per_s is not None and self.left_s is not None:
-            parts += [f"{self.rate_per_s:.1f} a second", f"{clock_text(self.left_s)} left"]
+            parts += [f"{self.rate_per_s:.1f} per second", f"{clock_text(self.left_s)} left"]
         return ", ".join(parts)
 
 

@@ -97,8 +97,8 @@ class Study:
         """Do everything: analyse what is new or changed, collect, compare, report. Returns the results.
 
         Parameters:
-            out: output folder; a run that was stopped goes on where it was.
-            workers: processes of this machine (None: study.toml's, else one a processor).
+            out: output folder; a run that was stopped resumes where it stopped.
+            workers: processes of this machine (None: study.toml's, else one per core).
             scheduler: address of a Dask cluster whose workers see the same files, instead of local processes.
             retry_failed: analyse trials again that failed before with the same inputs.
             on_outcome: called as each trial ends. say: called with the name of each step.
@@ -109,7 +109,7 @@ class Study:
         if not self.plan.trials:
             raise StudyError(
                 f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
-                "See 'biodyn study FOLDER --dry-run' for what each file is taken for.",
+                "See 'biodyn study FOLDER --dry-run' for the role of each file.",
             )
         self._require_possible()
         # On a cluster others may still be writing when this process is stopped: the next run tidies up.
@@ -231,7 +231,7 @@ class StudyResult:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """One row a trial: status, reason, summary metrics."""
+        """One row per trial: status, reason, summary metrics."""
         return self._csv(self.folder / "summary.csv")
 
     @property

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.tables.contributions import joint_torque_parts
 from biodyn.tables.csv import write_csv
 from biodyn.tables.gait import contacts, events, gait_cycles, spatiotemporal
-from biodyn.tables.parts import joint_torque_parts
 from biodyn.tables.sensitivity import sensitivity, sensitivity_summary
 from biodyn.tables.time_series import (
     ground_reaction,

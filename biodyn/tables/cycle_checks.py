@@ -71,7 +71,7 @@ def _chain(signal: CycleSignal, feet: Mapping[str, Sequence[Side]], side: Side) 
 
 
 def cycle_findings(cycles: Iterable[CycleValues]) -> tuple[Diagnostic, ...]:
-    """One warning a cycle that holds something impossible: what, where, and what is invalid because of it."""
+    """One warning per cycle that holds something impossible: what, where, and what is invalid because of it."""
     return tuple(_finding(values.cycle, values.signals, values.refused) for values in cycles if values.refused.faults)
 
 
@@ -85,7 +85,7 @@ def _finding(cycle: GaitCycle, signals: Sequence[CycleSignal], found: Refused) -
     return Diagnostic(
         "cycle-impossible",
         "warning",
-        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(told)}. Nobody walks so: "
+        f"Cycle {cycle.number + 1} of the {SIDE_NAMES[cycle.side]} side: {'; '.join(told)}. Not physiological: "
         f"{'this is' if len(worst) == 1 else 'these are'} left out of the gait cycles{more}.",
         value=fault.value,
         limit=fault.limit,

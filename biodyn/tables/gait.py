@@ -60,7 +60,7 @@ def events(analysis: TrialAnalysis) -> pd.DataFrame:
 
 
 def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Every loading of a plate, what was decided, and the evidence, one column a kind of evidence."""
+    """Every loading of a plate, what was decided, and the evidence, one column per kind of evidence."""
     evidence = list(dict.fromkeys(key for contact in analysis.contacts for key in contact.evidence))
     rows = [
         (
@@ -143,7 +143,7 @@ def _base_curves(analysis: TrialAnalysis, cycle: gait.GaitCycle) -> FloatArray:
 
 
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One row a cycle: its times, and the parameters of the stride with their units in the names."""
+    """One row per cycle: its times, and the parameters of the stride with their units in the names."""
     cycles = gait.gait_cycles(analysis.events)
     points = analysis.points
     parameters, _ = stride.spatiotemporal(

@@ -16,7 +16,7 @@ CONVERGENCE_DECIMALS = 15
 
 
 def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.DataFrame:
-    """A row a case (walk, rest), kind of torques, window length and ground; see `processing.replay.DriftRow`."""
+    """One row per case (walk, rest), kind of torques, window length and ground; see `processing.replay.DriftRow`."""
     rows = []
     for case, found in cases.items():
         for row in found.rows:
@@ -29,7 +29,7 @@ def replay_drift(cases: Mapping[str, OpenLoop], names: Mapping[int, str]) -> pd.
 def replay_feedback(
     tracked: Sequence[Tracked], time_s: FloatArray, q: FloatArray, coordinates: Mapping[str, tuple[int, int]]
 ) -> pd.DataFrame:
-    """Tidy: a row a frame and coordinate: recorded torque, feedback torque added to it, angle error of the replay.
+    """Tidy: one row per frame and coordinate: recorded torque, feedback torque added to it, angle error of the replay.
 
     coordinates: index in q and in v by name.
     """
@@ -53,7 +53,7 @@ def replay_feedback(
 
 
 def replay_convergence(found: Sequence[Convergence]) -> pd.DataFrame:
-    """A row an integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
+    """One row per integrator and step (or tolerance): largest error at the end of a short window, evaluations, order."""
     rows = [
         {
             "method": case.method,

@@ -1,4 +1,4 @@
-"""Tables with a row a frame: angles, torques, moments, powers, ground reaction, marker errors."""
+"""Tables with one row per frame: angles, torques, moments, powers, ground reaction, marker errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
 def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     """Net moment and force of the proximal on the distal segment at every joint centre, tidy.
 
-    A row a frame, joint, axis system (proximal, distal, jcs) and quantity; x, y, z along that system's own axes, so the
+    One row per frame, joint, axis system (proximal, distal, jcs) and quantity; x, y, z along that system's own axes, so the
     signs of x and y differ between the sides. Rows run through time inside each block.
     """
     time_s = analysis.time_s

@@ -24,7 +24,7 @@ class Markers:
         labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
         positions: (T, M, 3) m; NaN where the marker was not seen. Frame: as the owner says (laboratory in a
             `Recording` fresh from a file, World after `Recording.rotated`).
-        rate_hz: frames a second.
+        rate_hz: frames per second.
     """
 
     labels: tuple[str, ...]
@@ -63,7 +63,7 @@ class ForcePlate:
         corners: (4, 3) m, in the C3D order (+x+y, -x+y, -x-y, +x-y of the plate's own axes).
         origin: (3,) m, FORCE_PLATFORM:ORIGIN of this plate, plate axes.
         channels: (Ta, C) analog samples at `rate_hz`, scaled to physical units; offset not removed.
-        rate_hz: analog samples a second; an integer multiple of the marker rate.
+        rate_hz: analog samples per second; an integer multiple of the marker rate.
         cal_matrix: (6, C) or None; applied to `channels` by type 4 (and 5), already for SI units.
         zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
         channel_labels: the analog labels, for messages.

@@ -42,7 +42,7 @@ class PlateWrench:
         number: plate number in the file.
         corners: (4, 3) m in World.
         wrench: (T, 6) F_Wo_W = [moment about the world origin; force], Nm and N, world axes; at `rate_hz`.
-        rate_hz: samples a second of `wrench`.
+        rate_hz: samples per second of `wrench`.
         diagnostics: what was decided about the plate (offset, signs, channels).
         zero: the plate's zero, None where nobody looked for it.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.

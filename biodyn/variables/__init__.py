@@ -5,7 +5,7 @@ person can walk. Tables keep the coordinates' signs (docs/conventions.md); whoev
 asks here, never a figure:
 
     variable("pelvis_tilt").clinical_sign      # -1: anterior is positive for people, negative in the tables
-    variable("pelvis_list").side_sign("l")     # -1: the left side is turned round before both are averaged
+    variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before both are averaged
     variable("pelvis_list").clinical("l")      # both at once: table value -> what people are shown
 
 Read in this order: `meaning` (a variable), `norms` (published curves), `limits` (what is impossible).

@@ -173,8 +173,8 @@ def test_lower_body_markers_carry_the_upper_body() -> None:
     """Trunk, head and arms ride on the pelvis with all their mass; the legs move."""
     model = scaled(skewed(LOWER))
     legs = {body.definition.name for body in model.moving}
-    assert {body.definition.name for body in model.bodies[1:]} - legs == set(model.carried)
-    assert {"torso", "head", "humerus_r", "radius_l", "hand_r"} <= set(model.carried)
+    assert {body.definition.name for body in model.bodies[1:]} - legs == set(model.locked_segments)
+    assert {"torso", "head", "humerus_r", "radius_l", "hand_r"} <= set(model.locked_segments)
     assert {"femur_r", "tibia_l", "calcn_r"} <= legs
     assert "lumbar_extension" in model.locked
     assert {c.body for c in model.coordinates} <= legs

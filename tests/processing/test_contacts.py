@@ -6,9 +6,9 @@ from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_st
 
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contact_notes import contact_diagnostics
+from biodyn.processing.foot_outline import floor_velocity, foot_outline
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.loading import centre_of_pressure, loadings, missed_at_edges
-from biodyn.processing.soles import floor_velocity, sole_from_outline
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
 LEFT_PLATE = plate(0.5, 1.1, -0.3, 0.3)
@@ -112,7 +112,7 @@ def test_a_foot_partly_on_the_floor_is_not_measured():
     contacts, reaction = decide(scene)
     assert decisions(contacts) == [(1, "l", "rejected")]
     assert contacts[0].evidence["overhang_m"] == pytest.approx(0.11, abs=0.002)
-    assert "11.1 cm over the edge" in contacts[0].reason
+    assert "11.1 cm beyond the plate" in contacts[0].reason
     assert not reaction.measured["l"][frames(0.5, 1.12)].any()
     assert "plate 1" in reaction.reason["l"][80]
 
@@ -284,7 +284,7 @@ def test_signed_distance_to_a_polygon():
 
 def test_stance_is_found_from_the_sole_alone():
     scene = walk(level_steps(), [], 3.2)
-    sole = sole_from_outline(scene.outlines["r"], RATE_HZ)
+    sole = foot_outline(scene.outlines["r"], RATE_HZ)
     truth = np.zeros(len(scene.time_s), dtype=bool)
     for step in level_steps():
         if step.side == "r":
@@ -314,7 +314,7 @@ def test_what_was_not_assigned_and_what_was_cut_is_said():
     (note,) = contact_diagnostics(contacts, RATE_HZ)
     assert note.code == "contact-rejected"
     assert note.frames == (50, 108)
-    assert "over the edge" in note.message
+    assert "beyond the plate" in note.message
 
     clean = walk(level_steps(), [LEFT_PLATE, RIGHT_PLATE], 3.2, noise_n=0.5)
     assert contact_diagnostics(decide(clean)[0], RATE_HZ) == ()

@@ -7,9 +7,9 @@ import pytest
 from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.processing.contact_notes import contact_diagnostics
+from biodyn.processing.foot_outline import beside_plate, foot_outline
 from biodyn.processing.ground_reaction import feet_on_plates
 from biodyn.processing.presence import foot_may_load
-from biodyn.processing.soles import beside_plate, sole_from_outline
 from biodyn.simulation import Plate
 from biodyn.trial.wrenches import PlateZero
 from biodyn.workflow import analyse_trial
@@ -64,8 +64,8 @@ def test_a_plate_that_nobody_steps_on_is_no_contact():
 def test_a_foot_that_nobody_saw_may_be_anywhere():
     scene = walk(level_steps(4), [RIGHT_PLATE], 2.6)
     scene.outlines["r"][:] = np.nan
-    soles = {side: sole_from_outline(scene.outlines[side], RATE_HZ) for side in "rl"}
-    assert foot_may_load(scene.plates[0], soles, RATE_HZ).all()
+    foot_outlines = {side: foot_outline(scene.outlines[side], RATE_HZ) for side in "rl"}
+    assert foot_may_load(scene.plates[0], foot_outlines, RATE_HZ).all()
     assert not beside_plate(RIGHT_PLATE, scene.outlines["r"]).any()
 
 

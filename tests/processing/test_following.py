@@ -1,4 +1,4 @@
-"""Tests of what follows the skeleton through a walk: fit, bridges, stray and loose markers, calibration on the walk."""
+"""Tests of what follows the skeleton through a walk: fit, bridges, outliers, attached markers, calibration on the walk."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sessions import Laboratory, hidden
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.markersets import MarkerMapping
 from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.model.scaling import uncertain_turns, with_loose_centres, with_moved_centres
+from biodyn.model.scaling import uncertain_turns, with_centre_refinement, with_moved_centres
 from biodyn.model.subject import SubjectModel
-from biodyn.processing.calibration import find_turns, refine_centres, sample, stray_frames
+from biodyn.processing.calibration import find_turns, outlier_frames, refine_centres, sample
 from biodyn.processing.kinematics import bridge, long_stretches, visibility_weights
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
@@ -135,17 +135,17 @@ def test_a_marker_that_jumps_is_left_out_and_named(laboratory: Laboratory, tmp_p
     assert difference < 8.0
 
 
-def test_stray_frames_are_rare_or_total(laboratory: Laboratory) -> None:
+def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
     fit = analyse_trial(laboratory.walk).fit
     error = np.full_like(fit.marker_error, 0.005)
     error[10:15, 0] = 0.1
     error[:, 1] = 0.09
-    error[: len(error) // 2, 2] = 0.1  # half of the time: a wrong model, not a stray marker
-    stray = stray_frames(error, 0.04)
-    assert stray[10:15, 0].all()
-    assert stray[:, 0].sum() == 5
-    assert stray[:, 1].all()
-    assert not stray[:, 2].any()
+    error[: len(error) // 2, 2] = 0.1  # half of the time: a wrong model, not an outlier
+    outlier = outlier_frames(error, 0.04)
+    assert outlier[10:15, 0].all()
+    assert outlier[:, 0].sum() == 5
+    assert outlier[:, 1].all()
+    assert not outlier[:, 2].any()
 
 
 def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: SubjectModel, walk: SimulatedTrial) -> None:
@@ -191,7 +191,7 @@ def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: 
                 for step, angle in zip(body.definition.rotations, body.static_angles_rad, strict=True)
             )
         scaled.append(replace(body, R_PB=R_PB, p_PB=p_PB, static_angles_rad=angles))
-    multibody, coordinates, frames, carried = assemble(truth.skeleton, tuple(scaled), frozenset(truth.locked))
+    multibody, coordinates, frames, locked_segments = assemble(truth.skeleton, tuple(scaled), frozenset(truth.locked))
     markers = tuple(
         replace(m, p_BM=about_y(wrong.get(m.body, 0.0) + turns.get(m.body, 0.0)).T @ m.p_BM) for m in truth.markers
     )
@@ -201,14 +201,14 @@ def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: 
         multibody=multibody,
         coordinates=coordinates,
         frames=frames,
-        carried=carried,
+        locked_segments=locked_segments,
         markers=markers,
     )
 
 
 def test_the_walk_finds_a_moved_joint_centre(truth: SubjectModel, walk: SimulatedTrial) -> None:
-    loose, slides = with_loose_centres(truth)
-    assert loose.multibody.nv == truth.multibody.nv + 3 * len(slides)
+    refined, slides = with_centre_refinement(truth)
+    assert refined.multibody.nv == truth.multibody.nv + 3 * len(slides)
     moved = {name: np.array([0.02, -0.015, 0.01]) for name in slides if name.startswith("humerus")}
     there = with_moved_centres(truth, moved)
     found, notes = refine_centres(sample(on_skin(there, walk.q)), truth)

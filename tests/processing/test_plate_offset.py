@@ -159,9 +159,9 @@ def test_a_constant_channel_of_a_loaded_plate_is_named(value):
 
 @pytest.mark.parametrize("rate_hz", [np.nan, np.inf, 3e38, 0.0, -5.0])
 def test_impossible_rates_are_refused_in_one_sentence(rate_hz):
-    with pytest.raises(PlateError, match="samples a second"):
+    with pytest.raises(PlateError, match="samples per second"):
         plate_wrench(replace(plate(channels()), rate_hz=rate_hz), FRAMES, RATE_HZ)
-    with pytest.raises(PlateError, match="frames a second"):
+    with pytest.raises(PlateError, match="frames per second"):
         plate_wrench(plate(channels()), FRAMES, rate_hz)
 
 

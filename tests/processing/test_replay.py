@@ -4,21 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_proof import driven as true_motion  # noqa: F401  (fixture)
-from test_proof import walk  # noqa: F401  (fixture)
+from test_consistency import actuated as true_motion  # noqa: F401  (fixture)
+from test_consistency import walk  # noqa: F401  (fixture)
 
 from biodyn.errors import ResultError
 from biodyn.processing.derivatives import motion_from_configuration
 from biodyn.processing.integrators import METHODS, replay_windows
 from biodyn.processing.replay import convergence, deviation, open_loop, tracked
-from biodyn.processing.replay_drive import drives, resting
+from biodyn.processing.replay_input import replay_inputs, resting
 from biodyn.rigid_body import centre_of_mass, inverse_dynamics, simulate
 
 OPTIONS = {"start_every_s": 0.1, "angle_rad": np.radians(1.0), "position_m": 0.01}
 
 
 @pytest.fixture(scope="module")
-def driven(true_motion):  # noqa: F811
+def actuated(true_motion):  # noqa: F811
     """The simulated walk as biodyn records one: v and vdot of the curve through the frames, a residual, a gap."""
     mb = true_motion.multibody
     motion = motion_from_configuration(true_motion.time_s, true_motion.q, true_motion.coordinate_kinds())
@@ -27,49 +27,49 @@ def driven(true_motion):  # noqa: F811
     return replace(true_motion, q=motion.q, v=motion.v, vdot=motion.vdot, tau=tau)
 
 
-def test_the_drive_is_the_record_at_the_frames(driven):
+def test_the_drive_is_the_record_at_the_frames(actuated):
     for torques in ("recorded", "recomputed"):
-        (drive,) = drives(driven, torques)
-        assert drive.frames == (4, len(driven.time_s) - 5)
-        rows = slice(drive.frames[0], drive.frames[1] + 1)
-        q, v, vdot = drive.reference(drive.times_s)
-        for found, recorded in ((q, driven.q), (v, driven.v), (vdot, driven.vdot)):
+        (stretch,) = replay_inputs(actuated, torques)
+        assert stretch.frames == (4, len(actuated.time_s) - 5)
+        rows = slice(stretch.frames[0], stretch.frames[1] + 1)
+        q, v, vdot = stretch.reference(stretch.times_s)
+        for found, recorded in ((q, actuated.q), (v, actuated.v), (vdot, actuated.vdot)):
             # derivatives of a quintic over 10 ms: round-off times 1e4
             np.testing.assert_allclose(found, recorded[rows], atol=1e-9)
-        tau, wrenches = drive(drive.times_s)
+        tau, wrenches = stretch(stretch.times_s)
         assert not tau[:, :6].any()
-        np.testing.assert_allclose(tau[:, 6:], driven.tau[rows, 6:], atol=1e-8)
-        np.testing.assert_allclose(wrenches[:, 1:], driven.wrenches[rows], atol=1e-9)
+        np.testing.assert_allclose(tau[:, 6:], actuated.tau[rows, 6:], atol=1e-8)
+        np.testing.assert_allclose(wrenches[:, 1:], actuated.wrenches[rows], atol=1e-9)
         # residual as an external wrench: the same equations of motion
-        total = inverse_dynamics(driven.multibody, q, v, vdot, wrenches, drive.bodies)
+        total = inverse_dynamics(actuated.multibody, q, v, vdot, wrenches, stretch.bodies)
         np.testing.assert_allclose(total[:, :6], 0.0, atol=1e-7)
 
 
-def test_short_windows_stay_and_long_ones_diverge(driven):
-    found = open_loop(driven, "recorded", (0.05, 0.1, 0.5), method="rk4", steps=4, **OPTIONS)
+def test_short_windows_stay_and_long_ones_diverge(actuated):
+    found = open_loop(actuated, "recorded", (0.05, 0.1, 0.5), method="rk4", steps=4, **OPTIONS)
     rows = {row.window_s: row for row in found.rows if row.ground == "all"}
     assert rows[0.05].within == 1.0
     assert rows[0.1].within == 1.0
     assert rows[0.05].joint_worst_deg < rows[0.1].joint_worst_deg
     assert rows[0.5].lost > 0  # a walking body is unstable
-    assert 0.1 <= found.held_all_s <= found.held_half_s < 0.5
+    assert 0.1 <= found.prediction_horizon_s <= found.median_horizon_s < 0.5
     assert 0.002 < found.doubling_s < 0.1
 
 
-def test_recomputed_torques_drift_less_than_those_interpolated_between_frames(driven):
+def test_recomputed_torques_drift_less_than_those_interpolated_between_frames(actuated):
     drift = {}
     for torques in ("recorded", "recomputed"):
-        found = open_loop(driven, torques, (0.1,), method="rk4", steps=8, **OPTIONS)
+        found = open_loop(actuated, torques, (0.1,), method="rk4", steps=8, **OPTIONS)
         drift[torques] = found.rows[-1].joint_median_deg
     assert drift["recomputed"] < 0.1 * drift["recorded"]
 
 
-def test_wrong_torques_do_not_pass(driven):
-    tau = driven.tau.copy()
+def test_wrong_torques_do_not_pass(actuated):
+    tau = actuated.tau.copy()
     tau[:, 8] += 5.0  # Nm at one hip
-    wrong = replace(driven, tau=tau)
+    wrong = replace(actuated, tau=tau)
     right, off = (
-        open_loop(trial, "recorded", (0.05,), method="rk4", steps=4, **OPTIONS).rows[-1] for trial in (driven, wrong)
+        open_loop(trial, "recorded", (0.05,), method="rk4", steps=4, **OPTIONS).rows[-1] for trial in (actuated, wrong)
     )
     assert off.joint_median_deg > 100.0 * right.joint_median_deg
     assert off.within < 1.0
@@ -78,73 +78,73 @@ def test_wrong_torques_do_not_pass(driven):
     assert np.median(feedback[20:, 8]) == pytest.approx(-5.0, abs=0.5)
 
 
-def test_tracking_holds_the_whole_trial_with_small_torques(driven):
-    (found,) = tracked(driven, method="rk4", steps=4, bandwidth_hz=20.0)
-    assert found.frames == (4, len(driven.time_s) - 5)
+def test_tracking_holds_the_whole_trial_with_small_torques(actuated):
+    (found,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0)
+    assert found.frames == (4, len(actuated.time_s) - 5)
     assert np.isfinite(found.q).all()
     assert np.degrees(found.deviation.joint_rad.max()) < 0.5
     assert found.deviation.position_m.max() < 1e-3
     assert np.abs(found.feedback).max() < 0.02 * np.abs(found.recorded).max()
-    (alone,) = tracked(driven, method="rk4", steps=4, bandwidth_hz=20.0, base=False)
+    (alone,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0, base=False)
     assert not alone.feedback[:, :6].any()
     # external wrenches alone turn the whole body: without feedback at the base it turns further away
     assert alone.deviation.orientation_rad.max() > 10.0 * found.deviation.orientation_rad.max()
 
 
-def test_tracking_brings_a_disturbed_body_back(driven):
-    offset = np.zeros(driven.multibody.nv)
+def test_tracking_brings_a_disturbed_body_back(actuated):
+    offset = np.zeros(actuated.multibody.nv)
     offset[-1] = np.radians(2.0)  # a hand: a displaced leg would meet the recorded ground force elsewhere
-    (found,) = tracked(driven, method="rk4", steps=4, bandwidth_hz=20.0, offset=offset)
+    (found,) = tracked(actuated, method="rk4", steps=4, bandwidth_hz=20.0, offset=offset)
     error = np.degrees(found.deviation.joint_rad[0])
     assert error[0] == pytest.approx(2.0, abs=1e-6)
     assert error[40] < 0.1
 
 
-def test_the_orders_of_the_integrators(driven):
-    found = {case.method: case for case in convergence(driven, 0.05, (2, 4, 8), (1e-4, 1e-10))}
+def test_the_orders_of_the_integrators(actuated):
+    found = {case.method: case for case in convergence(actuated, 0.05, (2, 4, 8), (1e-4, 1e-10))}
     assert set(found) == set(METHODS)
     assert found["euler"].order == pytest.approx(1.0, abs=0.15)
     assert found["rk4"].order == pytest.approx(4.0, abs=0.3)
     assert found["solve_ivp"].error[1] <= found["solve_ivp"].error[0] < 1e-6
 
 
-def test_windows_together_are_windows_alone_and_the_engine_s_own_integrator(driven):
-    (drive,) = drives(driven, "recomputed")
+def test_windows_together_are_windows_alone_and_the_engine_s_own_integrator(actuated):
+    (stretch,) = replay_inputs(actuated, "recomputed")
     starts = np.array([0, 7, 30])
-    together = replay_windows(drive, starts, 5, "rk4", 4)
+    together = replay_windows(stretch, starts, 5, "rk4", 4)
     for k, start in enumerate(starts):
-        alone = replay_windows(drive, starts[k : k + 1], 5, "rk4", 4)
+        alone = replay_windows(stretch, starts[k : k + 1], 5, "rk4", 4)
         np.testing.assert_allclose(alone.q[0], together.q[k], atol=1e-12)
-        first = drive.frames[0] + start
-        times = drive.times_s[start] + np.arange(5 * 8 + 1) * (drive.times_s[1] - drive.times_s[0]) / 8
+        first = stretch.frames[0] + start
+        times = stretch.times_s[start] + np.arange(5 * 8 + 1) * (stretch.times_s[1] - stretch.times_s[0]) / 8
         q, _ = simulate(
-            driven.multibody,
-            driven.q[first],
-            driven.v[first],
+            actuated.multibody,
+            actuated.q[first],
+            actuated.v[first],
             times,
-            forces=lambda t, q, v: drive(np.array([t]))[0],
-            wrenches=lambda t, q, v: drive(np.array([t]))[1],
-            wrench_bodies=drive.bodies,
+            forces=lambda t, q, v: stretch(np.array([t]))[0],
+            wrenches=lambda t, q, v: stretch(np.array([t]))[1],
+            wrench_bodies=stretch.bodies,
         )
         # both of fourth order, one by Lie algebra, the other by projection; errors of some 1e-6 rad each
         np.testing.assert_allclose(q[-1], together.q[k, -1], atol=1e-5)
 
 
-def test_rest_stays_at_rest_until_round_off_has_grown(driven):
-    rest = resting(driven, 0.4)
+def test_rest_stays_at_rest_until_round_off_has_grown(actuated):
+    rest = resting(actuated, 0.4)
     np.testing.assert_allclose(rest.tau[:, :6], 0.0, atol=1e-9)  # in balance: no residual
     found = open_loop(rest, "recorded", (0.1, 0.4), method="rk4", steps=4, **{**OPTIONS, "start_every_s": 9.0})
     assert found.rows[0].joint_worst_deg < 1e-6
-    assert found.held_all_s == pytest.approx(0.4)
+    assert found.prediction_horizon_s == pytest.approx(0.4)
 
 
-def test_a_dropped_body_falls_as_galileo_said(driven):
-    mb = driven.multibody
+def test_a_dropped_body_falls_as_galileo_said(actuated):
+    mb = actuated.multibody
     frames = 30
-    q = np.repeat(driven.q[10:11], frames, axis=0)
+    q = np.repeat(actuated.q[10:11], frames, axis=0)
     still = np.zeros((frames, mb.nv))
     limp = replace(
-        driven,
+        actuated,
         time_s=np.arange(frames) / 100.0,
         q=q,
         v=still,
@@ -153,8 +153,8 @@ def test_a_dropped_body_falls_as_galileo_said(driven):
         wrenches=np.zeros((frames, 2, 6)),
         measured=np.ones(frames, dtype=bool),
     )
-    (drive,) = drives(limp, "recorded")
-    found = replay_windows(drive, np.array([0]), frames - 1, "rk4", 4)
+    (stretch,) = replay_inputs(limp, "recorded")
+    found = replay_windows(stretch, np.array([0]), frames - 1, "rk4", 4)
     fallen = centre_of_mass(mb, found.q[0]) - centre_of_mass(mb, q)
     t = limp.time_s
     # a parabola is exact for a method of fourth order; the sum over segments rounds
@@ -163,15 +163,15 @@ def test_a_dropped_body_falls_as_galileo_said(driven):
     np.testing.assert_allclose(found.q[0, :, 7:], q[:, 7:], atol=1e-9)
 
 
-def test_windows_end_with_their_stretch(driven):
-    (drive,) = drives(driven, "recorded")
-    last = len(drive.times_s) - 1
-    found = deviation(driven, drive, replay_windows(drive, np.array([last - 3]), 10))
+def test_windows_end_with_their_stretch(actuated):
+    (stretch,) = replay_inputs(actuated, "recorded")
+    last = len(stretch.times_s) - 1
+    found = deviation(actuated, stretch, replay_windows(stretch, np.array([last - 3]), 10))
     assert found.inside[0].tolist() == [True] * 4 + [False] * 7
     assert np.isfinite(found.joint_rad[0, :4]).all()
     assert np.isnan(found.joint_rad[0, 4:]).all()
 
 
-def test_nothing_to_replay_is_said(driven):
+def test_nothing_to_replay_is_said(actuated):
     with pytest.raises(ResultError, match="No stretch"):
-        drives(replace(driven, tau=np.full_like(driven.tau, np.nan)), "recorded")
+        replay_inputs(replace(actuated, tau=np.full_like(actuated.tau, np.nan)), "recorded")

@@ -47,7 +47,7 @@ def skeleton_model(name: str = "full_body") -> SubjectModel:
         ScaledBody(body, np.eye(3), body.template * HEIGHT_M, ball, (0.0,) * len(body.rotations), True)
         for body in skeleton.bodies
     )
-    multibody, coordinates, frames, carried = assemble(skeleton, bodies, frozenset())
+    multibody, coordinates, frames, locked_segments = assemble(skeleton, bodies, frozenset())
     sole = np.array([[-0.05, -0.07, 0.02], [0.18, -0.07, 0.04], [0.18, -0.07, -0.04], [-0.05, -0.07, -0.02]])
     feet = {body.side: body.name for body in skeleton.bodies if body.sole is not None}
     markers = tuple(
@@ -61,11 +61,11 @@ def skeleton_model(name: str = "full_body") -> SubjectModel:
         bodies=bodies,
         coordinates=coordinates,
         locked=(),
-        carried=carried,
+        locked_segments=locked_segments,
         frames=frames,
         multibody=multibody,
         markers=markers,
-        soles=dict.fromkeys(feet, sole),
+        foot_outlines=dict.fromkeys(feet, sole),
         sole_body=feet,
     )
 

@@ -212,7 +212,7 @@ def test_parameter_labels_end_in_their_unit():
     assert parameter_label("speed_m_s") == ("Speed", "m/s")
     assert parameter_label("stride_length_m") == ("Stride length", "m")
     assert parameter_label("cadence_steps_min") == ("Cadence", "steps/min")
-    assert parameter_label("toe_out_deg") == ("Toe out", "degrees")
+    assert parameter_label("toe_out_deg") == ("Foot progression angle (toe-out +)", "degrees")
 
 
 def test_the_chart_shows_nothing_where_nothing_is_known(view):

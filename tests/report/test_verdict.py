@@ -173,7 +173,7 @@ def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
     for body in still.model.bodies:
         if body.definition.parent in subtree:
             subtree.append(body.definition.name)
-    hidden = replace(still.model, carried=tuple(subtree))
+    hidden = replace(still.model, locked_segments=tuple(subtree))
     # Everything turned about the pelvis by 10 degrees about Z (backwards): constant, so only gravity counts.
     c, s = np.cos(tilted), np.sin(tilted)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -200,7 +200,7 @@ def test_what_nobody_saw_is_open_by_its_upright_twin() -> None:
 def test_limits_widen_by_what_nobody_saw_and_no_more() -> None:
     still = walker(moving=False, frames=200)
     names = tuple(b.definition.name for b in still.model.bodies if not b.definition.side and b.definition.parent)
-    hidden = replace(still.model, carried=names)
+    hidden = replace(still.model, locked_segments=names)
     c, s = np.cos(0.2), np.sin(0.2)
     turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     limits = residual_limits(replace(still, fit=replace(still.fit, model=hidden, link_R_W=turn @ still.fit.link_R_W)))

@@ -134,9 +134,14 @@ def test_a_hinge_that_a_turned_model_loses_does_not_end_the_search(walking):
     """Where few markers are left, turning the axes can make a knee invisible, and the turned model locks it."""
     model = walking.body.model
     locked = frozenset(model.locked) | {"knee_angle_l"}
-    multibody, coordinates, frames, carried = assemble(model.skeleton, model.bodies, locked, frozenset())
+    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, model.bodies, locked, frozenset())
     stiff = replace(
-        model, multibody=multibody, coordinates=coordinates, frames=frames, carried=carried, locked=tuple(locked)
+        model,
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        locked_segments=locked_segments,
+        locked=tuple(locked),
     )
     seen = sample(Markers(walking.labels, walking.markers, walking.options.rate_hz))
     turns, _ = find_turns(seen, model, {"femur_l": "knee_angle_l"}, lambda _: stiff)

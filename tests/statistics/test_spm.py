@@ -226,7 +226,7 @@ def test_nodes_without_variance_are_left_out() -> None:
         (lambda y: spm.two_sample_t(y, y[:, :50]), "equally many nodes"),
         (lambda y: spm.regression(y, np.ones(6)), "cannot estimate"),
         (lambda y: spm.anova(y, ["a"] * 6), "two groups"),
-        (lambda y: spm.anova(y, ["a"] * 5), "one label a curve"),
+        (lambda y: spm.anova(y, ["a"] * 5), "one label per curve"),
         (lambda y: spm.anova_repeated(y, [0, 0, 1, 1, 0, 1], [0, 0, 0, 1, 1, 1]), "several curves"),
         (
             lambda y: spm.anova_two_way_repeated(y, [0, 0, 1, 1, 0, 1], [0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1]),

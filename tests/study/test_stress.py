@@ -36,7 +36,7 @@ def test_exactly_the_damaged_fail_each_with_its_reason(bench, tmp_path):
 
 
 def test_killed_and_resumed_gives_the_same_bytes(bench, tmp_path):
-    assert bench.kills(tmp_path, 2, 6, whole=3, single=3, seed=1)
+    assert bench.interruptions(tmp_path, 2, 6, whole=3, single=3, seed=1)
 
 
 def test_a_cluster_gives_the_same_bytes(bench, tmp_path):

@@ -15,10 +15,10 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side, oth
 from biodyn.processing.dynamics import Dynamics
 from biodyn.processing.feet import GaitPoints
 from biodyn.processing.filtering import finite_stretches
+from biodyn.processing.foot_outline import foot_outline
 from biodyn.processing.ground_reaction import STANCE_DELAY_S
 from biodyn.processing.kinematics import Fit
 from biodyn.processing.loading import centre_of_pressure
-from biodyn.processing.soles import sole_from_outline
 from biodyn.rigid_body import whole_body
 from biodyn.trial import Contact, PlateWrench
 
@@ -113,7 +113,7 @@ def gather(
 
     `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
     """
-    bearing = {side: sole_from_outline(points.sole[side], rate_hz).bearing for side in SIDES}
+    bearing = {side: foot_outline(points.sole[side], rate_hz).bearing for side in SIDES}
     loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]

@@ -157,8 +157,8 @@ def _note(found: Exchange, rate_hz: float) -> Diagnostic:
     return Diagnostic(
         "labels-exchanged",
         "warning",
-        f"Markers {found.one} and {found.other} seem exchanged in {found.frames} frames ({found.first / rate_hz:.2f} to "
-        f"{found.last / rate_hz:.2f} s): the other way round their distances to neighbouring markers are "
+        f"Markers {found.one} and {found.other} seem swapped in {found.frames} frames ({found.first / rate_hz:.2f} to "
+        f"{found.last / rate_hz:.2f} s): with corrected labels their distances to neighbouring markers are "
         f"{1000 * found.gain_m:.0f} mm nearer to those of the static trial. Nothing was changed.",
         value=found.gain_m,
         limit=_LEAST_GAIN_M,

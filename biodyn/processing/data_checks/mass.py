@@ -41,7 +41,7 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
     if walking is None or standing_kg is None or abs(walking / standing_kg - 1.0) <= limit:
         hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
     elif abs(standing_kg / stated - 1.0) <= limit:
-        hint = "Standing agrees: look for a foot partly beside the plates, a support, or a plate that lost its zero."
+        hint = "Standing agrees: look for a foot partly beside the plates, a support, or the offset of a plate."
     else:
         hint = "The walk agrees: look at the static trial (a foot partly beside the plate)."
     worst = float(max(shares, key=abs))
@@ -49,7 +49,7 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
         Diagnostic(
             "mass-mismatch",
             "warning",
-            f"The plates carry {' and '.join(parts)}, stated are {stated:.1f} kg ({100 * worst:+.1f} %).",
+            f"Force plates: {' and '.join(parts)}; stated mass: {stated:.1f} kg ({100 * worst:+.1f} %).",
             value=worst,
             limit=limit,
             hint=hint,

@@ -75,7 +75,7 @@ def moved_marker(
             value=size,
             limit=limit_m,
             unit="m",
-            hint="It fell off and was stuck on again, or was touched: record a new static trial, or give it the weight 0 "
+            hint="It was replaced or touched: record a new static trial, or give it the weight 0 "
             "in [inverse_kinematics.marker_weights].",
         ),
     )
@@ -124,7 +124,7 @@ def _stretched(
             value=change,
             limit=_STRETCH_M,
             unit="m",
-            hint="It fell off and was stuck on again, or was touched: record a new static trial.",
+            hint="It was replaced or touched: record a new static trial.",
         ),
     )
 

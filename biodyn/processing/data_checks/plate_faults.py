@@ -61,7 +61,7 @@ _FAULTS = (
     ),
     _Fault(
         "plate-axes-exchanged",
-        "as if Fx and Fy were exchanged",
+        "as if Fx and Fy were swapped",
         "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
         exchange=True,
     ),
@@ -132,7 +132,7 @@ def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
         if remaining > REMAINING * before or remaining > 2.0 * SOUND:
             continue
         numbers = [evidence.plates[n].number for n in (one, other)]
-        what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were exchanged"
+        what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
         hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps."
         notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (one, other)), hint))
     return tuple(notes)
@@ -259,7 +259,7 @@ def _note(code: str, what: str, before: float, after: float, frames: tuple[int, 
     return Diagnostic(
         code,
         "warning",
-        f"{what}: undoing that would lower its mismatch with feet and body from {before:.1f} to {after:.1f} "
+        f"{what}: correcting this would lower its mismatch with feet and body from {before:.1f} to {after:.1f} "
         "(mean square in usual deviations). Nothing was changed.",
         value=before,
         limit=SOUND,

@@ -81,9 +81,9 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
         Diagnostic(
             "plate-moved",
             "warning",
-            f"Plate {plate.number} seems to stand {100 * size:.1f} cm from where the file says "
+            f"Plate {plate.number} seems to be {100 * size:.1f} cm from its position in the file "
             f"({100 * found.shift_m[0]:+.1f} cm forward, {100 * found.shift_m[2]:+.1f} cm to the right): moving it there "
-            f"takes away {100 * found.gain / found.before:.0f} % of the squared disagreement between feet, body and plates. "
+            f"removes {100 * found.gain / found.before:.0f} % of the squared disagreement between feet, body and plates. "
             "Nothing was changed.",
             value=size,
             limit=limit_m,
@@ -98,13 +98,13 @@ def _foot_note(foot: FootShift, size: float, limit_m: float) -> Diagnostic:
     return Diagnostic(
         "marker-moved",
         "warning",
-        f"The {SIDE_NAMES[foot.side]} foot's pressure lies {100 * size:.1f} cm off its usual place on the sole "
+        f"The {SIDE_NAMES[foot.side]} foot's centre of pressure is {100 * size:.1f} cm off its usual place within the foot "
         f"({100 * foot.forward_m:+.1f} cm forward, {100 * foot.outward_m:+.1f} cm outward), on every plate, while the body "
         "agrees with the plates. Nothing was changed.",
         value=size,
         limit=limit_m,
         unit="m",
-        hint="A marker of this foot sat elsewhere in the static trial, or the sole's outline does not fit the shoe.",
+        hint="A marker of this foot was elsewhere in the static trial, or the foot outline does not fit the shoe.",
     )
 
 

@@ -96,7 +96,7 @@ def residual_status(rms: float, limit: float, beyond: float) -> Status:
 
 def unseen_share(model: SubjectModel) -> float:
     """Share of the body's mass in segments that no marker shows: they are fixed to their parents."""
-    carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.carried)
+    carried = sum(body.inertia.mass for body in model.bodies if body.definition.name in model.locked_segments)
     return float(carried / model.mass_kg)
 
 
@@ -125,7 +125,7 @@ def residual_beyond(dynamics: Dynamics, limits: ResidualLimits) -> tuple[Diagnos
                 unit=unit,
                 frames=(worst, worst),
                 hint="See the findings about mass, synchronisation, plates and markers; where there are none: trunk and arm "
-                "markers, or a body unlike the table's.",
+                "markers, or a body that differs from the anthropometric table.",
             )
         )
     return tuple(notes)

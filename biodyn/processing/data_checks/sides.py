@@ -46,7 +46,7 @@ def sides_exchanged(
         hint = f"Rename the markers of the {known}" if known else "Rename the markers in one of the two files"
         return (
             _note(
-                "Right and left labels are exchanged: the walk is the mirror image of the static trial"
+                "Left-right labels are swapped: the walk is the mirror image of the static trial"
                 + (f", and it is the {known} that has right on the left." if known else "."),
                 None,
                 f"{hint}; check which one has the right side on the right.",
@@ -55,10 +55,10 @@ def sides_exchanged(
     if static_is_wrong and not right:
         return (
             _note(
-                f"Right and left are exchanged in walk and static trial alike ({', '.join(wrong)}): what is labelled right "
-                "lies to the left of where the body faces. Everything else that is found follows from that.",
+                f"Left-right labels are swapped in walk and static trial alike ({', '.join(wrong)}): what is labelled right "
+                "lies to the left of where the body faces. All other findings follow from this.",
                 float(min(parts[part] for part in wrong)),
-                "Exchange the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: the axes of a mirrored "
+                "Swap the labels of both sides in both files, or correct X_SCREEN and Y_SCREEN: the axes of a mirrored "
                 "laboratory frame do the same.",
             ),
         )

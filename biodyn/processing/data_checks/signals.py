@@ -1,4 +1,4 @@
-"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, pressure beside the sole."""
+"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, centre of pressure outside the foot outline."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def long_gaps(gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple
 def gaps_left(
     gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
 ) -> tuple[Diagnostic, ...]:
-    """Gaps that were not filled, and those that had to be guessed from others: a finding a marker.
+    """Gaps that were not filled, and those that had to be guessed from others: one finding per marker.
 
     Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word. `long`: those
     that are more than an information (`long_gaps`).
@@ -153,7 +153,7 @@ def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
                 limit=SPIKE_M,
                 unit="m",
                 frames=(int(rows[0]), int(rows[-1])),
-                hint="A ghost marker or an exchanged label: correct the trajectory in the capture software.",
+                hint="A ghost marker or a swapped label: correct the trajectory in the capture software.",
                 about=markers.labels[column],
             )
         )
@@ -184,12 +184,12 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 "marker-error",
                 "warning",
-                f"Marker {fit.labels[column]} lies {1000 * rms[column]:.0f} mm (RMS) from its place on the skeleton, the usual "
-                f"marker {1000 * usual:.0f} mm.",
+                f"Marker {fit.labels[column]} has a tracking error of {1000 * rms[column]:.0f} mm RMS (median of all "
+                f"markers {1000 * usual:.0f} mm).",
                 value=float(rms[column]),
                 limit=limit_m,
                 unit="m",
-                hint="Loose clothing, an exchanged label, or a marker touched after the static trial.",
+                hint="Loose clothing, a swapped label, or a marker touched after the static trial.",
                 about=fit.labels[column],
             )
         )
@@ -219,12 +219,12 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
             Diagnostic(
                 "joint-limit",
                 "info",
-                f"{coordinate.name} rests on the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
+                f"{coordinate.name} is at the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
                 "the frames.",
                 value=share,
                 limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
-                hint="A marker on a wrong place or with a wrong label, or a joint axis that does not fit the person.",
+                hint="A misplaced or mislabelled marker, or a joint axis that does not fit the subject.",
             )
         )
     return tuple(notes)
@@ -267,13 +267,13 @@ def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: f
             Diagnostic(
                 "cop-outside-sole",
                 "warning",
-                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm beside the sole "
+                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm outside the foot outline "
                 f"({contact.start_s:.2f} to {contact.end_s:.2f} s).",
                 value=distance,
                 limit=limit_m,
                 unit="m",
                 frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                hint="Corners or origin of the plate, its zero, or the markers of this foot.",
+                hint="Corners, origin or offset of the plate, or the markers of this foot.",
             )
         )
     return tuple(notes)

@@ -26,7 +26,7 @@ def force_unit(evidence: Evidence) -> tuple[Diagnostic, ...]:
     factor = force_ratio(evidence)
     if not np.isfinite(factor) or 1.0 / LARGEST_FACTOR < factor < LARGEST_FACTOR:
         return ()
-    message = f"The plates show {factor:.2g} times the force that the body's weight and motion ask for."
+    message = f"The plates show {factor:.2g} times the force expected from body weight and motion."
     return (_note("force-unit", message, factor, "forces"),)
 
 

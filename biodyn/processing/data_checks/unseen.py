@@ -53,7 +53,7 @@ def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, Flo
     parts: dict[str, list[tuple[float, FloatArray, FloatArray]]] = {}
     for body in model.bodies:
         name, parent = body.definition.name, body.definition.parent
-        if not parent or name not in model.carried:
+        if not parent or name not in model.locked_segments:
             bearer[name], pose[name] = name, (np.eye(3), np.zeros(3))
             continue
         R, p = pose[parent]

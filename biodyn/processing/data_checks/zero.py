@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.data_checks.evidence import FIRM_SHARE, pressure
-from biodyn.processing.soles import beside_plate
+from biodyn.processing.foot_outline import beside_plate
 from biodyn.trial import PlateWrench
 
 CODE = "plate-not-zeroed"
@@ -42,24 +42,30 @@ class EmptyLevel:
 
 def not_zeroed(
     plates: Sequence[PlateWrench],
-    soles: Mapping[Side, FloatArray],
+    foot_outlines: Mapping[Side, FloatArray],
     rate_hz: float,
     weight_n: float,
     limit_n: float,
 ) -> tuple[Diagnostic, ...]:
     """Name plates that show force while nobody is on them.
 
-    plates: filtered, at the marker rate. soles: per side (T, K, 3) m World, outline, NaN where unknown.
+    plates: filtered, at the marker rate. foot_outlines: per side (T, K, 3) m World, outline, NaN where unknown.
     """
     notes = []
     for plate in plates:
         removed = removed_level_n(plate)
-        level = empty_level(plate, soles, rate_hz)
+        level = empty_level(plate, foot_outlines, rate_hz)
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
             notes.append(
-                _note(plate, "warning", removed, limit_n, f"reads {removed:.0f} N while empty; that was taken off.")
+                _note(
+                    plate,
+                    "warning",
+                    removed,
+                    limit_n,
+                    f"reads {removed:.0f} N while unloaded; this offset was removed.",
+                )
             )
     return tuple(notes)
 
@@ -72,10 +78,10 @@ def removed_level_n(plate: PlateWrench) -> float:
     return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
 
 
-def empty_level(plate: PlateWrench, soles: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
+def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
     free = np.isfinite(plate.wrench).all(axis=1)
-    for sole in soles.values():
+    for sole in foot_outlines.values():
         free &= beside_plate(plate.corners, sole)
     rows = np.flatnonzero(free)
     if len(rows) < _LEAST_S * rate_hz:
@@ -95,7 +101,7 @@ def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float
     severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
     text = (
         f"reads {level.force_n:.0f} N while no foot is above it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
-        f"zero could be taken off. {_change(plate, level)} Nothing was changed."
+        f"offset could be removed. {_change(plate, level)} Nothing was changed."
     )
     return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
 
@@ -105,8 +111,8 @@ def _change(plate: PlateWrench, level: EmptyLevel) -> str:
     zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
     peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
     if right < abs(level.force_n):
-        return "Nobody stepped on it."
-    text = f"Taking that off would change its peak force from {peak:.0f} to {right:.0f} N"
+        return "No contact on it."
+    text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
     rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
     if len(rows):
         shift = np.linalg.norm(pressure(zeroed, rows) - pressure(plate, rows), axis=1)

@@ -27,7 +27,7 @@ def checked_curves(curves: ArrayLike, name: str = "curves") -> FloatArray:
     if array.ndim != 2 or array.shape[0] < 1 or array.shape[1] < _LEAST_NODES:
         raise StatisticsError(
             f"{name}: expected an array (curves, nodes) with at least {_LEAST_NODES} nodes, found shape {array.shape}.",
-            "One row a curve, all curves of the same length, e.g. 101 nodes over the cycle.",
+            "One row per curve, all curves of the same length, e.g. 101 nodes over the cycle.",
         )
     if np.isinf(array).any():
         raise StatisticsError(f"{name}: infinite values in rows {_listed(np.isinf(array).any(axis=1))}.")
@@ -96,11 +96,11 @@ def coded(labels: Sequence[object] | ArrayLike, count: int, name: str) -> tuple[
     """Return labels as integers 0.. in order of first appearance (J,), and the labels themselves.
 
     Raises:
-        StatisticsError: not one label a curve.
+        StatisticsError: not one label per curve.
     """
     given = list(np.asarray(labels, dtype=object).tolist())
     if len(given) != count:
-        raise StatisticsError(f"{name}: expected one label a curve ({count}), found {len(given)}.")
+        raise StatisticsError(f"{name}: expected one label per curve ({count}), found {len(given)}.")
     levels = list(dict.fromkeys(given))
     number = {level: at for at, level in enumerate(levels)}
     return np.array([number[label] for label in given], dtype=np.int64), levels

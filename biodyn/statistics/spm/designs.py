@@ -1,6 +1,6 @@
 """The tests of curves: each is a design matrix and a contrast for the one linear model.
 
-Curves are (J, Q) arrays, one row a curve (usually one mean curve a subject: several curves of one subject are not
+Curves are (J, Q) arrays, one row per curve (usually one mean curve per subject: several curves of one subject are not
 independent). Every function returns a `StatisticField`; `random_field_inference` and `permutation_inference` take it further.
 `invalid` says what happens to nodes that cannot be tested (missing in some curve, or without variance): "mask" leaves
 them out and says so, "error" raises.
@@ -67,7 +67,7 @@ def regression(
     y = checked_curves(curves)
     x = np.asarray(predictor, dtype=float)
     if x.shape != (y.shape[0],):
-        raise StatisticsError(f"predictor: expected one number a curve ({y.shape[0]}), found shape {x.shape}.")
+        raise StatisticsError(f"predictor: expected one number per curve ({y.shape[0]}), found shape {x.shape}.")
     columns = [x, np.ones(len(x))]
     if covariates is not None:
         columns += list(np.asarray(covariates, dtype=float).reshape(len(x), -1).T)
@@ -92,7 +92,7 @@ def anova_repeated(
 ) -> StatisticField:
     """Test whether conditions (J,) measured in the same subjects (J,) differ (one-way repeated measures, F).
 
-    One curve a subject and condition; subjects may lack conditions. Differences between conditions are assumed to vary
+    One curve per subject and condition; subjects may lack conditions. Differences between conditions are assumed to vary
     equally (sphericity) unless the degrees of freedom are corrected ("greenhouse-geisser", complete data only); a Diagnostic
     says where the assumption looks wrong.
     """
@@ -130,7 +130,7 @@ def linear_model(
     y = checked_curves(curves)
     x, c = np.asarray(matrix, dtype=float), np.asarray(contrast, dtype=float)
     if x.ndim != 2 or x.shape[0] != y.shape[0]:
-        raise StatisticsError(f"The design needs one row a curve ({y.shape[0]}), found shape {x.shape}.")
+        raise StatisticsError(f"The design needs one row per curve ({y.shape[0]}), found shape {x.shape}.")
     within = None if blocks is None else coded(blocks, y.shape[0], "blocks")[0]
     test = linear_test(x, c, "t" if c.ndim == 1 else "f")
     return linear_field(name, y, test, exchange_of(x, blocks=within), invalid)
@@ -175,7 +175,7 @@ def cell_means(curves: ArrayLike, *factors: Labels) -> tuple[FloatArray, tuple[l
     y = checked_curves(curves)
     lists = [list(np.asarray(factor, dtype=object).tolist()) for factor in factors]
     if not lists or any(len(entries) != len(y) for entries in lists):
-        raise StatisticsError(f"Expected one label a curve ({len(y)}) for each factor.")
+        raise StatisticsError(f"Expected one label per curve ({len(y)}) for each factor.")
     cells: dict[tuple[object, ...], list[int]] = {}
     for at, cell in enumerate(zip(*lists, strict=True)):
         cells.setdefault(cell, []).append(at)

@@ -149,8 +149,8 @@ def _impossible(source: _Source) -> Diagnostic:
     return Diagnostic(
         "cycles-impossible",
         "warning",
-        f"Something that nobody can walk: in {_count(source.impossible_cycles, 'cycle')} of "
-        f"{_count(source.impossible_trials, 'trial')}. It and what depends on it is not valid there, and in no group result.",
+        f"Values beyond physiological limits: in {_count(source.impossible_cycles, 'cycle')} of "
+        f"{_count(source.impossible_trials, 'trial')}. They and what depends on them are not valid, and in no group result.",
         value=float(source.impossible_cycles),
         hint="study.parquet has the reason in each row; the findings of the trials name the values.",
     )
@@ -175,4 +175,4 @@ def _files(out: Path, trials: int, rows: int) -> Iterator[dict[str, Any]]:
     yield {"name": DATA_SET_NAME, "rows": rows, "content": "every value of every gait cycle, tidy"}
     if (out / TEXT_NAME).exists():
         yield {"name": TEXT_NAME, "rows": rows, "content": "the same as text"}
-    yield {"name": SUMMARY_NAME, "rows": trials, "content": "a row a trial: status, reason and summary metrics"}
+    yield {"name": SUMMARY_NAME, "rows": trials, "content": "one row per trial: status, reason and summary metrics"}

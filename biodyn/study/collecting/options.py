@@ -16,7 +16,9 @@ class OutputOptions(BaseModel):
     csv_max_rows: int = Field(
         default=20_000_000, gt=0, description="a larger data set is written as study.parquet only (20 million: 1.5 GB)"
     )
-    wide: bool = Field(default=True, description="write study_wide.csv: a row a cycle and variable, a column a percent")
+    wide: bool = Field(
+        default=True, description="write study_wide.csv: one row per cycle and variable, one column per percent"
+    )
     wide_percent_step: Literal[1, 2, 5, 10] = Field(default=1, description="distance of its columns, percent")
     wide_variables: tuple[str, ...] | None = Field(
         default=None, description="variables in study_wide.csv; omitted = all"

@@ -1,4 +1,4 @@
-"""study_wide.csv: the curves as spreadsheets and SPSS want them, a row a cycle and variable, a column a percent."""
+"""study_wide.csv: the curves as spreadsheets and SPSS want them, one row per cycle and variable, one column per percent."""
 
 from __future__ import annotations
 

@@ -36,9 +36,9 @@ _TABLES = {
     "gait scores": "group/gait_scores.csv",
 }
 _ABOUT = {
-    "summary": "a row a trial: status, reason, quality, summary metrics; units in the names of the columns",
-    "parameters": "discrete parameters, a row a subject; all cycles one by one: group/parameters.csv",
-    "subject curves": "mean curves of each subject over 0-100 % of the gait cycle, a row a variable",
+    "summary": "one row per trial: status, reason, quality, summary metrics; units in the names of the columns",
+    "parameters": "discrete parameters, one row per subject; all cycles one by one: group/parameters.csv",
+    "subject curves": "mean curves of each subject over 0-100 % of the gait cycle, one row per variable",
     "comparisons": "tests of the discrete parameters between conditions and groups",
     "mixed models": "linear mixed models of the discrete parameters, the subject as random effect",
     "spm clusters": "stretches of the gait cycle in which curves differ (statistical parametric mapping)",
@@ -125,7 +125,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _subject_curves(path: Path) -> Sheet:
-    """Mean curves with a column a percent; read a row group at a time."""
+    """Mean curves with one column per percent; read a row group at a time."""
     keys = ("subject", "session", "condition", "group", "side", "variable", "unit")
     file = pq.ParquetFile(path)
     columns = (*keys, *(f"p{percent:03d}" for percent in range(101)))
@@ -164,7 +164,7 @@ def _readme(study: str, version: str, written: Sequence[str], left_out: Sequence
     yield "made by", f"biodyn {version}"
     yield "units", UNITS_NOTE
     yield "empty cell", "not measured or not computable; never zero"
-    yield "all values", "study.parquet (and study.csv): a row a value; study_wide.csv: a row a curve"
+    yield "all values", "study.parquet (and study.csv): one row per value; study_wide.csv: one row per curve"
     for name in written:
         yield f"sheet '{name}'", f"{_ABOUT[name]} (from {_source(name)})"
     for sentence in left_out:

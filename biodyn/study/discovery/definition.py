@@ -61,7 +61,7 @@ class RunningOptions(_Section):
     """`[running]`: how trials are run."""
 
     workers: int | None = Field(
-        default=None, ge=1, le=10_000, description="processes on this machine; omitted = one a processor"
+        default=None, ge=1, le=10_000, description="processes on this machine; omitted = one per core"
     )
     time_limit_s: float = Field(default=300.0, gt=0, le=1e6, description="longest time for one trial, s")
     memory_limit_mb: int = Field(

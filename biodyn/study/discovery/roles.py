@@ -34,7 +34,7 @@ def decide_role(assignment: SubjectAssignment, walk_names: frozenset[tuple[str, 
         return "unreadable", file.trouble
     static, why = _static_evidence(assignment)
     if static > 0.0:
-        return "static", f"Taken as static trial: {why}."
+        return "static", f"Used as static trial: {why}."
     stem = assignment.stem_tokens()
     words = {token.word for token in stem}
     walks = _has_walk_word(stem)
@@ -43,7 +43,7 @@ def decide_role(assignment: SubjectAssignment, walk_names: frozenset[tuple[str, 
         levels = range(len(assignment.folders))
         other = next((t.text for level in levels for t in assignment.folder_tokens(level) if t.kind == "other"), "")
     if other and not walks:
-        return "other", f"'{other}' in its name or folder: no walk."
+        return "other", f"'{other}' in its name or folder: not a walk."
     if file.facts.plate_count > 0:
         return "walk", "It holds force plates and nothing speaks against a walk."
     if not file.facts.labels and not walks and not words & walk_words():

@@ -38,7 +38,7 @@ _SETTINGS = """\
 # figures = true      # a study writes tables only, unless asked
 # report = true
 # [settings.uncertainty]
-# compute = true      # bands of every torque; as long again a trial
+# compute = true      # bands of every torque; roughly doubles the time per trial
 """
 
 _REST = """\

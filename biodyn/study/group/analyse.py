@@ -86,7 +86,7 @@ def analyse_frames(
     options: AnalysisOptions | None = None,
     possible: Possible | None = None,
 ) -> GroupResults:
-    """Analyse the tidy rows of a study, one frame a subject, and write OUT/group; see `analyse_study`.
+    """Analyse the tidy rows of a study, one frame per subject, and write OUT/group; see `analyse_study`.
 
     `possible`: names that the study could have had; one of them without data is a finding, no error.
     """
@@ -212,24 +212,24 @@ class _Stream:
         count, judged = int(cycles["outlier"].sum()), int(cycles["distance"].notna().sum())
         kept = "kept in all means" if self.options.outliers == "keep" else "left out of all means"
         yield (
-            f"{count} of {judged} judged cycles are unlike the others of their subject, condition and side, and {kept} "
+            f"{count} of {judged} assessed cycles are outliers among those of their subject, condition and side, and {kept} "
             "(functional median distance, Sangeux & Polak 2015; beyond the upper quartile plus "
             f"{self.options.outlier_fence:g} quartile ranges, from five cycles on)."
         )
         if judged < len(cycles):
-            yield f"{len(cycles) - judged} cycles were not judged: they lack part of the curves that the others have."
+            yield f"{len(cycles) - judged} cycles were not assessed: part of their curves is missing."
 
 
 def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
     nowhere = summary[summary["cycles"] == 0]["name"]
     if len(nowhere):
-        yield f"Known of no cycle: {', '.join(nowhere)}."
+        yield f"Could not be computed for any cycle: {', '.join(nowhere)}."
     partly = summary[(summary["cycles"] > 0) & (summary["not_known"] > 0)]
     if len(partly):
         worst = partly.iloc[int(partly["not_known"].to_numpy().argmax())]
         yield (
-            f"{len(partly)} parameters are not known of every cycle (a value missing in their window, or no foot off); "
-            f"most often {worst['name']}, of {worst['not_known']} of {worst['cycles'] + worst['not_known']} cycles."
+            f"{len(partly)} parameters could not be computed for some cycles (a value missing in their window, or no foot off); "
+            f"most often {worst['name']}: {worst['not_known']} of {worst['cycles'] + worst['not_known']} cycles."
         )
 
 

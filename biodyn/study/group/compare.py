@@ -109,7 +109,7 @@ def _what_was_done(options: AnalysisOptions, name: str) -> tuple[str, ...]:
     )  # fmt: skip
     method = "random field theory" if options.inference == "random_field" else "permutation"
     kind = f" Thresholds and p of clusters by {method}, each for one curve." if name == "spm" else ""
-    return (f"One observation a subject and condition: {unit}.{kind}{corrected}",)
+    return (f"One observation per subject and condition: {unit}.{kind}{corrected}",)
 
 
 def _symmetry_notes(table: pd.DataFrame) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Tests of mean curves, one curve a subject: statistical parametric mapping by the designs of the study."""
+"""Tests of mean curves, one curve per subject: statistical parametric mapping by the designs of the study."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _subjects(design: Design) -> int:
 
 
 def spm_table(tests: Sequence[CurveTest], adjusted: FloatArray) -> pd.DataFrame:
-    """Return spm.csv: a row a cluster; a test without one has one row with an empty cluster. `adjusted` p of each test."""
+    """Return spm.csv: one row per cluster; a test without one has one row with an empty cluster. `adjusted` p of each test."""
     rows: list[list[Any]] = []
     for test, p_adjusted in zip(tests, adjusted, strict=True):
         field = test.result.field

@@ -167,7 +167,7 @@ def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], Fl
 def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[Side]) -> pd.DataFrame:
     """Published bands for the study's variables in this program's signs; sd NaN where the source has none.
 
-    The norms are those of a right side; for the left, variables signed to the walker's right are turned round.
+    The norms are those of a right side; for the left, variables signed to the walker's right are reversed.
     """
     parts = []
     for norms in sets:

@@ -16,7 +16,7 @@ CYCLE_COLUMNS = [*CYCLE_KEYS, "representative", "outlier", "distance", "limit", 
 
 
 def cycle_table(data: SubjectCycles, variables: Sequence[str], fence: float) -> pd.DataFrame:
-    """Return one row a cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, variables judged.
+    """Return one row per cycle: `CYCLE_KEYS`, representative, outlier, distance to the median cycle, its limit, variables judged.
 
     In each session, condition and side the variables are judged that at least half of the cycles hold from 0 to 100 %; a
     cycle that lacks one of them has no distance. The representative cycle is the nearest to the median one among those that

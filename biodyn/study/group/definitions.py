@@ -58,7 +58,7 @@ NAMED_WINDOWS: dict[NamedWindow, Interval] = {
 
 
 class ParameterDefinition(BaseModel):
-    """One number a cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
+    """One number per cycle. Units: of the variable; times s for impulses; J/kg for the work of a power in W/kg."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -68,11 +68,9 @@ class ParameterDefinition(BaseModel):
     operation: Operation = Field(description="what is done with the curve in the window")
     window: NamedWindow | Interval = Field(default="whole", description="part of the cycle")
     at: Percent | None = Field(default=None, description='instant in percent of the window, for "at_percent"')
-    sign: Literal[1, -1] = Field(
-        default=1, description="-1 turns the curve round first, e.g. to make extension positive"
-    )
+    sign: Literal[1, -1] = Field(default=1, description="-1 reverses the sign first, e.g. to make extension positive")
     mirrored: bool = Field(
-        default=False, description="turn the left side's curve round too: signed to the walker's right"
+        default=False, description="reverse the sign of the left side too: signed to the walker's right"
     )
     unit: str = Field(default="", description="omitted = what follows from the variable's")
     source: str = Field(default="", description="citation of the definition")

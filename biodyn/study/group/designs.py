@@ -63,7 +63,7 @@ class Designs:
 
 
 def designs_of(cells: Sequence[Cell], options: AnalysisOptions) -> Designs:
-    """Return the comparisons that options and data allow; `cells` one a subject, condition and group."""
+    """Return the comparisons that options and data allow; `cells` one per subject, condition and group."""
     conditions = _levels([cell.condition for cell in cells], options.conditions)
     groups = _levels([cell.group for cell in cells], options.groups)
     found: list[Design] = []

@@ -26,7 +26,7 @@ MIXED_COLUMNS = [
 
 @dataclass(frozen=True)
 class MixedModels:
-    """mixed_models.csv: a row a coefficient (kind "term") and a row a whole effect (kind "effect")."""
+    """mixed_models.csv: one row per coefficient (kind "term") and one row per whole effect (kind "effect")."""
 
     table: pd.DataFrame
     notes: tuple[str, ...]
@@ -36,7 +36,7 @@ class MixedModels:
 def mixed_models(
     trials: Sequence[TrialMean], parameters: Sequence[tuple[int, str, str]], options: AnalysisOptions
 ) -> MixedModels:
-    """Fit every parameter, one value a trial, where there are several conditions or groups and several trials a subject.
+    """Fit every parameter, one value per trial, where there are several conditions or groups and several trials per subject.
 
     Parameters: `parameters` (place in the trials' parameters, name, unit).
     """
@@ -115,7 +115,7 @@ def _why_not(trials: Sequence[TrialMean], factors: Mapping[str, Sequence[str]], 
     if repeated < options.least_subjects:
         return (
             f"No mixed models: several trials in a condition are needed of {options.least_subjects} subjects, there are "
-            f"{repeated or 'none'}; with one value a subject and condition the comparisons say the same."
+            f"{repeated or 'none'}; with one value per subject and condition the comparisons say the same."
         )
     return ""
 

@@ -1,4 +1,4 @@
-"""Comparisons of discrete parameters, one number a subject and condition, by the designs of the study."""
+"""Comparisons of discrete parameters, one number per subject and condition, by the designs of the study."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _tested(design: Design, values: Sequence[FloatArray], options: AnalysisOptio
     values = [part[rows] for part, rows in zip(values, known, strict=True)]
     fewest = min(len(part) for part in values)
     if fewest < options.least_subjects:
-        raise StatisticsError(f"It is known of {fewest} subjects, {options.least_subjects} are needed.")
+        raise StatisticsError(f"Known for {fewest} subjects; {options.least_subjects} are needed.")
     if design.kind in ("paired", "independent"):
         return _pair(design, values, 1.0 - options.alpha)
     count = fewest if design.same_people else sum(len(part) for part in values)

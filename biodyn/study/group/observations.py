@@ -1,4 +1,4 @@
-"""What the comparisons are made of: one number or one curve a subject and condition, never one a cycle."""
+"""What the comparisons are made of: one number or one curve per subject and condition, never one per cycle."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Observations:
     def per_subject(self, side: str) -> list[Cell]:
         """One cell a subject, condition and group: the mean over sessions, of one side or of both ("mean").
 
-        For the mean of both sides, variables signed to the walker's right are turned round on the left before.
+        For the mean of both sides, variables signed to the walker's right are reversed on the left before.
         """
         wanted = SIDES if side == MEAN_OF_SIDES else (side,)
         found: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
@@ -135,7 +135,7 @@ class Observations:
         return same_side(self.variables, own)[:, None]
 
     def wide(self) -> pd.DataFrame:
-        """A row a subject (and group), a column a parameter, condition and side; with sessions, where there are several."""
+        """One row per subject (and group), one column per parameter, condition and side; with sessions where several."""
         sessions = len({cell.session for cell in self.cells}) > 1
         rows: dict[tuple[str, str], dict[str, float]] = {}
         columns: dict[tuple[int, str], None] = {}

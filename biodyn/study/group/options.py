@@ -58,7 +58,7 @@ class AnalysisOptions(BaseModel):
         default=None, description="variables that decide which cycle is representative; omitted = the usual ones"
     )
     outliers: Literal["keep", "leave_out"] = Field(
-        default="keep", description="cycles unlike the others: flagged and kept in the means, or left out of them"
+        default="keep", description="outlier cycles: flagged and kept in the means, or left out of them"
     )
     include_failed: bool = Field(
         default=False, description="count trials whose checks failed too; else they are in no curve, number or test"

@@ -148,7 +148,7 @@ def repeatability_notes(cells: Sequence[Cell], table: pd.DataFrame) -> tuple[str
     """Say what the numbers are, and why some are not there."""
     notes = [
         "Within a session: sd and sem are the standard deviation from cycle to cycle, pooled over subjects (of a curve: its "
-        "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the least change between two cycles beyond chance; cmc "
+        "root mean square over the cycle); mdc95 = 1.96 sqrt(2) sem is the minimal detectable change between two cycles; cmc "
         "is the mean over subjects of the coefficient of multiple correlation (Kadaba et al. 1989)."
     ]
     sessions = {subject: len(found) for subject, found in _sessions_of(cells).items()}

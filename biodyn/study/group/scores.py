@@ -88,7 +88,7 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
 
 
 def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:
-    """Score the mean curves of every subject, session, condition and side; a row a side and one for both.
+    """Score the mean curves of every subject, session, condition and side; one row per side and one for both.
 
     Parameters: `cells` with the curves of `variables`.
 
@@ -140,7 +140,7 @@ def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: 
         listed = ", ".join(f"{name} ({'all' if count == sides else count} of {sides})" for name, count in lost.items())
         known = int(table["gps"].notna().sum())
         notes.append(
-            f"Without a score for want of a curve or of a reference: {listed}. A gait profile score is given only where all "
+            f"Without a score, as a curve or a reference is missing: {listed}. A gait profile score is given only where all "
             f"of its variables are ({known} of {len(table)} rows)."
         )
     return tuple(notes)

@@ -23,7 +23,7 @@ def symmetry_table(
     cells: Sequence[Cell], definitions: Sequence[ParameterDefinition], units: Sequence[str],
     curves: Sequence[tuple[int, str, str]],
 ) -> pd.DataFrame:  # fmt: skip
-    """Return symmetry.csv: a row a parameter and a curve of each subject, session and condition measured on both sides.
+    """Return symmetry.csv: one row per parameter and a curve of each subject, session and condition measured on both sides.
 
     Of a parameter: mean of each side, right minus left, symmetry index and angle in percent (0: symmetric). Of a curve: the
     root mean square of right minus left over the cycle, in its unit.

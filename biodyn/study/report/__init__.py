@@ -1,4 +1,4 @@
-"""The report of a study: one HTML file, and a page a subject."""
+"""The report of a study: one HTML file, and one page per subject."""
 
 from biodyn.study.report.write import write_study_report
 

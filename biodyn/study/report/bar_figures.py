@@ -75,7 +75,7 @@ def _histogram(
     return Panel(
         title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0,
         counts=True, xlim=(0.0, largest), corner=f"{beyond} of {len(filled)}" if len(filled) else "",
-        note="" if len(filled) else "known of no trial",
+        note="" if len(filled) else "not known for any trial",
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
 
 
 def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) -> Markup:
-    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel a cell."""
+    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel per cell."""
     nine = score_variables()
     labels = [names.title(one.variable) for one in nine]
     columns = [f"gvs_{one.name}" for one in nine]

@@ -37,7 +37,7 @@ def failures(trials: Iterable[Trial]) -> list[FailureGroup]:
         title = _common([trial.reason for trial in own])
         hint = own[0].hint if len({trial.hint for trial in own}) == 1 else ""
         if own[0].status == NOT_RUN:
-            title, hint = "Not analysed.", "Run the study again: it goes on where it was."
+            title, hint = "Not analysed.", "Run the study again: it resumes where it stopped."
         groups.append(FailureGroup(title or own[0].error, hint, tuple(own)))
     return sorted(groups, key=lambda group: -len(group.trials))
 

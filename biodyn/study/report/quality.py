@@ -15,9 +15,9 @@ from biodyn.study.report.words import MISSING, number
 
 _WORST = 5
 _MEASURES = (
-    ("marker_rms_mm", "marker error, RMS", "mm"),
-    ("residual_force_rms_percent_of_limit", "residual force, RMS", "% of its limit"),
-    ("residual_moment_rms_percent_of_limit", "residual moment, RMS", "% of its limit"),
+    ("marker_rms_mm", "marker tracking error, RMS", "mm"),
+    ("residual_force_rms_percent_of_limit", "pelvis residual force, RMS", "% of its limit"),
+    ("residual_moment_rms_percent_of_limit", "pelvis residual moment, RMS", "% of its limit"),
 )
 
 
@@ -30,7 +30,7 @@ def limit_sources(facts: RunFacts) -> str:
     """The limits that are drawn, in words, with their sources."""
     limits = facts.usual.settings["limits"]
     return (
-        f"Limits: RMS of the marker errors {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
+        f"Limits: marker tracking error {1000 * limits['marker_rms_m']:.0f} mm (OpenSim checklist; Hicks et al. 2015); "
         f"residual force {100 * limits['residual_force_fraction']:.0f} % of the peak ground force, residual moment "
         f"{100 * limits['residual_moment_fraction']:.0f} % of peak ground force times height of the centre of mass "
         "(Hicks et al. 2015, doi 10.1115/1.4029304), both widened by what tables and markers cannot know (docs/methods.md). "
@@ -68,7 +68,7 @@ def trial_table(trials: Sequence[Trial]) -> Table:
 
 def _columns() -> list[tuple[str, str]]:
     found = [(words if "%" not in unit else f"{words} (%)", name) for name, words, unit in _MEASURES]
-    found[0] = ("marker error, RMS (mm)", found[0][1])
+    found[0] = ("marker tracking error, RMS (mm)", found[0][1])
     found += [("contacts used", "contacts_assigned"), ("ambiguous", "contacts_ambiguous")]
     for kind, words in (("cycles", "cycles"), ("kinetic_cycles", "with moments")):
         found += [(f"{words} {SIDE_NAMES[side][0].upper()}", f"{kind}_{SIDE_NAMES[side]}") for side in SIDES]

@@ -35,7 +35,7 @@ def cell_words(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def parameter_table(means: pd.DataFrame, names: Names, shown: Sequence[str], cells: Sequence[Cell]) -> Table:
-    """Mean ± SD between subjects of each parameter: a column a condition and group, or a side where there is one."""
+    """Mean ± SD between subjects of each parameter: one column per condition and group, or a side where there is one."""
     columns = [(cell_words(cell, cells), cell, BOTH) for cell in cells]
     if len(cells) == 1:
         columns = [(side_words(side), cells[0], side) for side in (*SIDES, BOTH)]

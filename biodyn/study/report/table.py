@@ -12,7 +12,7 @@ Value = str | Markup
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text (or markup that is safe), a row a tuple.
+    """Cells as text (or markup that is safe), one row per tuple.
 
     Attributes:
         heads: words over the columns; those that begin with "#" hold numbers, set to the right.

@@ -16,15 +16,15 @@ from biodyn.store.write import seal, write_report, write_view
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
-from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
+from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
 from biodyn.text import printable
 from biodyn.workflow import read_files, run_trial
 
 
-def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome:
+def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:
     """Analyse the trial of a task and write its folder, or keep what is there.
 
     Only here is every error caught: it costs this trial and no other. OSError from writing is not caught: no disk
@@ -46,7 +46,7 @@ def perform(task: Task, files: Files, say_key: Callable[[str], None]) -> Outcome
         kept = _kept(task, key)
         if kept is not None:
             return kept
-        result = _analysed(task, files)
+        result = _analysed(task, recordings)
         record = _record_of(result, key)
         _ = result.view  # make everything that can fail before anything is written
     except BiodynError as error:
@@ -108,12 +108,12 @@ def _kept(task: Task, key: str) -> Outcome | None:
     return outcome_of(task.trial, record, kept=True)
 
 
-def _analysed(task: Task, files: Files) -> TrialResult:
+def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
     read = None
     if trial.static is not None:
-        read = files.read(walk, task.root / trial.static)
+        read = recordings.read(walk, task.root / trial.static)
     elif trial.statics:
         read = read_files(walk, None, [task.root / path for path in trial.statics])
     result = run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read)

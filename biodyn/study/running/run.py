@@ -28,7 +28,7 @@ def run_local(
     keep_open: tuple[int, ...] = (),
     say: Callable[[str], None] = _silent,
 ) -> None:
-    """Perform the tasks in `workers` processes of this machine (None: one a processor).
+    """Perform the tasks in `workers` processes of this machine (None: one per core).
 
     Dask's threaded scheduler hands the tasks out; each of its threads watches over one process of its own.
     `on_outcome` is called as each ends, one call at a time; `say` hears what is being done.

@@ -142,7 +142,7 @@ class TrialProcess:
         own_group: dict[str, Any] = {"pass_fds": self._keep_open, "process_group": 0} if os.name == "posix" else {}
         with self._changing:
             if self._closed:
-                raise StudyError("The study was stopped.", "Run it again: it goes on where it was.")
+                raise StudyError("The study was stopped.", "Run it again: it resumes where it stopped.")
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

@@ -35,8 +35,8 @@ def main() -> None:
         from biodyn.errors import BiodynError
         from biodyn.kernels.watch import watched
         from biodyn.rigid_body import warm_up
-        from biodyn.study.running.files import Files
         from biodyn.study.running.perform import perform
+        from biodyn.study.running.recording_cache import RecordingCache
         from biodyn.study.running.task import task_from
 
         _limit_memory(memory_mb)
@@ -48,11 +48,11 @@ def main() -> None:
             hint="Try 'biodyn run' on one trial.",
         )
         return
-    files = Files()
+    recordings = RecordingCache()
     say(ready=True)
     for line in sys.stdin:
         try:
-            outcome = perform(task_from(json.loads(line)), files, lambda key: say(key=key))
+            outcome = perform(task_from(json.loads(line)), recordings, lambda key: say(key=key))
         except BiodynError as error:  # wrong program, folder that cannot be written: true of every trial
             say(fatal=error.message, hint=error.hint)
         except OSError as error:

@@ -213,7 +213,7 @@ def test_three_conditions_start_with_an_analysis_of_variance(tmp_path: Path) -> 
     )
     assert by_pair["normal - slow"] > 0.05
     assert by_pair["fast - slow"] < 0.01
-    assert "with one value a subject and condition" in found.notes["mixed_models"][0]
+    assert "with one value per subject and condition" in found.notes["mixed_models"][0]
     scalar = found.tables["comparisons"].query("family == 'repeated anova, condition'").set_index("parameter")
     assert scalar.loc["knee_extension_moment_max", "p_adjusted"] < 0.01
 

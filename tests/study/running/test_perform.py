@@ -16,10 +16,10 @@ from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record
 from biodyn.study.running import perform as performing
-from biodyn.study.running.files import Files
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.perform import perform
 from biodyn.study.running.program import program_version
+from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Limits, Outcome, Task, limited, task_from
 
 _QUICK = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
@@ -35,7 +35,7 @@ def task(laboratory: Laboratory, tmp_path: Path) -> Task:
 
 
 def _done(task: Task) -> Outcome:
-    return perform(task, Files(), lambda key: None)
+    return perform(task, RecordingCache(), lambda key: None)
 
 
 def test_a_trial_is_analysed_once_and_written_whole(task: Task) -> None:

@@ -1,4 +1,5 @@
-"""A motion with the forces that drive it: what a proof and a replay are made from, kept whole in every result folder."""
+"""An actuated motion: the recorded motion with its torques and ground wrenches. Input of the consistency checks and of
+the forward replay; kept whole in every result folder."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _WITHOUT_AXIS = ("free", "weld", "spherical")
 
 
 @dataclass(frozen=True)
-class DrivenMotion:
+class ActuatedMotion:
     """Motion, torques and ground wrenches of a trial on its multibody tree; the first body is the free-floating base.
 
     Attributes:
@@ -49,7 +50,7 @@ class DrivenMotion:
 
     @property
     def rate_hz(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return float((len(self.time_s) - 1) / float(self.time_s[-1] - self.time_s[0]))
 
     def stretches(self) -> Iterator[tuple[int, int, int, int]]:
@@ -80,10 +81,10 @@ class DrivenMotion:
         return tuple(kinds)
 
 
-def driven_by(fit: Fit, dynamics: Dynamics) -> DrivenMotion:
-    """Return the driven motion of a fit and its inverse dynamics."""
+def actuated_motion(fit: Fit, dynamics: Dynamics) -> ActuatedMotion:
+    """Return the actuated motion of a fit and its inverse dynamics."""
     motion = fit.motion
-    return DrivenMotion(
+    return ActuatedMotion(
         multibody=fit.model.multibody,
         time_s=motion.time_s,
         q=motion.q,
@@ -96,10 +97,10 @@ def driven_by(fit: Fit, dynamics: Dynamics) -> DrivenMotion:
     )
 
 
-def driven_motion(arrays: Mapping[str, np.ndarray]) -> DrivenMotion:
-    """Return the driven motion of the arrays of a `result.npz`; ResultError names what is missing."""
+def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
+    """Return the actuated motion of the arrays of a `result.npz`; ResultError names what is missing."""
     try:
-        return DrivenMotion(
+        return ActuatedMotion(
             multibody=multibody_from_arrays(arrays),
             time_s=arrays["time_s"],
             q=arrays["q"],

@@ -1,8 +1,8 @@
-"""Every identity on every trial, and what proof and replay cost: python benchmarks/proof.py [--replay]
+"""Every consistency check on every trial, and what checks and replay cost: python benchmarks/consistency.py [--replay]
 
 Trials: the sample data, and the recordings of the folder named by BIODYN_TEST_DATA (its `gait` folder). Two tables in Markdown,
-a row a trial. Identities: largest relative error of each over all frames; sum of the parts of the torques against the torques;
-proof and checks of the data as a share of the trial's own computing time. Checks: what each check of the data measured, in its
+one row per trial. Checks: largest relative error of each over all frames; sum of the contributions against the torques;
+consistency checks and checks of the data as a share of the computing time. What each check of the data measured, in its
 unit, with * where it is a finding. With --replay also how long open-loop windows stay within 1 degree and 1 cm, and the feedback
 torques that tracking needs beside the recorded ones.
 """
@@ -20,9 +20,9 @@ import numpy as np
 
 from biodyn.errors import BiodynError
 from biodyn.model.library import load_table
-from biodyn.processing.driven import driven_by
-from biodyn.processing.parts import torque_parts
-from biodyn.processing.proof import prove
+from biodyn.processing.actuated import actuated_motion
+from biodyn.processing.consistency import verify
+from biodyn.processing.contributions import torque_contributions
 from biodyn.replaying import replay
 from biodyn.result import TrialResult
 from biodyn.workflow import run_trial
@@ -58,10 +58,10 @@ def main() -> None:
         row, codes = check(result)
         if not titles:
             titles = codes
-            head = ["trial", "frames", *codes, "residual, N RMS", "proof, % of the trial's time", "checks, %"]
+            head = ["trial", "frames", *codes, "residual, N RMS", "consistency, % of the trial's time", "checks, %"]
             print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
         numbers = [f"{row[code]:.0e}" for code in codes]
-        ends = [f"{row['residual']:.1f}", f"{100 * row['proof_share']:.0f}", f"{100 * row['checks_share']:.0f}"]
+        ends = [f"{row['residual']:.1f}", f"{100 * row['consistency_share']:.0f}", f"{100 * row['checks_share']:.0f}"]
         print(f"| {name} | {row['frames']:.0f} | " + " | ".join([*numbers, *ends]) + " |", flush=True)
         for code in codes:
             worst[code] = max(worst.get(code, 0.0), row[code])
@@ -99,22 +99,22 @@ def _short(value: float) -> str:
 
 
 def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
-    """Return the largest relative errors by identity, frames and shares of time, and the identities' codes."""
-    driven = driven_by(result.analysis.fit, result.analysis.dynamics)
-    prove(driven)
+    """Return the largest relative errors by check, frames and shares of time, and the checks' codes."""
+    actuated = actuated_motion(result.analysis.fit, result.analysis.dynamics)
+    verify(actuated)
     start = time.perf_counter()
-    proof = prove(driven)
+    consistency = verify(actuated)
     spent = time.perf_counter() - start
-    row = {identity.code: identity.worst for identity in proof.identities}
-    known = driven.known
-    parts = torque_parts(driven)
-    row["parts"] = float(np.max(np.abs(parts.total - driven.tau)[known]) / np.max(np.abs(driven.tau[known])))
+    row = {check.code: check.worst for check in consistency.checks}
+    known = actuated.known
+    parts = torque_contributions(actuated)
+    row["parts"] = float(np.max(np.abs(parts.total - actuated.tau)[known]) / np.max(np.abs(actuated.tau[known])))
     codes = list(row)
     force = result.analysis.dynamics.residual_force[result.analysis.dynamics.residual_valid]
     residual = float(np.sqrt(np.mean(np.sum(force**2, axis=1)))) if len(force) else float("nan")
     timings = result.analysis.timings
     own = sum(seconds for step, seconds in timings.items() if step != "checks")
-    shares = {"proof_share": spent / own, "checks_share": timings["checks"] / own}
+    shares = {"consistency_share": spent / own, "checks_share": timings["checks"] / own}
     return row | {"frames": float(known.sum()), "residual": residual} | shares, codes
 
 

@@ -8,10 +8,10 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.consistency import STEP
 
 
-def proof_record(analysis: TrialAnalysis) -> dict[str, Any]:
+def consistency_record(analysis: TrialAnalysis) -> dict[str, Any]:
     """Return what `run.json` keeps under "proof"; nothing where the analysis was not judged."""
-    if analysis.proof is None:
+    if analysis.consistency is None:
         return {}
     spent = analysis.timings.get(STEP, 0.0)
     own = sum(analysis.timings.values()) - spent
-    return analysis.proof.as_dict() | {"seconds": spent, "share_of_trial": spent / own if own else None}
+    return analysis.consistency.as_dict() | {"seconds": spent, "share_of_trial": spent / own if own else None}

@@ -25,7 +25,7 @@ LEVEL_SPEED_M_S = 0.1
 
 
 @dataclass(frozen=True)
-class Sole:
+class FootOutline:
     """One foot's sole through the trial.
 
     Attributes:
@@ -45,7 +45,7 @@ class Sole:
     known: BoolArray
 
 
-def sole_from_outline(outline_W: FloatArray, rate_hz: float) -> Sole:
+def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
     """Return the sole's motion and stance from its points (T, K, 3) m in World, in order around it."""
     outline_W = np.asarray(outline_W, dtype=np.float64)
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
@@ -56,7 +56,7 @@ def sole_from_outline(outline_W: FloatArray, rate_hz: float) -> Sole:
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
     bearing = _stance(outline_W[..., 1], speed, height, known, rate_hz)
-    return Sole(outline_W, speed, low, height, bearing, known)
+    return FootOutline(outline_W, speed, low, height, bearing, known)
 
 
 def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The proof holds for true torques and, above all, fails for wrong ones."""
+"""The consistency checks hold for true torques and, above all, fail for wrong ones."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.processing.driven import DrivenMotion, driven_by, driven_motion, multibody_from_arrays
-from biodyn.processing.identity import RELATIVE_LIMIT
-from biodyn.processing.proof import prove
+from biodyn.processing.actuated import ActuatedMotion, actuated_motion, multibody_from_arrays, stored_actuated_motion
+from biodyn.processing.consistency import verify
+from biodyn.processing.consistency_check import RELATIVE_LIMIT
 from biodyn.processing.segments import segment_forces, segment_motion
 from biodyn.report.record import multibody_arrays
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
@@ -23,11 +23,11 @@ def walk():
 
 
 @pytest.fixture(scope="module")
-def driven(walk):
+def actuated(walk):
     """The simulator's true motion and forces."""
     model = walk.body.model
     sides = list(walk.wrench)
-    return DrivenMotion(
+    return ActuatedMotion(
         multibody=model.multibody,
         time_s=walk.time_s,
         q=walk.q,
@@ -40,25 +40,25 @@ def driven(walk):
     )
 
 
-def by_code(proof):
-    return {identity.code: identity for identity in proof.identities}
+def by_code(consistency):
+    return {check.code: check for check in consistency.checks}
 
 
-def test_every_identity_holds_for_a_true_walk_in_every_frame(driven):
-    for code, identity in by_code(prove(driven)).items():
+def test_every_check_holds_for_a_true_walk_in_every_frame(actuated):
+    for code, check in by_code(verify(actuated)).items():
         if code == "motion":
             continue  # the simulator's curve is not the quintic through its frames
-        assert identity.limit == RELATIVE_LIMIT
-        assert identity.frames == len(driven.time_s)
-        assert identity.holds, identity.sentence
+        assert check.limit == RELATIVE_LIMIT
+        assert check.frames == len(actuated.time_s)
+        assert check.holds, check.sentence
 
 
 @pytest.mark.parametrize("share", [1e-6, 1e-3])
-def test_one_wrong_joint_torque_fails_all_but_the_whole_body(driven, share):
+def test_one_wrong_joint_torque_fails_all_but_the_whole_body(actuated, share):
     frame, column = 40, 8
-    tau = driven.tau.copy()
-    tau[frame, column] += share * np.abs(driven.tau[:, column]).max()
-    found = by_code(prove(replace(driven, tau=tau)))
+    tau = actuated.tau.copy()
+    tau[frame, column] += share * np.abs(actuated.tau[:, column]).max()
+    found = by_code(verify(replace(actuated, tau=tau)))
     for code in ("forward-dynamics", "mass-matrix", "free-bodies"):
         assert found[code].holds is False, code
         assert found[code].worst_frame == frame
@@ -67,48 +67,48 @@ def test_one_wrong_joint_torque_fails_all_but_the_whole_body(driven, share):
     assert found["power"].holds is (share < 1e-5)
 
 
-def test_a_wrong_residual_is_found_by_momentum(driven):
-    tau = driven.tau.copy()
+def test_a_wrong_residual_is_found_by_momentum(actuated):
+    tau = actuated.tau.copy()
     tau[30, 4] += 1e-3
-    found = by_code(prove(replace(driven, tau=tau)))
+    found = by_code(verify(replace(actuated, tau=tau)))
     assert found["momentum"].holds is False
     assert found["momentum"].worst_frame == 30
     assert found["free-bodies"].holds
 
 
-def test_a_wrench_on_the_other_foot_is_found(driven):
-    found = by_code(prove(replace(driven, wrenches=driven.wrenches[:, ::-1])))
+def test_a_wrench_on_the_other_foot_is_found(actuated):
+    found = by_code(verify(replace(actuated, wrenches=actuated.wrenches[:, ::-1])))
     assert found["free-bodies"].worst > 0.1
     assert found["momentum"].holds  # the whole body does not care which foot it stands on
 
 
-def test_a_classical_acceleration_taken_for_a_spatial_one_is_found(driven):
-    model = driven.multibody
-    time_s = driven.time_s
-    vdot = driven.vdot.copy()
-    vdot[:, 3:6] += np.cross(driven.v[:, :3], driven.v[:, 3:6])
-    tau = inverse_dynamics(model, driven.q, driven.v, vdot, driven.wrenches, driven.wrench_bodies)
-    found = by_code(prove(replace(driven, vdot=vdot, tau=tau, time_s=time_s)))
+def test_a_classical_acceleration_taken_for_a_spatial_one_is_found(actuated):
+    model = actuated.multibody
+    time_s = actuated.time_s
+    vdot = actuated.vdot.copy()
+    vdot[:, 3:6] += np.cross(actuated.v[:, :3], actuated.v[:, 3:6])
+    tau = inverse_dynamics(model, actuated.q, actuated.v, vdot, actuated.wrenches, actuated.wrench_bodies)
+    found = by_code(verify(replace(actuated, vdot=vdot, tau=tau, time_s=time_s)))
     assert found["forward-dynamics"].holds  # consistent with itself ...
     assert found["motion"].holds is False  # ... but not with the path
-    assert found["motion"].worst > 100.0 * by_code(prove(driven))["motion"].worst
+    assert found["motion"].worst > 100.0 * by_code(verify(actuated))["motion"].worst
 
 
-def test_missing_frames_are_not_checked_and_bad_numbers_are_not_missed(driven):
-    tau = driven.tau.copy()
+def test_missing_frames_are_not_checked_and_bad_numbers_are_not_missed(actuated):
+    tau = actuated.tau.copy()
     tau[:10] = np.nan
-    found = by_code(prove(replace(driven, tau=tau)))
+    found = by_code(verify(replace(actuated, tau=tau)))
     assert found["power"].frames == len(tau) - 10
     assert np.isnan(found["power"].error[:10]).all()
-    nothing = prove(replace(driven, tau=np.full_like(tau, np.nan)))
+    nothing = verify(replace(actuated, tau=np.full_like(tau, np.nan)))
     assert not nothing.holds
-    assert all(identity.holds is None for identity in nothing.identities)
+    assert all(check.holds is None for check in nothing.checks)
 
 
-def test_segment_forces_are_the_derivatives_of_momentum_and_energy(driven):
+def test_segment_forces_are_the_derivatives_of_momentum_and_energy(actuated):
     """Ground truth by differences in time of the engine's momentum and energy, along a motion with constant vdot."""
-    mb = driven.multibody
-    q, v, vdot = driven.q[20], driven.v[20], driven.vdot[20]
+    mb = actuated.multibody
+    q, v, vdot = actuated.q[20], actuated.v[20], actuated.vdot[20]
     h = 1e-4
     sides = {}
     for sign in (-1.0, 1.0):
@@ -143,11 +143,11 @@ def test_sliding_joints_too():
     v, vdot = rng.normal(size=(2, 20, mb.nv))
     tau = inverse_dynamics(mb, q, v, vdot)
     shape = np.zeros((20, 0, 6))
-    trial = DrivenMotion(
+    trial = ActuatedMotion(
         mb, np.arange(20) / 100, q, v, vdot, tau, shape, np.zeros(0, dtype=np.int64), np.ones(20, dtype=bool)
     )
-    for code, identity in by_code(prove(trial)).items():
-        assert code == "motion" or identity.holds, identity.sentence
+    for code, check in by_code(verify(trial)).items():
+        assert code == "motion" or check.holds, check.sentence
 
 
 def test_unknown_joints_are_refused():
@@ -156,21 +156,21 @@ def test_unknown_joints_are_refused():
         segment_motion(mb, np.array([[1.0, 0, 0, 0]]), np.zeros((1, 3)), np.zeros((1, 3)))
 
 
-def test_the_tree_comes_back_from_its_arrays(driven):
-    mb = driven.multibody
+def test_the_tree_comes_back_from_its_arrays(actuated):
+    mb = actuated.multibody
     again = multibody_from_arrays(multibody_arrays(mb))
     assert again.body_names == mb.body_names
     torques = [
-        inverse_dynamics(tree, driven.q, driven.v, driven.vdot, driven.wrenches, driven.wrench_bodies)
+        inverse_dynamics(tree, actuated.q, actuated.v, actuated.vdot, actuated.wrenches, actuated.wrench_bodies)
         for tree in (mb, again)
     ]
     np.testing.assert_array_equal(*torques)
 
 
-def test_arrays_without_torques_say_so(driven):
-    arrays = multibody_arrays(driven.multibody) | {"time_s": driven.time_s}
+def test_arrays_without_torques_say_so(actuated):
+    arrays = multibody_arrays(actuated.multibody) | {"time_s": actuated.time_s}
     with pytest.raises(ResultError, match="'q'"):
-        driven_motion(arrays)
+        stored_actuated_motion(arrays)
 
 
 REAL_WALKS = (
@@ -193,11 +193,11 @@ REAL_WALKS = (
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", REAL_WALKS)
-def test_every_identity_holds_on_real_walks(real_data, name):
+def test_every_check_holds_on_real_walks(real_data, name):
     analysis = analyse_trial(real_data / "gait" / f"{name}.c3d")
-    proof = prove(driven_by(analysis.fit, analysis.dynamics))
-    for identity in proof.identities:
-        assert identity.frames > 50
-        assert identity.holds, identity.sentence
-        if identity.code != "motion":
-            assert identity.limit == RELATIVE_LIMIT
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    for check in consistency.checks:
+        assert check.frames > 50
+        assert check.holds, check.sentence
+        if check.code != "motion":
+            assert check.limit == RELATIVE_LIMIT

@@ -8,17 +8,18 @@ from pathlib import Path
 from biodyn.errors import InputFileError
 from biodyn.io.c3d import file_sha256, read_c3d_many
 from biodyn.trial import Recording
+from biodyn.workflow import TrialFiles
 
 _KEPT = 4  # the trials of a subject follow each other
 
 
-class Files:
+class RecordingCache:
     """Reads a walk with its static trial; keeps the last few static trials by their content."""
 
     def __init__(self) -> None:
         self._statics: OrderedDict[str, Recording] = OrderedDict()
 
-    def read(self, walk: Path, static: Path) -> tuple[Recording, Recording, str]:
+    def read(self, walk: Path, static: Path) -> TrialFiles:
         """Return the walk, the static trial and why that one was taken; InputFileError where one cannot be read."""
         content = file_sha256(static)
         known = self._statics.pop(content, None)
@@ -33,4 +34,4 @@ class Files:
         self._statics[content] = standing
         while len(self._statics) > _KEPT:
             self._statics.popitem(last=False)
-        return found[0], standing, "named by the study"
+        return TrialFiles(found[0], standing, "named by the study")

@@ -1,4 +1,4 @@
-"""Are the torques right? Laws of mechanics that must hold in every frame, each by an algorithm other than the one checked.
+"""Consistency checks: the torques of every frame against algorithms other than the one that computed them.
 
 The torques come from the recursive Newton-Euler algorithm. They are put into the articulated-body algorithm (which must
 give the accelerations back), compared with the composite-rigid-body mass matrix, and with forces, moments and powers that
@@ -14,8 +14,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import apply, cross
-from biodyn.processing.driven import DrivenMotion
-from biodyn.processing.identity import Identity, Proof, consistent_motion
+from biodyn.processing.actuated import ActuatedMotion
+from biodyn.processing.consistency_check import Consistency, ConsistencyCheck, consistent_motion
 from biodyn.processing.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
 from biodyn.rigid_body import bias_forces, forward_dynamics, mass_matrix
 
@@ -23,37 +23,37 @@ from biodyn.rigid_body import bias_forces, forward_dynamics, mass_matrix
 _SMALLEST_SCALE = 1e-3
 
 
-def prove(driven: DrivenMotion) -> Proof:
-    """Check every identity in every frame with known motion and forces."""
-    mb, known = driven.multibody, driven.known
-    q, v, vdot, tau = driven.q[known], driven.v[known], driven.vdot[known], driven.tau[known]
-    wrenches = driven.wrenches[known]
+def verify(actuated: ActuatedMotion) -> Consistency:
+    """Make every check in every frame with known motion and forces."""
+    mb, known = actuated.multibody, actuated.known
+    q, v, vdot, tau = actuated.q[known], actuated.v[known], actuated.vdot[known], actuated.tau[known]
+    wrenches = actuated.wrenches[known]
     check = _Checker(known)
     inertial = apply(mass_matrix(mb, q), vdot)
-    bias = bias_forces(mb, q, v, wrenches, driven.wrench_bodies)
+    bias = bias_forces(mb, q, v, wrenches, actuated.wrench_bodies)
     torque_size = np.abs(inertial) + np.abs(bias)
     motion = segment_motion(mb, q, v, vdot)
     forces = segment_forces(mb, motion)
-    return Proof(
+    return Consistency(
         (
-            consistent_motion(driven),
-            _accelerations(check, driven, q, v, vdot, tau, wrenches),
+            consistent_motion(actuated),
+            _accelerations(check, actuated, q, v, vdot, tau, wrenches),
             _mass_matrix(check, inertial + bias - tau, torque_size),
-            *_segments(check, driven, motion, forces, tau, wrenches, torque_size),
-            _power(check, driven, motion, forces, v, tau, wrenches),
+            *_segments(check, actuated, motion, forces, tau, wrenches, torque_size),
+            _power(check, actuated, motion, forces, v, tau, wrenches),
         )
     )
 
 
 @dataclass(frozen=True)
 class _Checker:
-    """Turns differences of the known frames into an Identity over all frames."""
+    """Turns differences of the known frames into a ConsistencyCheck over all frames."""
 
     known: np.ndarray
 
     def __call__(
         self, code: str, title: str, equation: str, words: str, difference: FloatArray, scale: FloatArray, unit: str
-    ) -> Identity:
+    ) -> ConsistencyCheck:
         """difference: (n, k) of the known frames; scale: (k,) what each column is relative to."""
         error = np.full(len(self.known), np.nan)
         absolute = float("nan")
@@ -62,20 +62,20 @@ class _Checker:
             size = np.nan_to_num(np.abs(difference), nan=np.inf)
             error[self.known] = (size / scale).max(axis=1)
             absolute = float(size.max())
-        return Identity(code, title, equation, words, error, absolute, unit)
+        return ConsistencyCheck(code, title, equation, words, error, absolute, unit)
 
 
 def _accelerations(
     check: _Checker,
-    driven: DrivenMotion,
+    actuated: ActuatedMotion,
     q: FloatArray,
     v: FloatArray,
     vdot: FloatArray,
     tau: FloatArray,
     wrenches: FloatArray,
-) -> Identity:
-    mb = driven.multibody
-    found = forward_dynamics(mb, q, v, tau, wrenches, driven.wrench_bodies)
+) -> ConsistencyCheck:
+    mb = actuated.multibody
+    found = forward_dynamics(mb, q, v, tau, wrenches, actuated.wrench_bodies)
     # At rest nothing accelerates, but gravity would: the natural size, over a lever of 1 m for angles.
     scale = np.maximum(np.abs(vdot).max(axis=0, initial=0.0), np.linalg.norm(mb.gravity_W) or 1.0)
     return check(
@@ -90,7 +90,7 @@ def _accelerations(
     )
 
 
-def _mass_matrix(check: _Checker, difference: FloatArray, size: FloatArray) -> Identity:
+def _mass_matrix(check: _Checker, difference: FloatArray, size: FloatArray) -> ConsistencyCheck:
     return check(
         "mass-matrix",
         "The mass matrix gives the same torques",
@@ -105,26 +105,26 @@ def _mass_matrix(check: _Checker, difference: FloatArray, size: FloatArray) -> I
 
 def _segments(
     check: _Checker,
-    driven: DrivenMotion,
+    actuated: ActuatedMotion,
     motion: SegmentMotion,
     forces: SegmentForces,
     tau: FloatArray,
     wrenches: FloatArray,
     torque_size: FloatArray,
-) -> tuple[Identity, Identity]:
+) -> tuple[ConsistencyCheck, ConsistencyCheck]:
     """The residual from the momentum of the whole body, and every torque from the momentum of the segments beyond it."""
-    mb = driven.multibody
+    mb = actuated.multibody
     demand = forces.inertial - forces.weight
     p_root, R_root = motion.p_WB[:, 0], motion.R_WB[:, 0]
     pieces = (forces.inertial, forces.weight, wrenches)
     size = sum(np.abs(about(p_root[:, None], piece)).sum(axis=1) for piece in pieces)
-    for k, body in enumerate(driven.wrench_bodies):
+    for k, body in enumerate(actuated.wrench_bodies):
         demand[:, body] -= wrenches[:, k]
     whole = about(p_root, demand.sum(axis=1))
     recorded = np.concatenate([apply(R_root, tau[:, :3]), apply(R_root, tau[:, 3:6])], axis=1)
     residual = check(
         "momentum",
-        "The residual is what momentum lacks",
+        "Rate of whole-body momentum equals gravity, GRF and residual",
         "residual = d(momentum)/dt - gravity - ground wrench",
         "The rate of the whole body's linear and angular momentum, summed over the segments in world axes, less gravity "
         "and the measured ground wrench, is the recorded residual at the root.",
@@ -143,9 +143,9 @@ def _segments(
         found[:, column] = np.sum(motion.axes[:, i] * about(motion.p_WB[:, i], demand[:, i])[:, part], axis=1)
     joints = check(
         "free-bodies",
-        "Every torque balances the segments beyond its joint",
+        "Each torque balances the segments distal to its joint",
         "axis · (sum of d(momentum)/dt - gravity - ground) = tau",
-        "For every coordinate, all segments beyond the joint taken as one free body ask for the recorded torque about "
+        "For every coordinate, the segments distal to the joint, as one free body, require the recorded torque about "
         "its axis.",
         (found - tau)[:, 6:],
         _scale(torque_size[:, 6:]),
@@ -156,17 +156,17 @@ def _segments(
 
 def _power(
     check: _Checker,
-    driven: DrivenMotion,
+    actuated: ActuatedMotion,
     motion: SegmentMotion,
     forces: SegmentForces,
     v: FloatArray,
     tau: FloatArray,
     wrenches: FloatArray,
-) -> Identity:
+) -> ConsistencyCheck:
     joints = tau * v
     ground = np.zeros((len(v), 0))
-    if len(driven.wrench_bodies):
-        bodies = driven.wrench_bodies
+    if len(actuated.wrench_bodies):
+        bodies = actuated.wrench_bodies
         omega = motion.omega[:, bodies]
         at_origin = motion.velocity[:, bodies] - cross(omega, motion.p_WB[:, bodies])
         ground = np.sum(wrenches[..., :3] * omega + wrenches[..., 3:] * at_origin, axis=-1)
@@ -174,7 +174,7 @@ def _power(
     size = np.abs(joints).sum(axis=1) + np.abs(ground).sum(axis=1) + np.abs(forces.energy_rate).sum(axis=1)
     return check(
         "power",
-        "Power in is energy gained",
+        "Power equals the rate of mechanical energy",
         "sum of joint powers + ground power + residual power = dE/dt",
         "The powers of all joint torques, of the ground wrenches and of the residual add up to the rate of the "
         "segments' kinetic and potential energy.",

@@ -1,4 +1,4 @@
-"""What drives a replay between the recorded frames: torques, ground wrenches and the base residual at any time.
+"""Input of the forward dynamics between the recorded frames: torques, ground wrenches and the base residual at any time.
 
 The residual is applied as what it is, an external wrench: on the root, about the world origin, in world axes, given in
 advance like the ground reaction. Nothing but the joint torques then acts inside the body, so the whole body's momentum
@@ -21,8 +21,8 @@ from scipy.interpolate import BSpline, make_interp_spline
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import apply, cross, matrices_from_quaternions
+from biodyn.processing.actuated import ActuatedMotion
 from biodyn.processing.derivatives import ConfigurationSpline, configuration_spline
-from biodyn.processing.driven import DrivenMotion
 from biodyn.rigid_body import Multibody, centre_of_mass, inverse_dynamics
 
 Torques = Literal["recorded", "recomputed"]
@@ -31,7 +31,7 @@ _BASE = 6  # velocity coordinates of the floating base
 
 
 @dataclass(frozen=True)
-class Drive:
+class ReplayInput:
     """Forces and reference motion over one stretch of a trial.
 
     Attributes:
@@ -69,26 +69,26 @@ class Drive:
         return tau, wrenches
 
 
-def drives(driven: DrivenMotion, torques: Torques) -> tuple[Drive, ...]:
-    """Return a drive for every stretch of frames with known motion and forces; ResultError if there is none."""
-    mb, kinds = driven.multibody, driven.coordinate_kinds()
+def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
+    """Return the input for every stretch of frames with known motion and forces; ResultError if there is none."""
+    mb, kinds = actuated.multibody, actuated.coordinate_kinds()
     if mb.bodies[0].joint.kind != "free" or sum(body.joint.kind == "free" for body in mb.bodies) != 1:
         raise ResultError("A replay needs a body with one free-floating base.")
-    bodies = np.concatenate([[0], driven.wrench_bodies]).astype(np.int64)
+    bodies = np.concatenate([[0], actuated.wrench_bodies]).astype(np.int64)
     found = []
-    for first, stop, start, end in driven.stretches():
+    for first, stop, start, end in actuated.stretches():
         rows = slice(start, end)
-        q, tau = driven.q[rows], driven.tau[rows]
-        wrenches = driven.wrenches[rows].reshape(end - start, -1)
+        q, tau = actuated.q[rows], actuated.tau[rows]
+        wrenches = actuated.wrenches[rows].reshape(end - start, -1)
         forces = np.concatenate([tau[:, _BASE:], residual_wrench(q, tau), wrenches], axis=1)
         found.append(
-            Drive(
+            ReplayInput(
                 multibody=mb,
                 frames=(start, end - 1),
-                times_s=driven.time_s[rows],
+                times_s=actuated.time_s[rows],
                 # The whole run of solved frames, as when v and vdot were made: the curve passes through them again.
-                curve=configuration_spline(driven.time_s[first:stop], driven.q[first:stop], kinds),
-                forces=make_interp_spline(driven.time_s[rows], forces, k=_DEGREE),
+                curve=configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds),
+                forces=make_interp_spline(actuated.time_s[rows], forces, k=_DEGREE),
                 bodies=bodies,
                 torques=torques,
             )
@@ -105,27 +105,27 @@ def residual_wrench(q: FloatArray, tau: FloatArray) -> FloatArray:
     return np.concatenate([apply(R, tau[:, :3]) + cross(p, force), force], axis=1)
 
 
-def resting(driven: DrivenMotion, duration_s: float) -> DrivenMotion:
+def resting(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
     """Return the body standing still for a while in the posture of the first known frame: the rest case of a replay.
 
     The feet share the weight, which acts straight below the centre of mass, so the residual is zero; the torques hold the
     posture. A standing body is in balance, but not stably.
     """
-    known = np.flatnonzero(driven.known)
+    known = np.flatnonzero(actuated.known)
     if not len(known):
         raise ResultError("No frame of the trial has motion and torques to replay.")
-    mb = driven.multibody
-    frames = max(round(duration_s * driven.rate_hz), 1) + 1
-    q = np.repeat(driven.q[known[:1]], frames, axis=0)
+    mb = actuated.multibody
+    frames = max(round(duration_s * actuated.rate_hz), 1) + 1
+    q = np.repeat(actuated.q[known[:1]], frames, axis=0)
     still = np.zeros((frames, mb.nv))
     support = -mb.total_mass_kg * np.array(mb.gravity_W)
     wrench = np.concatenate([np.cross(centre_of_mass(mb, q[:1])[0], support), support])
-    feet = len(driven.wrench_bodies)
+    feet = len(actuated.wrench_bodies)
     wrenches = np.broadcast_to(wrench / max(feet, 1), (frames, feet, 6)).copy()
-    tau = inverse_dynamics(mb, q, still, still, wrenches, driven.wrench_bodies)
+    tau = inverse_dynamics(mb, q, still, still, wrenches, actuated.wrench_bodies)
     return replace(
-        driven,
-        time_s=np.arange(frames) / driven.rate_hz,
+        actuated,
+        time_s=np.arange(frames) / actuated.rate_hz,
         q=q,
         v=still,
         vdot=still,

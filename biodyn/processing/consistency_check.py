@@ -1,4 +1,4 @@
-"""What a checked law of mechanics is, and the first of them: that velocity and acceleration belong to the path."""
+"""What a consistency check is, and the first of them: velocity and acceleration belong to the path."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.processing.actuated import ActuatedMotion
 from biodyn.processing.derivatives import configuration_spline
-from biodyn.processing.driven import DrivenMotion
 from biodyn.rigid_body import difference
 
 #: Largest relative error. Double precision leaves 1e-16 an operation; solving for the accelerations multiplies it by the
@@ -24,8 +24,8 @@ _REACH = 2
 
 
 @dataclass(frozen=True)
-class Identity:
-    """One law, checked in every frame.
+class ConsistencyCheck:
+    """One equation, checked in every frame.
 
     Attributes:
         code: stable short name; title, equation, words: for people.
@@ -92,46 +92,46 @@ class Identity:
 
 
 @dataclass(frozen=True)
-class Proof:
-    """All identities of a trial."""
+class Consistency:
+    """All consistency checks of a trial."""
 
-    identities: tuple[Identity, ...]
+    checks: tuple[ConsistencyCheck, ...]
 
     @property
     def holds(self) -> bool:
-        """True if every identity was checked and holds."""
-        return all(identity.holds is True for identity in self.identities)
+        """True if every check was made and holds."""
+        return all(check.holds is True for check in self.checks)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values, as in `run.json`."""
-        return {"holds": self.holds, "identities": [identity.as_dict() for identity in self.identities]}
+        """Return plain values, as `run.json` keeps them under "proof"."""
+        return {"holds": self.holds, "identities": [check.as_dict() for check in self.checks]}
 
 
-def consistent_motion(driven: DrivenMotion) -> Identity:
+def consistent_motion(actuated: ActuatedMotion) -> ConsistencyCheck:
     """Check v and vdot against differences of configurations and velocities along the curve between the frames.
 
-    The other identities take v and vdot for granted; this one finds a velocity that is not the path's, or a spatial
+    The other checks take v and vdot for granted; this one finds a velocity that is not the path's, or a spatial
     acceleration mistaken for a classical one.
     """
-    mb, kinds = driven.multibody, driven.coordinate_kinds()
-    error = np.full(len(driven.time_s), np.nan)
-    known = driven.known
-    h = _STEP_SHARE / driven.rate_hz
-    scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (driven.v, driven.vdot)]
+    mb, kinds = actuated.multibody, actuated.coordinate_kinds()
+    error = np.full(len(actuated.time_s), np.nan)
+    known = actuated.known
+    h = _STEP_SHARE / actuated.rate_hz
+    scales = [np.maximum(np.abs(x[known]).max(axis=0, initial=0.0), 1.0) for x in (actuated.v, actuated.vdot)]
     absolute = 0.0
-    for first, stop, start, end in driven.stretches():
-        curve = configuration_spline(driven.time_s[first:stop], driven.q[first:stop], kinds)
+    for first, stop, start, end in actuated.stretches():
+        curve = configuration_spline(actuated.time_s[first:stop], actuated.q[first:stop], kinds)
         inside = slice(max(start, first + 1), min(end, stop - 1))  # the stencil needs the curve on both sides
-        time_s = driven.time_s[inside]
+        time_s = actuated.time_s[inside]
         around = {k: curve(time_s + k * h) for k in (-_REACH, -1, 1, _REACH)}
-        here = driven.q[inside]
+        here = actuated.q[inside]
         steps = {k: difference(mb, here, q) for k, (q, _, _) in around.items()}
         rates = {k: v for k, (_, v, _) in around.items()}
         found = [(8.0 * (f[1] - f[-1]) - (f[_REACH] - f[-_REACH])) / (12.0 * h) for f in (steps, rates)]
-        gaps = [np.abs(found[0] - driven.v[inside]), np.abs(found[1] - driven.vdot[inside])]
+        gaps = [np.abs(found[0] - actuated.v[inside]), np.abs(found[1] - actuated.vdot[inside])]
         error[inside] = np.maximum(*((gap / scale).max(axis=1) for gap, scale in zip(gaps, scales, strict=True)))
         absolute = max(absolute, *(float(gap.max(initial=0.0)) for gap in gaps))
-    return Identity(
+    return ConsistencyCheck(
         "motion",
         "Velocity and acceleration belong to the path",
         "v = dq/dt, vdot = dv/dt",
