@@ -20,6 +20,7 @@ from biodyn.library.load import UserFile
 from biodyn.model.catalogue import landmark_catalogue
 from biodyn.store.user_files import copy_names, require_unchanged
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
 ROOT = Path(__file__).parents[1]
 FINE, BAD_INPUT = 0, 2
 QUICK = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = false\n"
@@ -43,7 +44,9 @@ def table(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def own(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Result]:
+def own(
+    laboratory: Laboratory, blank_figures: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, Result]:
     """A result made with settings and tables in a folder of their own; (folder of the tables, result folder, outcome)."""
     place = tmp_path_factory.mktemp("own")
     (place / "tables").mkdir()
