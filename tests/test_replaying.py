@@ -18,7 +18,11 @@ SHORT = {"windows_s": (0.05, 0.1), "start_every_s": 0.2, "rest_s": 0.2}
 @pytest.fixture(scope="module")
 def result(laboratory):
     """Its report is made where a test asks for one."""
-    settings = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+    settings = {
+        "output": {"figures": False, "report": False},
+        "uncertainty": {"compute": False},
+        "replay": {"start_every_s": 0.1},
+    }
     return biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
 
 
