@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from sessions import Laboratory
 
+from biodyn.plots.style import figure_png
+from biodyn.report.view import TrialView
+from biodyn.result import TrialResult
 from biodyn.simulation import Person, TrialOptions, session
+from biodyn.workflow import run_trial
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -26,6 +32,24 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
     static, walk = session(person, TrialOptions(forward="-x", noise_mm=1.0, force_noise_n=0.5, seed=7))
     empty = Laboratory(Path(), {"static": static, "walk": walk})
     return empty.copy(tmp_path_factory.mktemp("laboratory") / "session" / "subject01")
+
+
+@pytest.fixture(scope="session")
+def walk_result(laboratory: Laboratory) -> TrialResult:
+    """The session's walk, analysed with every setting at its default; not to be changed."""
+    return run_trial(laboratory.walk, laboratory.static)
+
+
+@pytest.fixture(scope="module")
+def blank_figures() -> Iterator[None]:
+    """For a module that is not about figures of a trial: all are made and named as ever, but their PNGs are blank.
+
+    Drawing is nearly all of the time that a result with its report takes.
+    """
+    blank = figure_png(Figure(figsize=(0.5, 0.5)), 40)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TrialView, "figures_png", lambda view, dpi: dict.fromkeys(view.figures(), blank))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from biodyn.library.load import UserFile
 from biodyn.model.catalogue import landmark_catalogue
 from biodyn.store.user_files import copy_names, require_unchanged
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
 ROOT = Path(__file__).parents[1]
 FINE, BAD_INPUT = 0, 2
 QUICK = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = false\n"
@@ -43,7 +44,9 @@ def table(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def own(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Result]:
+def own(
+    laboratory: Laboratory, blank_figures: None, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Path, Result]:
     """A result made with settings and tables in a folder of their own; (folder of the tables, result folder, outcome)."""
     place = tmp_path_factory.mktemp("own")
     (place / "tables").mkdir()
@@ -53,7 +56,8 @@ def own(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> tup
     (place / "parent.toml").write_text('title = "Parent"\nextends = "plug_in_gait_full"\n', encoding="utf-8")
     (place / "settings.toml").write_text(
         '[model]\nanthropometry = "tables/masses.toml"\nmarker_set = "tables/markers.toml"\n[uncertainty]\ncompute = false\n'
-        "[output]\nfigures = false\n",
+        "[output]\nfigures = false\n"
+        "[replay]\nwindows_s = [0.05]\nstart_every_s = 0.2\nrest_s = 0.1\nanimation = false\n",
         encoding="utf-8",
     )
     out = place / "out"

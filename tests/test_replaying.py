@@ -11,17 +11,35 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
 SHORT = {"windows_s": (0.05, 0.1), "start_every_s": 0.2, "rest_s": 0.2}
 
 
 @pytest.fixture(scope="module")
 def result(laboratory):
-    return biodyn.run_trial(laboratory.walk, laboratory.static)
+    """Its report is made where a test asks for one."""
+    settings = {
+        "output": {"figures": False, "report": False},
+        "uncertainty": {"compute": False},
+        "replay": {"start_every_s": 0.1},
+    }
+    return biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
 
 
 @pytest.fixture(scope="module")
 def folder(result, tmp_path_factory):
     return result.save(tmp_path_factory.mktemp("replay") / "walk")
+
+
+@pytest.fixture(scope="module")
+def replayed(result):
+    return biodyn.replay(result, SHORT)
+
+
+@pytest.fixture(scope="module")
+def still(result):
+    """Replayed without an animation."""
+    return biodyn.replay(result, {**SHORT, "animation": False})
 
 
 def test_the_record_of_a_run_holds_its_proof_and_parts(result):
@@ -43,9 +61,9 @@ def test_the_record_of_a_run_holds_its_proof_and_parts(result):
         np.testing.assert_allclose(sums[name], result.joint_torques[f"{name}_Nm"], atol=1e-9)
 
 
-def test_a_folder_and_the_result_itself_replay_alike(result, folder):
-    from_folder, from_result = (biodyn.replay(source, SHORT) for source in (folder, result))
-    assert from_folder.record["open_loop"] == from_result.record["open_loop"]
+def test_a_folder_and_the_result_itself_replay_alike(replayed, folder):
+    from_folder = biodyn.replay(folder, SHORT)
+    assert from_folder.record["open_loop"] == replayed.record["open_loop"]
     drift = from_folder.tables()["replay_drift"]
     assert (drift.loc[drift["window_s"] == 0.05, "share_within_tolerance"] == 1.0).all()
     orders = from_folder.record["convergence_order"]
@@ -87,9 +105,8 @@ def test_a_report_without_a_replay_says_how_to_get_one(result, tmp_path):
     assert "data:image" not in section
 
 
-def test_a_report_of_a_replayed_result_shows_drift_feedback_and_animation(result, tmp_path):
+def test_a_report_of_a_replayed_result_shows_drift_feedback_and_animation(result, replayed, tmp_path):
     folder = result.save(tmp_path / "walk")
-    replayed = biodyn.replay(folder, SHORT)
     replayed.save(folder)
     section = _report(folder)
     assert "was not replayed" not in section
@@ -110,15 +127,15 @@ def test_a_report_of_a_replayed_result_shows_drift_feedback_and_animation(result
     )
 
 
-def test_without_an_animation_none_is_linked(result, tmp_path):
+def test_without_an_animation_none_is_linked(result, still, tmp_path):
     folder = result.save(tmp_path / "walk")
-    biodyn.replay(folder, {**SHORT, "animation": False}).save(folder)
+    still.save(folder)
     assert "replay.gif" not in _report(folder)
 
 
-def test_a_damaged_replay_is_said(result, tmp_path):
+def test_a_damaged_replay_is_said(result, still, tmp_path):
     folder = result.save(tmp_path / "walk")
-    biodyn.replay(folder, {**SHORT, "animation": False}).save(folder)
+    still.save(folder)
     (folder / "replay" / "replay_drift.csv").unlink()
     outcome = CliRunner().invoke(app, ["report", str(folder)])
     assert outcome.exit_code == 2

@@ -21,7 +21,10 @@ from biodyn.cli import app
 from biodyn.errors import system_refusal
 from biodyn.workflow import run_trial
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits and signals of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="limits and signals of POSIX"),
+    pytest.mark.usefixtures("blank_figures"),
+]
 
 BAD_INPUT = 2
 # Bands are left out: they are most of the time of a run.

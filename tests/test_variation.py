@@ -23,12 +23,16 @@ from biodyn.variation import FACTORS
 
 BASE = ("none", "as analysed")
 CUTOFFS_HZ = (4.0, 6.0, 10.0)  # 6 Hz is the analysis itself
-SETTINGS = {"variation": {"cutoff_hz": CUTOFFS_HZ}, "output": {"figure_dpi": 40}}
+SETTINGS = {
+    "variation": {"cutoff_hz": CUTOFFS_HZ},
+    "output": {"figure_dpi": 40},
+    "uncertainty": {"compute": False},  # bands are no part of a comparison
+}
 
 
-@pytest.fixture(scope="module")
-def plain(laboratory: Laboratory) -> TrialResult:
-    return biodyn.run_trial(laboratory.walk, laboratory.static)
+@pytest.fixture
+def plain(walk_result: TrialResult) -> TrialResult:
+    return walk_result
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +184,10 @@ def test_weights_change_the_fit_and_nothing_else(varied: TrialResult) -> None:
 
 def run(laboratory: Laboratory, tmp_path: Path, vary: str) -> Result:
     settings = tmp_path / "s.toml"
-    settings.write_text("[variation]\ncutoff_hz = [4, 10]\n[output]\nfigure_dpi = 40\n", encoding="utf-8")
+    settings.write_text(
+        "[variation]\ncutoff_hz = [4, 10]\n[output]\nfigure_dpi = 40\n[uncertainty]\ncompute = false\n",
+        encoding="utf-8",
+    )
     arguments = ["run", laboratory.walk, "--vary", vary, "--settings", settings, "--out", tmp_path / "out"]
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
 

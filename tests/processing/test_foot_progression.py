@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from sessions import Laboratory
 
 from biodyn import run_trial
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
 from biodyn.processing.cycles import GaitCycle, gait_cycles, normalise
 from biodyn.processing.feet import GaitPoints
 from biodyn.processing.spatiotemporal import FOOT_FLAT_STANCE, foot_progression
+from biodyn.result import TrialResult
 
 RATE_HZ = 100.0
 FRAMES = 200
@@ -109,11 +109,10 @@ def test_a_frame_without_a_foot_stays_empty() -> None:
     assert np.flatnonzero(np.isnan(found)).tolist() == [30]
 
 
-def test_simulated_walker_shows_the_toe_out_it_was_given(laboratory: Laboratory) -> None:
-    result = run_trial(laboratory.walk, static=laboratory.static)
-    table = result.gait_cycles
+def test_simulated_walker_shows_the_toe_out_it_was_given(walk_result: TrialResult) -> None:
+    table = walk_result.gait_cycles
     table = table[table["variable"] == "foot_progression"]
-    strides = result.spatiotemporal.set_index(["side", "cycle"])
+    strides = walk_result.spatiotemporal.set_index(["side", "cycle"])
     for key, cycle in table.groupby(["side", "cycle"], observed=True):
         stride = strides.loc[key]
         flat = np.array(FOOT_FLAT_STANCE) * stride["stance_percent"]

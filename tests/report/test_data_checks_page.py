@@ -13,9 +13,9 @@ from biodyn.result import TrialResult
 from biodyn.variables import variable, variables
 
 
-@pytest.fixture(scope="module")
-def result(laboratory: Laboratory) -> TrialResult:
-    return biodyn.run_trial(laboratory.walk, laboratory.static)
+@pytest.fixture
+def result(walk_result: TrialResult) -> TrialResult:
+    return walk_result
 
 
 def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResult) -> None:

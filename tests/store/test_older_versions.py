@@ -20,6 +20,8 @@ from biodyn.store.owned import RECORD_NAME, version_1
 from biodyn.store.read import read_view
 from biodyn.tables import TABLES
 
+pytestmark = pytest.mark.usefixtures("blank_figures")
+
 
 def command(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})

@@ -8,22 +8,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from sessions import Laboratory
 from study_folder import StudyFolder
 
-from biodyn import run_trial
 from biodyn.result import TrialResult
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA
 from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
-
-
-@pytest.fixture(scope="session")
-def walk_result(laboratory: Laboratory) -> TrialResult:
-    """A simulated walk over three plates: its outer steps lie beside them."""
-    return run_trial(laboratory.walk, static=laboratory.static)
 
 
 @pytest.fixture
