@@ -58,9 +58,8 @@ def not_zeroed(
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
-            notes.append(
-                _note(plate, "warning", removed, limit_n, f"reads {removed:.0f} N while empty; that was taken off.")
-            )
+            text = f"reads {removed:.0f} N while empty: it was not zeroed. That was taken off its channels."
+            notes.append(_note(plate, "warning", removed, limit_n, text))
     return tuple(notes)
 
 
