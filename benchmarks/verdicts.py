@@ -52,7 +52,8 @@ def _verdict(analysis: TrialAnalysis) -> Verdict:
 def real(folder: Path) -> None:
     """Print verdict and causes of every walk below a folder."""
     print(
-        "| walk | verdict | residual force RMS / limit, N | residual moment RMS / limit, Nm | cause |\n|---|---|---|---|---|"
+        "| walk | verdict | residual force RMS / limit, N | residual moment RMS / limit, Nm | cause | what to do |\n"
+        "|---|---|---|---|---|---|"
     )
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
         try:
@@ -65,7 +66,7 @@ def real(folder: Path) -> None:
         try:
             verdict = _verdict(analyse_trial(path, settings=_FAST))
         except BiodynError as error:
-            print(f"| {name} | refused | | | {error} |", flush=True)
+            print(f"| {name} | refused | | | {error} | |", flush=True)
             continue
         checks = {check.code: check for check in verdict.checks}
         cells = []
@@ -73,7 +74,9 @@ def real(folder: Path) -> None:
             value, limit = checks[code].value, checks[code].limit
             cells.append("–" if value is None or limit is None else f"{value:.1f} / {limit:.1f}")
         causes = "; ".join(dict.fromkeys(f"{cause.title}: {cause.text.rstrip('.')}" for cause in verdict.causes)) or "–"
-        print(f"| {name} | {STATUS_WORDS[verdict.status]} | {' | '.join(cells)} | {causes} |", flush=True)
+        hints = " ".join(dict.fromkeys(cause.hint for cause in verdict.causes if cause.hint)) or "–"
+        row = [str(name), STATUS_WORDS[verdict.status], *cells, causes, hints]
+        print(f"| {' | '.join(row)} |", flush=True)
 
 
 # -- clean simulated walks --------------------------------------------------------------------------------------------

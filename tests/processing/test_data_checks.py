@@ -259,6 +259,10 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert "stated mass" in note.hint  # walk and standing agree with each other
     (note,) = mass_mismatch(heavy, stated, MASS_LIMIT)
     assert "Standing agrees" in note.hint
+    (note,) = mass_mismatch(evidence, 0.9 * stated, MASS_LIMIT)
+    assert "The walk agrees" in note.hint
+    (note,) = mass_mismatch(heavy, 0.9 * stated, MASS_LIMIT)
+    assert "All three differ" in note.hint
 
 
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):

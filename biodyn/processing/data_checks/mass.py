@@ -42,8 +42,10 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
         hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
     elif abs(standing_kg / stated - 1.0) <= limit:
         hint = "Standing agrees: look for a foot partly beside the plates, a support, or the offset of a plate."
-    else:
+    elif abs(walking / stated - 1.0) <= limit:
         hint = "The walk agrees: look at the static trial (a foot partly beside the plate)."
+    else:
+        hint = "All three differ: weigh the person, then look for a foot partly beside the plates in the static trial."
     worst = float(max(shares, key=abs))
     return (
         Diagnostic(

@@ -58,15 +58,8 @@ def not_zeroed(
         if level is not None and abs(level.force_n) > limit_n:
             notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
         elif abs(removed) > limit_n:
-            notes.append(
-                _note(
-                    plate,
-                    "warning",
-                    removed,
-                    limit_n,
-                    f"reads {removed:.0f} N while unloaded; this offset was removed.",
-                )
-            )
+            text = f"reads {removed:.0f} N while unloaded; this offset was removed."
+            notes.append(_note(plate, "warning", removed, limit_n, text))
     return tuple(notes)
 
 
