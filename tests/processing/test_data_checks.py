@@ -179,7 +179,7 @@ def test_an_unzeroed_plate_is_told(laboratory, tmp_path):
     analysis = analyse_trial(spoilt.walk, spoilt.static)
     (note,) = [note for note in analysis.diagnostics if note.code == "plate-not-zeroed"]
     assert "Plate 2 " in note.message
-    assert "taken off" in note.message
+    assert "removed" in note.message
     assert note.severity == "warning"
     assert note.value == pytest.approx(25.0, abs=0.5)  # mean of thousands of samples with 0.5 N of noise
 
