@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,11 +168,10 @@ class ReplayResult:
             REPLAY_ANIMATION,
             REPLAY_RECORD,
         ]
-        is_result = raw_record(target) is not None
-        with adding(target, [f"{REPLAY_FOLDER}/{name}" for name in files]) if is_result else nullcontext():
-            target.mkdir(parents=True, exist_ok=True)
-            with updating(target) as place:
-                self._write(place / REPLAY_FOLDER, tables, figures, progress)
+        names = [f"{REPLAY_FOLDER}/{name}" for name in files]
+        target.mkdir(parents=True, exist_ok=True)
+        with updating(target) if raw_record(target) is None else adding(target, names) as place:
+            self._write(place / REPLAY_FOLDER, tables, figures, progress)
         return target / REPLAY_FOLDER
 
     def _write(

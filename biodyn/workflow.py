@@ -43,7 +43,6 @@ from biodyn.processing.uncertainty.inputs import stride_time
 from biodyn.result import TrialResult
 from biodyn.settings import Settings, settings_from
 from biodyn.store.read import read_view
-from biodyn.store.replacing import updating
 from biodyn.store.user_files import changed_since, require_unchanged
 from biodyn.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
 from biodyn.tables.cycle_checks import cycle_findings
@@ -423,7 +422,7 @@ def remake_report(folder: str | Path, progress: Progress | None = None, say: Pro
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
     names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures()]
-    with adding(target, [*names, REPORT_NAME]), updating(target) as place:
+    with adding(target, [*names, REPORT_NAME]) as place:
         write_report(
             view,
             place,

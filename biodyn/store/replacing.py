@@ -10,7 +10,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from biodyn.errors import ResultError
-from biodyn.store.leftovers import REPLACED, UNFINISHED, being_written, remove_unfinished, short_name
+from biodyn.store.leftovers import (
+    REPLACED,
+    UNFINISHED,
+    being_written,
+    remove_all_unfinished,
+    remove_unfinished,
+    short_name,
+)
 from biodyn.store.owned import (
     OwnedIn,
     Owns,
@@ -57,7 +64,9 @@ def _require_free(folder: Path, force: bool) -> None:
             return
     except OSError as error:
         raise ResultError(f"'{folder}' cannot be read: {error.strerror}.", "Choose another --out.") from error
-    if raw_record(folder) is None:
+    if raw_record(folder) is not None:
+        remove_all_unfinished(folder)  # of a report or replay that was killed
+    else:
         raise ResultError(
             f"'{folder}' exists and is not a biodyn result: it will not be replaced.", "Choose another --out."
         )
@@ -134,9 +143,11 @@ def updating(folder: Path) -> Iterator[Path]:
 
     On an error nothing in `folder` has changed: what needs room or permission is done before the first file moves.
     """
+    remove_all_unfinished(folder)  # of an update that was killed
     temporary = Path(tempfile.mkdtemp(prefix=f".{short_name(folder.name)}.", suffix=UNFINISHED, dir=folder))
     try:
-        yield temporary
+        with being_written(temporary):
+            yield temporary
         files = sorted(path for path in temporary.rglob("*") if path.is_file())
         for path in files:
             (folder / path.relative_to(temporary)).parent.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ from biodyn.store.owned import (
     trial_files,
     walk_files,
 )
+from biodyn.store.replacing import updating
 from biodyn.store.user_files import write_user_files
 from biodyn.tables.csv import write_csv
 
@@ -77,11 +78,12 @@ def seal(folder: Path) -> None:
 
 
 @contextmanager
-def adding(folder: Path, paths: Iterable[str]) -> Iterator[None]:
-    """Let the block write files into a finished result; they are in its list from before they are begun.
+def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
+    """Yield a temporary folder to write files of these names into; they take their places in a finished result at the end.
 
-    A record of an older version gets a list of what that version wrote. Raises ResultError where one of the names is
-    taken by what biodyn did not write.
+    On an error the result stays as it was. The files are in its list from before they are there; a record of an older
+    version gets a list of what that version wrote. Raises ResultError where one of the names is taken by what biodyn did
+    not write.
     """
     paths = tuple(dict.fromkeys(paths))
     foreign = set(foreign_files(folder, trial_files(folder)))
@@ -97,9 +99,11 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[None]:
         owns = trial_files(folder)
         listed = {path: {"path": path} for path in walk_files(folder) if owns(path) and path != RECORD_NAME}
     others = [entry for path, entry in listed.items() if path not in paths]
-    _write_list(folder, [*others, *({"path": path} for path in paths)])
-    yield
-    _write_list(folder, [*others, *(_entry(folder, path) for path in paths if (folder / path).is_file())])
+    with updating(folder) as place:
+        yield place
+        written = [path for path in paths if (place / path).is_file()]
+        _write_list(folder, [*others, *({"path": path} for path in written)])
+    _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
 
 
 def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
@@ -108,8 +112,12 @@ def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
     content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
     temporary = folder / f".{RECORD_NAME}.part"
-    temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(temporary, folder / RECORD_NAME)
+    try:
+        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        os.replace(temporary, folder / RECORD_NAME)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _entry(folder: Path, path: str) -> dict[str, Any]:

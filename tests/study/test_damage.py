@@ -94,13 +94,13 @@ def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, 
     DAMAGE[how](out / plan.trials[0].folder)
     Study(StudyDefinition(), plan).summarise(out)
     summary = StudyResult(out).summary
-    assert list(summary["status"]) == ["failed", *["look"] * (len(plan.trials) - 1)]
+    assert list(summary["status"]) == ["failed", *["warn"] * (len(plan.trials) - 1)]
     assert len(summary["reason"].iloc[0]) > 20
     assert (out / "report.html").is_file()
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"record_version": 1}', b'{"record_version": 1, "key": 3}',
-    b'{"record_version": 1, "key": "k", "status": "great"}', b'{"record_version": 2, "key": "k", "status": "fine"}',
+    b'{"record_version": 1, "key": "k", "status": "great"}', b'{"record_version": 3, "key": "k", "status": "pass"}',
     b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": [1]}}',
     b'{"record_version": 1, "key": "k", "status": "fine", "figures": {"a": Infinity}}', b"[" * 100_000])  # fmt: skip
 def test_a_damaged_record_of_a_trial_counts_as_none(tmp_path: Path, content: bytes) -> None:
@@ -113,7 +113,8 @@ def test_a_record_with_more_in_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "trial.json").write_text(json.dumps(content), encoding="utf-8")
     record = read_record(tmp_path)
     assert record is not None
-    assert record.figures == {"a": 1.5}
+    assert record.metrics == {"a": 1.5}
+    assert record.status == "pass"
 
 
 # -- what the user put there --------------------------------------------------------------------------------------

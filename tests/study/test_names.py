@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import biodyn
 from biodyn.cli import app
+from biodyn.errors import SettingsError
 from biodyn.store.replacing import default_folder
 from biodyn.study.discovery import StudyDefinition, discover, plan_lines
 from biodyn.study.discovery.naming import safe_name, unique_names
@@ -43,7 +44,7 @@ def test_different_names_are_different_folders() -> None:
     assert len({name.casefold() for name in names.values()}) == len(HOSTILE)
 
 
-@pytest.mark.parametrize("name", ["../../evil", "..", "/tmp/evil", "nul\0", "a\\..\\b", "x" * 300, "\n"])
+@pytest.mark.parametrize("name", ["../../evil", "..", "/tmp/evil", "a\\..\\b", "x" * 300, "\n"])
 def test_the_results_of_a_study_stay_in_reports(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     definition = tmp_path / "in" / "study.toml"
@@ -53,6 +54,12 @@ def test_the_results_of_a_study_stay_in_reports(name: str, tmp_path: Path) -> No
     assert folder.parent == Path("reports")
     assert (tmp_path / folder).resolve().parent == (tmp_path / "reports").resolve()
     assert all(line.isprintable() for line in plan_lines(study.plan))
+
+
+def test_a_control_character_in_the_name_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text('name = "nul\\u0000"\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match="Entry 'name'"):
+        Study.open(tmp_path)
 
 
 def test_a_study_whose_name_leads_out_writes_nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

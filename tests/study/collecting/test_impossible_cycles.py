@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -110,6 +111,9 @@ def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None
     folder = tmp_path / trial.folder
     folder.mkdir(parents=True)
     write_table(cycles_table(spoilt), folder)
+    (folder / "run.json").write_text(json.dumps(spoilt.record), encoding="utf-8")
+    (folder / "tables").mkdir()
+    spoilt.spatiotemporal.to_csv(folder / "tables" / "spatiotemporal.csv", index=False)
     write_record(TrialRecord("key", "warn", metrics=summary_metrics(spoilt)), folder)
     collected = collect(StudyPlan("study", Path("data"), (trial,), ()), tmp_path)
     (finding,) = [d for d in collected.diagnostics if d.code == "cycles-impossible"]
