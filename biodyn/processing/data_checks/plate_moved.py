@@ -14,6 +14,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.polygons import signed_distance
 from biodyn.model.library import load_table
 from biodyn.processing.data_checks.evidence import Evidence, pressure
 from biodyn.processing.data_checks.plate_faults import levers
@@ -25,6 +26,8 @@ _SIGNIFICANT = 3.0
 _LEAST_GAIN = 12.0
 # A foot's markers are blamed instead where they explain this much more.
 _RIVAL_GAIN = 2.0
+# Heel and toe of a footprint are known to about this.
+_PRINT_M = 0.02
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
     foot = estimate_foot(evidence)
     if foot is not None and foot.gain > found.gain + _RIVAL_GAIN:
         size = float(np.hypot(foot.forward_m, foot.outward_m))
-        return (_foot_note(foot, size, limit_m),) if size >= limit_m else ()
+        return (_foot_note(foot, size, limit_m),) if size >= limit_m and _on_plate(evidence, foot.side) else ()
     size = float(np.linalg.norm(found.shift_m))
     if size < limit_m or size < _SIGNIFICANT * found.sd_m:
         return ()
@@ -91,6 +94,15 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
             frames=(min(s.first for s in own), max(s.stop for s in own) - 1),
             hint="Measure the plate's corners again, or look for a plate or camera calibration that was moved.",
         ),
+    )
+
+
+def _on_plate(evidence: Evidence, side: Side) -> bool:
+    """Did this foot stand on a plate from heel to toe in any step? Beyond the edge, part of its load is on the floor."""
+    return any(
+        bool((signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < _PRINT_M).all())
+        for step in evidence.steps
+        if step.side == side and step.whole and np.isfinite(step.heel).all()
     )
 
 
