@@ -98,7 +98,10 @@ class Findings:
                 self._add(
                     ("check " + check["code"], severity), trial, seen, check["title"], check["text"], check["hint"]
                 )
+        told = {check["code"] for check in record["checks"] if check["status"] in ("warn", "fail")}
         for finding in record["diagnostics"]:
+            if finding["code"] in told:  # the check says it already, with its limit
+                continue
             title = finding_title(finding["code"])
             self._add((finding["code"], finding["severity"]), trial, seen, title, finding["message"], finding["hint"])
 
@@ -143,12 +146,13 @@ def outcome(trials: Sequence[Trial]) -> str:
     analysed = "all" if done == len(trials) else str(done) if done else "none"
     lost = [f"{_count(counts[FAILED], 'trial')} failed"] if counts["failed"] else []
     lost += [f"{counts[NOT_RUN]} {'was' if counts[NOT_RUN] == 1 else 'were'} not run"] if counts[NOT_RUN] else []
+    none_lost = "" if counts["fail"] else "; none failed"  # beside "1 fail" it would say the opposite
     excluded = sum(bool(trial.excluded) for trial in trials)
     kept_out = f" {_count(excluded, 'trial')} excluded from the group results." if excluded else ""
     return (
         f"{_count(people, 'subject')}, {_count(len(trials), 'trial')}: "
         f"{analysed} analysed{' (' + ', '.join(parts) + ')' if parts else ''}"
-        f"{'; ' + ' and '.join(lost) if lost else '; none failed'}.{kept_out}"
+        f"{'; ' + ' and '.join(lost) if lost else none_lost}.{kept_out}"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.report.page import page_environment, resource
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.scores import score_variables
@@ -53,6 +54,7 @@ def study_page(source: StudySource, found: Gathered) -> str:
             head=_head(source, found),
             failures=failed,
             exclusions=exclusions(trials),
+            any_fail=any(OLD_TRIAL_STATUS.get(trial.status, trial.status) == "fail" for trial in trials),
             few=_FEW,
             failed_count=sum(len(group.trials) for group in failed),
             warnings=found.findings.of("error", "warning"),

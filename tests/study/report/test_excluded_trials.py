@@ -9,10 +9,12 @@ import pandas as pd
 import pytest
 from made_folder import MadeTrial, made_folder, two_by_two
 
+from biodyn.checks.titles import finding_title
 from biodyn.study.collecting import read_cycles
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.exclusion import exclusion_reason, trial_failed
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
+from biodyn.study.report.findings import Findings
 from biodyn.study.study import StudyResult
 
 TITLES = "Pelvis residual; Marker tracking"
@@ -128,3 +130,25 @@ def test_a_group_that_is_gone_because_its_trials_failed_is_explained(tmp_path: P
     codes = {d["code"]: d["message"] for d in StudyResult(out).record["diagnostics"]}
     assert "'patient'" in codes["analysis-without-data"]
     assert "1 of 2 trials" in codes["trials-excluded"]
+
+
+def test_a_report_with_a_failed_trial_does_not_say_that_nothing_failed(sound: Path, with_failed: Path) -> None:
+    for out, said in ((sound, True), (with_failed, False)):
+        text = (out / "report.html").read_text(encoding="utf-8")
+        assert ("none failed" in text) is said
+        assert ("Nothing failed" in text) is said
+        assert ("Every trial has a result" in text) is not said
+
+
+def test_an_impossible_cycle_has_the_title_of_the_table() -> None:
+    assert finding_title("cycle-impossible") == "Impossible gait cycle"
+
+
+def test_what_a_check_says_is_not_said_again_by_its_finding() -> None:
+    check = {"code": "residual-force", "title": "Pelvis residual force", "status": "fail", "text": "300 N", "hint": ""}
+    finding = {"code": "residual-force", "severity": "error", "message": "300 N", "hint": ""}
+    other = finding | {"code": "mass-mismatch"}
+    record = {"record_version": 2, "verdict": "fail", "checks": [check], "diagnostics": [finding, other]}
+    found = Findings()
+    found.add(None, record)  # type: ignore[arg-type]
+    assert [one.title for one in found.of("error")] == ["Pelvis residual force", finding_title("mass-mismatch")]
