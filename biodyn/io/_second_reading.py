@@ -51,13 +51,13 @@ def _differences(own: DataSection, layout: DataLayout, answer: Parsed) -> Iterat
     if (frames, points) != own.points.shape[:2]:
         yield f"{frames} frames of {points} points instead of {own.points.shape[0]} of {own.points.shape[1]}"
     elif share := _unequal(own.points, answer.points):
-        yield f"{100 * share:.2g} % of the coordinates have other values"
+        yield f"{100 * share:.3g} % of the coordinates have other values"
     if tuple(answer.facts["channels"]) != own.channels:
         return
     if answer.samples.shape != own.samples.shape and own.samples.size:
         yield f"{answer.samples.shape[0]} analog samples a channel instead of {own.samples.shape[0]}"
     elif share := _unequal(own.samples, answer.samples):
-        yield f"{100 * share:.2g} % of the plates' analog samples have other values"
+        yield f"{100 * share:.3g} % of the plates' analog samples have other values"
 
 
 def _unequal(mine: FloatArray, other: FloatArray) -> float:

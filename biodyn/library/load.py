@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -53,7 +54,7 @@ def is_path(name: str) -> bool:
 
 def beside(name: str, naming_file: Path) -> str:
     """Return a table's name as it is meant in `naming_file`: a path is relative to that file's folder."""
-    return str(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
+    return os.path.normpath(naming_file.absolute().parent / Path(name).expanduser()) if is_path(name) else name
 
 
 def read_user_toml(
