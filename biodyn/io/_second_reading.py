@@ -51,13 +51,17 @@ def _differences(own: DataSection, layout: DataLayout, answer: Parsed) -> Iterat
     if (frames, points) != own.points.shape[:2]:
         yield f"{frames} frames of {points} points instead of {own.points.shape[0]} of {own.points.shape[1]}"
     elif share := _unequal(own.points, answer.points):
-        yield f"{100 * share:.3g} % of the coordinates have other values"
+        yield f"{_percent(share)} % of the coordinates have other values"
     if tuple(answer.facts["channels"]) != own.channels:
         return
     if answer.samples.shape != own.samples.shape and own.samples.size:
         yield f"{answer.samples.shape[0]} analog samples a channel instead of {own.samples.shape[0]}"
     elif share := _unequal(own.samples, answer.samples):
-        yield f"{100 * share:.3g} % of the plates' analog samples have other values"
+        yield f"{_percent(share)} % of the plates' analog samples have other values"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}" if share < 0.1 else f"{100 * share:.0f}"
 
 
 def _unequal(mine: FloatArray, other: FloatArray) -> float:
