@@ -62,8 +62,8 @@ def test_frames_are_told_with_their_times() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("overhang_m", 0.0123, "overhang 1.23 cm"),
-        ("sole_speed_m_s", 0.31, "sole speed 0.31 m/s"),
+        ("overhang_m", 0.0123, "beyond the plate 1.23 cm"),
+        ("sole_speed_m_s", 0.31, "foot outline speed 0.31 m/s"),
         ("peak_n", 812.0, "peak 812 N"),
         ("peak_bw", 1.1, "peak 1.1 body weights"),
         ("start_missed_s", 0.02, "start missed 0.02 s"),
