@@ -33,7 +33,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("variables",),
     ("io", "processing"),
     ("settings",),  # above processing: functions take the numbers they use, never the settings
-    ("analysis", "store"),
+    ("analysis",),
     ("data_checks",),
     ("tables",),
     ("checks",),
