@@ -12,7 +12,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -20,8 +20,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from biodyn.errors import InputFileError
+from biodyn.io.c3d import read_c3d
+from biodyn.io.static_choice import typical_motion_m
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 _RESULTS = "BIODYN_BENCHMARK_RESULTS"
+_WALKING_M = 0.3  # markers of walking people travel farther
 _LIBRARIES = ("biodyn", "numpy", "scipy", "numba", "pandas", "ezc3d")
 
 
@@ -149,6 +154,17 @@ class Record:
 def real_recordings() -> Path:
     """Return the folder of real recordings, or end with one sentence."""
     return _folder_of("BIODYN_TEST_DATA", "real recordings")
+
+
+def walks_below(folder: Path) -> Iterator[Path]:
+    """Yield the C3D files below a folder that have force plates and markers that travel."""
+    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
+        try:
+            recording = read_c3d(path)
+        except InputFileError:
+            continue
+        if recording.plates and typical_motion_m(recording.markers) >= _WALKING_M:
+            yield path
 
 
 def reference_vectors() -> Path:

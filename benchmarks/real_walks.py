@@ -15,15 +15,11 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from common import walks_below
 
 import biodyn
 from biodyn.data_checks import residual_limits
-from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.c3d import read_c3d
-from biodyn.io.static_choice import typical_motion_m
-
-# Markers of walking people travel farther than this.
-_WALKING_M = 0.3
+from biodyn.errors import BiodynError
 
 
 def main() -> None:
@@ -33,13 +29,7 @@ def main() -> None:
         f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} "
         f"{'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}"
     )
-    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
-        try:
-            recording = read_c3d(path)
-        except InputFileError:
-            continue
-        if not recording.plates or typical_motion_m(recording.markers) < _WALKING_M:
-            continue
+    for path in walks_below(folder):
         start = time.perf_counter()
         name = str(path.relative_to(folder))
         try:

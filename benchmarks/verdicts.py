@@ -20,18 +20,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from common import walks_below
 from faults import FAULTS, GROUPS, sessions
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import STATUS_WORDS, Verdict
-from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.c3d import read_c3d
-from biodyn.io.statics import typical_motion_m
+from biodyn.errors import BiodynError
 from biodyn.simulation import SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.study import someone
 from biodyn.workflow import analyse_trial
 
-_WALKING_M = 0.3  # markers of walking people travel farther
 _FAST = {"uncertainty": {"compute": False}}
 _SETS = ("plug_in_gait_full", "plug_in_gait_lower")
 _TABLES = ("de_leva_1996", "dumas_2007", "winter_2009")
@@ -55,13 +53,7 @@ def real(folder: Path) -> None:
         "| walk | verdict | residual force RMS / limit, N | residual moment RMS / limit, Nm | cause | what to do |\n"
         "|---|---|---|---|---|---|"
     )
-    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):
-        try:
-            recording = read_c3d(path)
-        except InputFileError:
-            continue
-        if not recording.plates or typical_motion_m(recording.markers) < _WALKING_M:
-            continue
+    for path in walks_below(folder):
         name = path.relative_to(folder)
         try:
             verdict = _verdict(analyse_trial(path, settings=_FAST))

@@ -390,15 +390,7 @@ def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) 
         replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
         for body in model.bodies
     )
-    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, frozenset(model.locked))
-    return replace(
-        model,
-        bodies=bodies,
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        locked_segments=locked_segments,
-    )
+    return _with_bodies(model, bodies)
 
 
 def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
@@ -414,6 +406,11 @@ def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
 def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
     """Return the model with other inertias of the named segments, in their own axes."""
     bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
+    return _with_bodies(model, bodies)
+
+
+def _with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
+    """The model with its tree assembled anew from changed segments."""
     multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, frozenset(model.locked))
     return replace(
         model,

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.checks.old_words import in_todays_words
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.plots.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
 from biodyn.plots.display import display_table
@@ -47,7 +46,7 @@ _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 
 def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
     """Return the page of a trial; `figures` are PNGs by the names of `plots.trial.trial_figures`."""
-    record, tables = in_todays_words(view.record), view.tables
+    record, tables = view.record, view.tables
     curves = curves_by_variable(tables["gait_cycles"])
     band, line = usual_norms()
     return (
