@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import BiodynError
-from biodyn.model.library import load_table
-from biodyn.processing.actuated import actuated_motion
-from biodyn.processing.consistency import verify
-from biodyn.processing.contributions import torque_contributions
-from biodyn.replaying import replay
-from biodyn.result import TrialResult
-from biodyn.workflow import run_trial
+from biodyn.library.load import load_table
+from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.trial.replay import replay
+from biodyn.trial.result import TrialResult
+from biodyn.trial.run import run_trial
+from biodyn.verification.consistency import verify
+from biodyn.verification.contributions import torque_contributions
 
 _SAMPLE = Path(__file__).parents[1] / "sample_data"
 
@@ -69,7 +69,7 @@ def main() -> None:
         if arguments.replay:
             show_replay(result)
     print("| worst | | " + " | ".join(f"{worst[code]:.0e}" for code in titles) + " | | | |\n")
-    head = ["trial", *(f"{entry['title']}{unit_of(entry)}" for entry in load_table("data_checks")["check"])]
+    head = ["trial", *(f"{entry['title']}{unit_of(entry)}" for entry in load_table("checks/data_checks")["check"])]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for cells in checked:
         print("| " + " | ".join(cells) + " |")
@@ -86,7 +86,7 @@ def data_cells(result: TrialResult) -> list[str]:
     found = {note.code for note in result.diagnostics if note.severity != "info"}
     records = {entry["key"]: entry for entry in result.record["data_checks"]}
     cells = []
-    for entry in load_table("data_checks")["check"]:
+    for entry in load_table("checks/data_checks")["check"]:
         value = records[entry["key"]]["value"]
         number = "–" if value is None else _short(entry["shown"][0] * value)
         cells.append(number + ("*" if found & set(entry["codes"]) else ""))

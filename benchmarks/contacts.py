@@ -20,9 +20,9 @@ import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.errors import BiodynError
-from biodyn.processing.filtering import butterworth_lowpass
+from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 TIMES_S = 0.04  # of a contact's begin and end: the raised threshold costs some milliseconds, a wrong contact tenths
 FORCE_SHARE = 0.05

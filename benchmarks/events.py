@@ -3,7 +3,7 @@
     python benchmarks/events.py FOLDER_OF_RECORDINGS
 
 Three cases: the trial has no plate event (the typical lateness is estimated from the other people of the folder), it has others
-of the kind (each hidden in turn), and events stored in the file. What `biodyn/model/library/events.toml` says of a case stands in
+of the kind (each hidden in turn), and events stored in the file. What `biodyn/library/gait/events.toml` says of a case stands in
 the last column: the promised share within 20 ms.
 """
 
@@ -19,11 +19,11 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.io.file_facts import file_facts
-from biodyn.model.library import load_table
-from biodyn.processing.events import KINDS, kinematic_events, merge_events, plate_events
-from biodyn.trial import GaitEvent
-from biodyn.workflow import analyse_trial
+from biodyn.library.load import load_table
+from biodyn.processing.gait.events import KINDS, kinematic_events, merge_events, plate_events
+from biodyn.recording import GaitEvent
+from biodyn.session.file_facts import file_facts
+from biodyn.trial.run import analyse_trial
 
 SAME_EVENT_S = 0.15
 
@@ -97,7 +97,7 @@ def _report(kind: str, pairs: Sequence[Pair]) -> None:
             np.median([q.late_s / q.stride_s for q in known if q.person == person]) for person in people - {p.person}
         ]
         left_out.append(p.late_s - float(np.median(others)) * p.stride_s)
-    fixed = load_table("events")["kinematic"][kind]["late_strides"]
+    fixed = load_table("gait/events")["kinematic"][kind]["late_strides"]
     _line(kind, "no plates, left out", left_out, known, alone)
     _line(kind, "no plates, table's", [p.late_s - fixed * p.stride_s for p in known], known, alone)
     hidden = [p for p in pairs if np.isfinite(p.hidden_s)]

@@ -21,7 +21,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 # As a good laboratory records; no gaps, they are one of the faults.
 RECORDED = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0, force_noise_n=0.7, force_offset_n=2.0)

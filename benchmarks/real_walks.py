@@ -18,7 +18,7 @@ import numpy as np
 from common import walks_below
 
 import biodyn
-from biodyn.data_checks import residual_limits
+from biodyn.checks.data import residual_limits
 from biodyn.errors import BiodynError
 
 

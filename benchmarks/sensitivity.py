@@ -20,8 +20,10 @@ from uncertainty import solver_of
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
 from biodyn.errors import BiodynError
-from biodyn.processing.dynamics import JointLoad, solve_dynamics
-from biodyn.processing.uncertainty.shifts import (
+from biodyn.processing.dynamics.solve import JointLoad, solve_dynamics
+from biodyn.trial.run import analyse_trial
+from biodyn.trial.sensitivity import FACTORS, vary_trial
+from biodyn.uncertainty.shifts import (
     LobeChange,
     lobe_changes,
     mean_changes,
@@ -30,8 +32,6 @@ from biodyn.processing.uncertainty.shifts import (
     with_shifted_hips,
     with_shifted_pressure,
 )
-from biodyn.variation import FACTORS, vary_trial
-from biodyn.workflow import analyse_trial
 
 _SAMPLES = sorted((Path(__file__).parents[1] / "sample_data").glob("*/walk*.c3d"))
 _LEAST_NM_KG = 0.1  # smaller lobes are not called a peak

@@ -16,8 +16,8 @@ from pathlib import Path
 from common import Record
 
 import biodyn
+from biodyn.output.store.write import write_report, write_view
 from biodyn.simulation import Person, TrialOptions, session, write_c3d
-from biodyn.store.write import write_report, write_view
 
 
 def main() -> None:

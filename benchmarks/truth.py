@@ -16,7 +16,7 @@ import numpy as np
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.simulation import Person, TrialOptions, Walk, embody, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.recovery import Recovery, compare
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 PERSON = Person("Truth", height_m=1.78, mass_kg=74.0, sex="male")
 CLEAN = TrialOptions(forward="-x")

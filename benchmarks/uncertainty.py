@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.processing.tracking import fit_with
-from biodyn.processing.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
-from biodyn.processing.uncertainty.repeated import Solver, spread
+from biodyn.processing.kinematics.tracking import fit_with
 from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.uncertain import covered, record_unlike
-from biodyn.workflow import analyse_trial, tracking_options
+from biodyn.trial.run import analyse_trial, tracking_options
+from biodyn.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
+from biodyn.uncertainty.repeated import Solver, spread
 
 _WITH_BANDS = {"uncertainty": {"compute": True}}
 _SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"

@@ -28,7 +28,7 @@ from biodyn.diagnostics import STATUS_WORDS, Verdict
 from biodyn.errors import BiodynError
 from biodyn.simulation import SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.study import someone
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 _FAST = {"uncertainty": {"compute": False}}
 _SETS = ("plug_in_gait_full", "plug_in_gait_lower")

@@ -9,16 +9,16 @@ from pathlib import Path
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Verdict
 from biodyn.library.load import UserFile
-from biodyn.model.markersets import MarkerMapping
-from biodyn.model.subject import SubjectModel
-from biodyn.processing.consistency_check import Consistency
-from biodyn.processing.dynamics import Dynamics
-from biodyn.processing.feet import GaitPoints
-from biodyn.processing.gaps import Gap
-from biodyn.processing.kinematics import Fit
-from biodyn.processing.uncertainty import TorqueUncertainty, TrialInputs
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.gaps import Gap
+from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
-from biodyn.trial import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
+from biodyn.uncertainty import TorqueUncertainty, TrialInputs
+from biodyn.verification.consistency_check import Consistency
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from biodyn.diagnostics import Diagnostic
-    from biodyn.result import TrialResult
     from biodyn.study import Study
     from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
+    from biodyn.trial.result import TrialResult
 
 app = typer.Typer(
     name="biodyn",
@@ -82,7 +82,7 @@ def run(
     ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
-    from biodyn.store.replacing import default_folder, require_free
+    from biodyn.output.store.replacing import default_folder, require_free
 
     console = _console()
     with _plain_errors():
@@ -109,10 +109,10 @@ def _analysed(
     step: Callable[[str], None],
 ) -> TrialResult:
     if vary is None:
-        from biodyn.workflow import run_trial
+        from biodyn.trial.run import run_trial
 
         return run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
-    from biodyn.variation import vary_trial
+    from biodyn.trial.sensitivity import vary_trial
 
     factors = [name.strip() for name in vary.split(",") if name.strip()]
     return vary_trial(walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
@@ -138,7 +138,7 @@ def check(
     console = _console()
     with _plain_errors():
         from biodyn.errors import SettingsError
-        from biodyn.inspection import check_file, start_marker_set
+        from biodyn.trial.inspect import check_file, start_marker_set
 
         if write_marker_set is not None:
             if settings is not None or marker_set is not None:
@@ -167,8 +167,8 @@ def replay(
     console = _console()
     with _plain_errors():
         with _progress(console) as step:
-            from biodyn.replaying import changed_files
-            from biodyn.replaying import replay as replay_result
+            from biodyn.trial.replay import changed_files
+            from biodyn.trial.replay import replay as replay_result
 
             notes = changed_files(result)
             replayed = replay_result(result, {} if method is None else {"method": method}, progress=step)
@@ -188,7 +188,7 @@ def report(
     console = _console()
     notes: list[str] = []
     with _plain_errors(), _progress(console) as step:
-        from biodyn.workflow import remake_report
+        from biodyn.trial.run import remake_report
 
         remake_report(result, progress=step, say=notes.append)
     for note in notes:
@@ -284,7 +284,7 @@ def models(
     """List the skeletons, marker sets, anthropometric tables and hip regressions that are available."""
     console = _console()
     with _plain_errors():
-        from biodyn.model.catalogue import catalogue, landmark_catalogue
+        from biodyn.model.from_library.catalogue import catalogue, landmark_catalogue
 
         if landmarks:
             for heading, rows in landmark_catalogue():

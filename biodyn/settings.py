@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from biodyn.errors import SettingsError
 from biodyn.library.faults import first_fault, found
 from biodyn.library.load import beside, is_path, read_user_toml
-from biodyn.model.user_tables import TableChoice
+from biodyn.model.from_library.user_tables import TableChoice
 
 
 class _Section(BaseModel):
@@ -131,7 +131,7 @@ class QualityLimits(_Section):
     mass_mismatch_fraction: float = Field(
         0.03, gt=0, description="body mass vs. force plates in the measured motion, share of weight"
     )
-    # Below what the sound recordings named in model/library/checks.toml show by themselves, nothing can be told from nothing.
+    # Below what the sound recordings named in library/checks/checks.toml show by themselves, nothing can be told from nothing.
     plate_shift_m: float = Field(0.015, gt=0, description="a plate seems moved from here on, m")
     time_offset_s: float = Field(0.016, gt=0, description="markers and forces seem not synchronised from here on, s")
     marker_shift_m: float = Field(
@@ -171,7 +171,7 @@ class ReplaySettings(_Section):
 
 
 class UncertaintySettings(_Section):
-    """Bands of the joint torques; the magnitudes of the errors are data, `model/library/uncertainty.toml`."""
+    """Bands of the joint torques; the magnitudes of the errors are data, `library/uncertainty/magnitudes.toml`."""
 
     compute: bool = Field(True, description="compute the bands of the torques; roughly doubles the time per trial")
     magnitudes: str | None = Field(None, description="a TOML file laid out like the library's; omitted = the library's")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from biodyn.model.catalogue import landmark_catalogue
+from biodyn.model.from_library.catalogue import landmark_catalogue
 
 PAGE = Path(__file__).with_name("landmarks.md")
 _HEAD = """# Landmarks and segments
@@ -15,7 +15,7 @@ the nearest one that is. `{s}` stands for both sides, `r` and `l`: `knee_medial_
 
 A landmark is known where a marker marks it, else where one of its recipes finds all that it takes; the recipes are tried in
 the order in which they stand here. What the operations (`midpoint`, `chord` ...) do stands at the head of
-`biodyn/model/library/landmarks.toml`. Where nothing gives a landmark, the segments that need it are carried in a neutral posture.
+`biodyn/library/body/landmarks.toml`. Where nothing gives a landmark, the segments that need it are carried in a neutral posture.
 
 A landmark of your own is allowed where your own marker set marks it and your own skeleton or anthropometric table uses it.
 This page is written by `python docs/landmarks_table.py` from the library.

@@ -29,7 +29,7 @@ dict of the same shape works too. An unknown entry or an impossible value ends t
 names that are known there, or the range that is allowed. The settings of a result stand in its `run.json`.
 
 Skeleton, marker set, anthropometric table, hip centre and magnitudes of errors may be a TOML file of your own, laid out
-like the library's (`biodyn/model/library/`; a hip centre file holds the entries of one regression). Its path is relative
+like the library's (`biodyn/library/body/`; a hip centre file holds the entries of one regression). Its path is relative
 to the settings file, or the study.toml, that names it; in a dict, to the current folder. It is checked like the settings,
 cited by its own name, and copied into the result (`inputs/`, listed in `run.json` under `user_files`).
 

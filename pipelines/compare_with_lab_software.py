@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 import biodyn
-from biodyn.comparison import Agreement, compare_with_lab_software, walks_with_lab_outputs
 from biodyn.errors import BiodynError
+from biodyn.trial.compare import Agreement, compare_with_lab_software, walks_with_lab_outputs
 
 SETTINGS = Path(__file__).with_suffix(".toml")
 

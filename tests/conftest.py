@@ -10,11 +10,11 @@ import pytest
 from matplotlib.figure import Figure
 from sessions import Laboratory
 
-from biodyn.plots.style import figure_png
-from biodyn.report.view import TrialView
-from biodyn.result import TrialResult
+from biodyn.output.figures.style import figure_png
+from biodyn.output.report.view import TrialView
 from biodyn.simulation import Person, TrialOptions, session
-from biodyn.workflow import run_trial
+from biodyn.trial.result import TrialResult
+from biodyn.trial.run import run_trial
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

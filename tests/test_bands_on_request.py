@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.result import TrialResult
-from biodyn.store.read import read_view
-from biodyn.tables import BAND_TABLES, TABLES
+from biodyn.output.store.read import read_view
+from biodyn.output.tables import BAND_TABLES, TABLES
+from biodyn.trial.result import TrialResult
 
 BAND_TABLE = "joint_torques_sd"
 

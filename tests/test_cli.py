@@ -17,7 +17,7 @@ from sessions import Laboratory, cut, hidden, renamed, unloaded, without_paramet
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
-from biodyn.tables import BAND_TABLES, TABLES
+from biodyn.output.tables import BAND_TABLES, TABLES
 
 FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2
 PROGRAM_ERROR = 70
@@ -405,7 +405,7 @@ def crash(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, laboratory: Laborator
     def bug(*_: object) -> None:
         raise KeyError("left_knee")
 
-    monkeypatch.setattr("biodyn.inspection.check_file", bug)
+    monkeypatch.setattr("biodyn.trial.inspect.check_file", bug)
     monkeypatch.setattr(sys, "argv", ["biodyn", "check", str(laboratory.walk)])
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(SystemExit) as stop:

@@ -17,8 +17,8 @@ from typer.testing import CliRunner, Result
 from biodyn.cli import app
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
-from biodyn.model.catalogue import landmark_catalogue
-from biodyn.store.user_files import copy_names, require_unchanged
+from biodyn.model.from_library.catalogue import landmark_catalogue
+from biodyn.output.store.user_files import copy_names, require_unchanged
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
 ROOT = Path(__file__).parents[1]

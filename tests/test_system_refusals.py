@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.errors import system_refusal
-from biodyn.workflow import run_trial
+from biodyn.trial.run import run_trial
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="limits and signals of POSIX"),
@@ -119,7 +119,7 @@ def test_a_name_that_is_too_long_is_told_before_any_work(
     def work(*_: object, **__: object) -> None:
         raise AssertionError("this takes minutes")
 
-    monkeypatch.setattr("biodyn.workflow.run_trial", work)
+    monkeypatch.setattr("biodyn.trial.run.run_trial", work)
     monkeypatch.setattr("biodyn.study.study.run_local", work)
     source = laboratory.walk if what == "run" else laboratory.folder.parent
     refused(what, source, "--out", tmp_path / ("x" * 300), said=("File name too long", "--out"))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biodyn.errors import InputFileError, ResultError
-from biodyn.text import clean_text, printable
+from biodyn.errors import InputFileError, ResultError, printable
+from biodyn.io.text import clean_text
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.cli import app
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.errors import SettingsError
-from biodyn.model.catalogue import catalogue
-from biodyn.result import TrialResult
-from biodyn.store.read import read_view
-from biodyn.variation import FACTORS
+from biodyn.model.from_library.catalogue import catalogue
+from biodyn.output.store.read import read_view
+from biodyn.trial.result import TrialResult
+from biodyn.trial.sensitivity import FACTORS
 
 BASE = ("none", "as analysed")
 CUTOFFS_HZ = (4.0, 6.0, 10.0)  # 6 Hz is the analysis itself

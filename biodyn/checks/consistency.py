@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.registry import CheckResult, quality_check
-from biodyn.processing.actuated import actuated_motion
-from biodyn.processing.consistency import verify
+from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.verification.consistency import verify
 
 #: Name of this step among the trial's timings.
 STEP = "consistency"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.data import gap_labels, measured_span
+from biodyn.checks.evidence.signals import long_gaps
 from biodyn.checks.registry import CheckResult, quality_check
 from biodyn.conventions import BoolArray
-from biodyn.data_checks import gap_labels, measured_span
 from biodyn.diagnostics import Status
-from biodyn.processing.data_checks.signals import long_gaps
-from biodyn.tables.time_series import rms
+from biodyn.output.tables.time_series import rms
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0

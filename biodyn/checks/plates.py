@@ -9,7 +9,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.registry import CheckResult, quality_check
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
-from biodyn.processing.dynamics import feet_below
+from biodyn.processing.dynamics.solve import feet_below
 
 
 @quality_check("contacts", "Foot-plate contacts", place=40)

@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.data import residual_limits
+from biodyn.checks.evidence.residual import residual_status, unseen_share
 from biodyn.checks.registry import CheckResult, quality_check
 from biodyn.checks.titles import finding_title
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.data_checks import residual_limits
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.data_checks.residual import residual_status, unseen_share
-from biodyn.tables.time_series import rms
+from biodyn.output.tables.time_series import rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
 # A body that is this many times farther off than the limit is not the body of this recording.

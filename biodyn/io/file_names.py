@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from biodyn.io._names import names
+from biodyn.io.c3d._names import names
 
 
 def words(text: str) -> set[str]:

@@ -128,9 +128,9 @@ def _or_is_none(place: Path) -> str:
 
 
 @cache
-def own_table(package: str, name: str) -> dict[str, Any]:
-    """Return one of biodyn's own TOML files: `name`, path without suffix, in the folder of `package`; not to be changed."""
-    return tomllib.loads(files(package).joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8"))
+def load_table(name: str) -> dict[str, Any]:
+    """Return one of biodyn's own TOML files by its path in this folder, without suffix; not to be changed."""
+    return tomllib.loads(files(__package__).joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8"))
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

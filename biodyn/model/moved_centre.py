@@ -8,8 +8,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
-from biodyn.model.scaling import static_angles
-from biodyn.model.subject import SubjectModel, assemble
+from biodyn.model.body_model import SubjectModel, assemble
+from biodyn.model.from_library.scaling import static_angles
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:

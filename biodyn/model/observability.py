@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.model.subject import SubjectModel
+from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import from_cardan_zxy
-from biodyn.model.subject import SubjectModel
+from biodyn.model.body_model import SubjectModel
 
 BASE_CURVES = ("forward", "upward", "sideways", "tilt", "list", "rotation")
 # Mirroring at the sagittal plane turns sideways movement, and rotations about X and Y, into their opposite.

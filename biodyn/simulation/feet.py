@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
-from biodyn.model.subject import SubjectModel
+from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import own_table
-from biodyn.model.anthropometry import Sex
-from biodyn.model.definition import load_skeleton
-from biodyn.model.library import for_each_side
-from biodyn.model.markersets import load_marker_set, normalise, recognise
-from biodyn.model.scaling import ScalingOptions, scale
-from biodyn.model.subject import SubjectModel
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.anthropometry import Sex
+from biodyn.model.from_library.markersets import load_marker_set, normalise, recognise
+from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.skeleton import load_skeleton
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Body:
 @cache
 def load_data(name: str) -> dict[str, Any]:
     """Return a TOML file of the simulator by its name without suffix."""
-    return own_table(__package__, name)
+    return load_table(f"simulation/{name}")
 
 
 def template_points(

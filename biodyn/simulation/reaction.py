@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
+from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
 from biodyn.simulation.person import load_data
 from biodyn.simulation.walking import Walk, required_wrench
-from biodyn.trial import GaitEvent
 
 
 def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:

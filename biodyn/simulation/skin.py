@@ -7,9 +7,9 @@ import zlib
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.model.library import for_each_side
-from biodyn.model.markersets import recognise
-from biodyn.model.subject import SubjectModel
+from biodyn.library.tables import for_each_side
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.markersets import recognise
 from biodyn.rigid_body import body_poses
 from biodyn.simulation.person import Body, load_data
 

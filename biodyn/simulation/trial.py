@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
+from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.laboratory import place_plates
@@ -16,7 +17,6 @@ from biodyn.simulation.plates import Plate
 from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of
 from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
 from biodyn.simulation.walking import Walk, required_wrench, solve_walk
-from biodyn.trial import GaitEvent
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

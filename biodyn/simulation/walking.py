@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.geometry.rotations import matrices_from_quaternions
-from biodyn.model.subject import SubjectModel
+from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves

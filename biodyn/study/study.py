@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.errors import StudyError
+from biodyn.errors import StudyError, printable
+from biodyn.output.store.leftovers import remove_all_unfinished
+from biodyn.output.store.owned import remove_owned, trial_files
 from biodyn.settings import with_table_paths
-from biodyn.store.leftovers import remove_all_unfinished
-from biodyn.store.owned import remove_owned, trial_files
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.definition import all_table_paths
 from biodyn.study.discovery.naming import safe_name
@@ -25,7 +25,6 @@ from biodyn.study.running.lock import only_run, owner_of
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Outcome, Task
-from biodyn.text import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +264,7 @@ class StudyResult:
 
     @staticmethod
     def _csv(path: Path) -> pd.DataFrame:
-        from biodyn.tables.csv import read_csv
+        from biodyn.output.tables.csv import read_csv
 
         # A subject called 007 is no number, and a trial without a session has the session "".
         frame = read_csv(path, dtype=dict.fromkeys(_LABELS, str))

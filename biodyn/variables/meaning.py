@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray
-from biodyn.model.library import load_table
+from biodyn.library.load import load_table
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
 PERCENT.setflags(write=False)
@@ -54,7 +54,7 @@ class Variable:
 def variables() -> Mapping[str, Variable]:
     """Every variable of the library by name."""
     found: dict[str, Variable] = {}
-    for kind in load_table("variables")["kind"].values():
+    for kind in load_table("variables/variables")["kind"].values():
         for name, entry in kind["variable"].items():
             low, high = entry.get("limits", (-math.inf, math.inf))
             found[name] = Variable(

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from biodyn.conventions import FloatArray
-from biodyn.model.library import load_entry, load_table
+from biodyn.library.load import load_table
+from biodyn.library.tables import load_entry
 from biodyn.variables.meaning import PERCENT
 
 
@@ -61,5 +62,5 @@ def load_norms(name: str) -> Norms:
 
 def usual_norms() -> tuple[Norms, Norms]:
     """The usual published groups; the first is the reference of the gait scores and the one with a standard deviation."""
-    first, second = load_table("variables")["norms"]["usual"]
+    first, second = load_table("variables/variables")["norms"]["usual"]
     return load_norms(first), load_norms(second)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from biodyn.errors import InputFileError, PlateError
-from biodyn.io import _length_units
-from biodyn.io.c3d import read_c3d
+from biodyn.io.c3d import _length_units
+from biodyn.io.c3d.read import read_c3d
 from biodyn.simulation import Plate, write_c3d
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 FACTORS = [10.0, 0.1, 25.4, 1 / 25.4, 1000.0, 0.001]
 

@@ -10,9 +10,9 @@ import pytest
 from c3d_corpus import DEC, INTEL, MIPS, Kind, Trial, write_trial
 from independent_reader import read_plainly
 
-from biodyn.inspection import check_file
-from biodyn.io._header import read_header
-from biodyn.workflow import run_trial
+from biodyn.io.c3d._header import read_header
+from biodyn.trial.inspect import check_file
+from biodyn.trial.run import run_trial
 
 _WRITTEN_BY_THE_CORPUS = {
     "USED",

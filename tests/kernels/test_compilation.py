@@ -22,7 +22,7 @@ warm_up()
 for kernel in compilation.trial_kernels():
     assert kernel.signatures and is_cached(kernel), kernel
     kernel._reset_overloads()
-from biodyn.workflow import run_trial
+from biodyn.trial.run import run_trial
 with watched(print):
     run_trial({str(SAMPLE)!r}).view
 modules = [importlib.import_module(f"biodyn.kernels.{{m.name}}") for m in pkgutil.iter_modules(biodyn.kernels.__path__)]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import BiodynError, SettingsError, TableError
-from biodyn.library.load import beside, nearest, read_user_toml
+from biodyn.library.load import beside, load_table, nearest, read_user_toml
 from biodyn.library.schema import SCHEMAS
-from biodyn.model.library import entry_names, load_table
-from biodyn.model.user_tables import TableChoice, user_tables
+from biodyn.library.tables import entry_names
+from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
 
 LIBRARY = files("biodyn.model") / "library"
@@ -58,7 +58,7 @@ def test_single_tables_keep_their_schemas(name: str) -> None:
 
 
 def test_every_hip_regression_could_be_a_user_s() -> None:
-    for row in load_table("hip_centres").values():
+    for row in load_table("body/joint_centres/hip").values():
         SCHEMAS["hip_centres"].model_validate(row)
 
 

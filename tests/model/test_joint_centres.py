@@ -9,12 +9,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError
-from biodyn.io.c3d import read_c3d
-from biodyn.model.definition import load_skeleton
-from biodyn.model.hip_centre import hip_centre, hip_centre_names
-from biodyn.model.landmarks import StaticPose, alignment_device_corner, chord
-from biodyn.model.markersets import recognise
-from biodyn.processing.orientation import find_world
+from biodyn.io.c3d.read import read_c3d
+from biodyn.model.from_library.hip_centre import hip_centre, hip_centre_names
+from biodyn.model.from_library.landmarks import StaticPose, alignment_device_corner, chord
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.processing.signals.orientation import find_world
 
 # A person with pelvis depth 155 mm, width 240 mm, leg length 880 mm, 14 mm markers; mm, X anterior, Y up, Z lateral from
 # mid-ASIS. Worked from the published equations (hip_centres.toml cites them); Davis as pyCGM, pyCGM2 and OpenMA have it.

@@ -9,11 +9,12 @@ import pytest
 
 from biodyn.conventions import SIDES
 from biodyn.errors import ModelError
-from biodyn.model.anthropometry import segment_inertias
-from biodyn.model.definition import load_skeleton
-from biodyn.model.landmarks import StaticPose
-from biodyn.model.library import entry_names, fill_side, for_each_side, load_entry, load_table
-from biodyn.model.markersets import load_marker_set
+from biodyn.library.load import load_table
+from biodyn.library.tables import entry_names, fill_side, for_each_side, load_entry
+from biodyn.model.from_library.anthropometry import segment_inertias
+from biodyn.model.from_library.landmarks import StaticPose
+from biodyn.model.from_library.markersets import load_marker_set
+from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.simulation.person import measures, template_points
 
 SKELETONS = entry_names("skeletons")
@@ -41,7 +42,7 @@ INPUTS_IN_FRAME = ("origin", "scale_from", "scale_to")
 def recipes() -> dict[str, list[dict[str, Any]]]:
     return {
         entry["name"]: entry["recipes"]
-        for raw in load_table("landmarks")["landmark"]
+        for raw in load_table("body/landmarks")["landmark"]
         for _, entry in for_each_side(raw)
     }
 
@@ -104,7 +105,7 @@ def test_lower_body_markers_place_the_legs() -> None:
 
 
 def test_recipes_name_known_measures_and_bodies() -> None:
-    known = {f"{name}{side}" for name in load_table("measures")["measure"] for side in ("", "_r", "_l")}
+    known = {f"{name}{side}" for name in load_table("body/measures")["measure"] for side in ("", "_r", "_l")}
     bodies = {body.name for body in load_skeleton("full_body").bodies}
     for ways in recipes().values():
         for way in ways:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import MarkerSetError, ModelError
-from biodyn.model.markersets import normalise, recognise
+from biodyn.model.from_library.markersets import normalise, recognise
 
 SIDES = ("L", "R")
 PELVIS = ["LASI", "RASI", "LPSI", "RPSI"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import MarkerSetError, TableError
-from biodyn.model.library import for_each_side
-from biodyn.model.marker_set_file import starting_marker_set
-from biodyn.model.markersets import load_marker_set, recognise
-from biodyn.model.user_tables import user_tables
+from biodyn.library.tables import for_each_side
+from biodyn.model.from_library.marker_set_file import starting_marker_set
+from biodyn.model.from_library.markersets import load_marker_set, recognise
+from biodyn.model.from_library.user_tables import user_tables
 from biodyn.settings import settings_from
 
 LABELS = ["LASI", "RASI", "LPSI", "RPSI"]

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.attitude import against_heading, continuous_zxy, walking_heading
+from biodyn.processing.signals.attitude import against_heading, continuous_zxy, walking_heading
 
 RATE_HZ = 100.0
 T = 400

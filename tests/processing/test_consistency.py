@@ -7,14 +7,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.processing.actuated import ActuatedMotion, actuated_motion, multibody_from_arrays, stored_actuated_motion
-from biodyn.processing.consistency import verify
-from biodyn.processing.consistency_check import RELATIVE_LIMIT
-from biodyn.processing.segments import segment_forces, segment_motion
-from biodyn.report.record import multibody_arrays
+from biodyn.output.report.record import multibody_arrays
+from biodyn.processing.dynamics.actuated import (
+    ActuatedMotion,
+    actuated_motion,
+    multibody_from_arrays,
+    stored_actuated_motion,
+)
+from biodyn.processing.kinematics.segments import segment_forces, segment_motion
 from biodyn.rigid_body import Body, Joint, Multibody, energies, integrate, inverse_dynamics, momentum
 from biodyn.simulation import Person, TrialOptions, session
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
+from biodyn.verification.consistency import verify
+from biodyn.verification.consistency_check import RELATIVE_LIMIT
 
 
 @pytest.fixture(scope="module")

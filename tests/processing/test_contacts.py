@@ -5,10 +5,10 @@ import pytest
 from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.geometry.polygons import signed_distance
-from biodyn.processing.contact_notes import contact_diagnostics
-from biodyn.processing.foot_outline import floor_velocity, foot_outline
-from biodyn.processing.ground_reaction import feet_on_plates
-from biodyn.processing.loading import centre_of_pressure, loadings, missed_at_edges
+from biodyn.processing.contacts.foot_outline import floor_velocity, foot_outline
+from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges
+from biodyn.processing.contacts.notes import contact_diagnostics
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
 LEFT_PLATE = plate(0.5, 1.1, -0.3, 0.3)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
-from biodyn.processing.contact_notes import contact_diagnostics
-from biodyn.processing.foot_outline import beside_plate, foot_outline
-from biodyn.processing.ground_reaction import feet_on_plates
-from biodyn.processing.presence import foot_may_load
+from biodyn.processing.contacts.foot_outline import beside_plate, foot_outline
+from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.presence import foot_may_load
+from biodyn.recording.wrenches import PlateZero
 from biodyn.simulation import Plate
-from biodyn.trial.wrenches import PlateZero
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 LEFT_PLATE, RIGHT_PLATE = plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)
 

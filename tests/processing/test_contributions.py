@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from test_consistency import actuated, walk  # noqa: F401  (fixtures)
 
-from biodyn.processing.contributions import CONTRIBUTIONS, torque_contributions
 from biodyn.rigid_body import centre_of_mass, inverse_dynamics
+from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 
 
 def test_the_parts_sum_to_the_torque_to_round_off(actuated):  # noqa: F811

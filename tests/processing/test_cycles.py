@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from biodyn.processing.cycles import gait_cycles, normalise
-from biodyn.processing.spatiotemporal import spatiotemporal, stride_parameters, summarise
-from biodyn.trial import GaitEvent
+from biodyn.processing.gait.cycles import gait_cycles, normalise
+from biodyn.processing.gait.spatiotemporal import spatiotemporal, stride_parameters, summarise
+from biodyn.recording import GaitEvent
 
 RATE_HZ = 100.0
 

@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 from sessions import hidden
 
+from biodyn.checks.data import body_against_plates, data_checks, data_measures
+from biodyn.checks.evidence import labels as label_checks
+from biodyn.checks.evidence import sides as side_checks
+from biodyn.checks.evidence.evidence import pressure
+from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
+from biodyn.checks.evidence.moved_marker import moved_marker, offsets
+from biodyn.checks.evidence.plate_faults import mismatch, plate_axes, plate_faults
+from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
+from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps, spikes
+from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
+from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
+from biodyn.checks.evidence.zero import empty_level, not_zeroed
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.data_checks import body_against_plates, data_checks, data_measures
 from biodyn.errors import PlateError
-from biodyn.processing.data_checks import labels as label_checks
-from biodyn.processing.data_checks import sides as side_checks
-from biodyn.processing.data_checks.evidence import pressure
-from biodyn.processing.data_checks.mass import mass_mismatch, walking_mass_kg
-from biodyn.processing.data_checks.moved_marker import moved_marker, offsets
-from biodyn.processing.data_checks.plate_faults import mismatch, plate_axes, plate_faults
-from biodyn.processing.data_checks.plate_moved import estimate_shift, plate_moved
-from biodyn.processing.data_checks.signals import filters_differ, gaps_left, long_gaps, spikes
-from biodyn.processing.data_checks.time_offset import estimate_offset, time_offset
-from biodyn.processing.data_checks.units import force_unit, moment_unit, unloaded_cause
-from biodyn.processing.data_checks.zero import empty_level, not_zeroed
-from biodyn.processing.gaps import Gap
-from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial
+from biodyn.processing.signals.gaps import Gap
+from biodyn.recording import Markers
+from biodyn.trial.run import analyse_trial
 
 SHIFT_LIMIT_M, OFFSET_LIMIT_S, MASS_LIMIT = 0.015, 0.016, 0.03
 

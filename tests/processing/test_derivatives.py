@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import BiodynError
-from biodyn.processing.derivatives import configuration_spline, motion_from_configuration
+from biodyn.processing.signals.derivatives import configuration_spline, motion_from_configuration
 
 FREE = (("free", 0),)
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 from walker import LIMITS, RATE_HZ, SMEAR_S, level_steps, plate, walk
 
-from biodyn.processing.events import gait_events, kinematic_events, merge_events, plate_events
-from biodyn.processing.ground_reaction import feet_on_plates
-from biodyn.trial import Contact, GaitEvent
+from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.gait.events import gait_events, kinematic_events, merge_events, plate_events
+from biodyn.recording import Contact, GaitEvent
 
 STRIDE_S, SPEED_M_S, REACH_M = 1.0, 1.3, 0.35
 

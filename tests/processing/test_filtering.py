@@ -5,7 +5,7 @@ import pytest
 from scipy.signal import butter
 
 from biodyn.errors import SettingsError
-from biodyn.processing.filtering import butterworth_lowpass, corrected_cutoff_hz, finite_stretches
+from biodyn.processing.signals.filtering import butterworth_lowpass, corrected_cutoff_hz, finite_stretches
 
 RATE_HZ = 100.0
 

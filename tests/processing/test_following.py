@@ -9,16 +9,16 @@ import pytest
 from sessions import Laboratory, hidden
 
 from biodyn.geometry.rotations import cardan_zxy
-from biodyn.model.markersets import MarkerMapping
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.from_library.scaling import uncertain_turns, with_centre_refinement, with_moved_centres
 from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.model.scaling import uncertain_turns, with_centre_refinement, with_moved_centres
-from biodyn.model.subject import SubjectModel
-from biodyn.processing.calibration import find_turns, outlier_frames, refine_centres, sample
-from biodyn.processing.kinematics import bridge, long_stretches, visibility_weights
+from biodyn.processing.calibration.refine import find_turns, outlier_frames, refine_centres, sample
+from biodyn.processing.kinematics.fit import bridge, long_stretches, visibility_weights
+from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
-from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 UNFILTERED = {"signals": {"cutoff_hz": 0.0}}
 
@@ -157,7 +157,7 @@ def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: Subje
     frames = sample(on_skin(truth, walk.q))
 
     def rescale(turns: dict[str, float]) -> SubjectModel:
-        from biodyn.model.landmarks import about_y
+        from biodyn.model.from_library.landmarks import about_y
 
         bodies = []
         for body in truth.bodies:
@@ -174,8 +174,8 @@ def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: Subje
 
 
 def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: dict[str, float]) -> SubjectModel:
-    from biodyn.model.landmarks import about_y
-    from biodyn.model.subject import assemble
+    from biodyn.model.body_model import assemble
+    from biodyn.model.from_library.landmarks import about_y
 
     axis = {"z": 2, "x": 0, "y": 1}
     order = {"z": 0, "x": 1, "y": 2}
@@ -231,7 +231,7 @@ def test_centres_stay_where_the_static_trial_was_right(truth: SubjectModel, walk
 
 def test_unknown_labels_find_their_segment(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels nobody explains are attached where they sit while standing, or where they move."""
-    import biodyn.workflow as workflow
+    import biodyn.trial.run as workflow
 
     forgotten = {"LTIB", "RBHD", "STRN"}
     real = workflow.recognise

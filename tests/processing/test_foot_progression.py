@@ -10,10 +10,10 @@ from scipy.spatial.transform import Rotation
 
 from biodyn import run_trial
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
-from biodyn.processing.cycles import GaitCycle, gait_cycles, normalise
-from biodyn.processing.feet import GaitPoints
-from biodyn.processing.spatiotemporal import FOOT_FLAT_STANCE, foot_progression
-from biodyn.result import TrialResult
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
+from biodyn.processing.gait.spatiotemporal import FOOT_FLAT_STANCE, foot_progression
+from biodyn.trial.result import TrialResult
 
 RATE_HZ = 100.0
 FRAMES = 200

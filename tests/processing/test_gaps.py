@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.geometry.registration import rigid_fit
-from biodyn.processing.gaps import fill_gaps
+from biodyn.processing.signals.gaps import fill_gaps
 
 RATE_HZ = 100.0
 SPLINE_S, RIGID_S = 0.1, 0.5

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from biodyn.errors import InputFileError
-from biodyn.processing.orientation import find_world
-from biodyn.trial.recording import ForcePlate, Markers, Recording
+from biodyn.processing.signals.orientation import find_world
+from biodyn.recording.values import ForcePlate, Markers, Recording
 
 RATE_HZ = 100.0
 # m, World axes (X ahead, Y up, Z right): pelvis, knees, shanks, ankles, heels, toes of both sides, neck
@@ -150,7 +150,7 @@ def data() -> Path:
 @pytest.mark.real
 def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     """Walks and statics, laboratories with X or Y ahead, with and without plates and Y_SCREEN."""
-    from biodyn.io.c3d import read_c3d_many
+    from biodyn.io.c3d.read import read_c3d_many
 
     paths = sorted((data / "gait").rglob("*.c3d"))
     paths += sorted((data / "opensim" / "c3d_to_grf").glob("*.c3d")) + sorted((data / "static_only").rglob("*.c3d"))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from biodyn.errors import PlateError
-from biodyn.processing.loading import NOISE_FACTOR, PlateSignals, loadings
-from biodyn.processing.plates import plate_wrench
-from biodyn.trial import ForcePlate
+from biodyn.processing.contacts.loading import NOISE_FACTOR, PlateSignals, loadings
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.recording import ForcePlate
 
 RATE_HZ, ANALOG_HZ, FRAMES = 100.0, 1000.0, 300
 SAMPLES = 3000

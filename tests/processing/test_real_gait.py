@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from walker import LIMITS
 
-from biodyn.io.c3d import read_c3d
-from biodyn.processing.events import gait_events, kinematic_events, plate_events
-from biodyn.processing.filtering import butterworth_lowpass
-from biodyn.processing.ground_reaction import feet_on_plates
-from biodyn.processing.loading import PlateSignals
-from biodyn.processing.orientation import find_world
-from biodyn.processing.plates import plate_wrench, resample_wrench
+from biodyn.io.c3d.read import read_c3d
+from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.gait.events import gait_events, kinematic_events, plate_events
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 
 pytestmark = pytest.mark.real
 

@@ -14,19 +14,13 @@ from hypothesis import strategies as st
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import TableError
+from biodyn.model.body_model import SubjectModel
 from biodyn.model.moved_centre import with_misplaced_centre
-from biodyn.model.subject import SubjectModel
-from biodyn.processing.dynamics import solve_dynamics
-from biodyn.processing.filtering import butterworth_lowpass
-from biodyn.processing.kinematics import Fit
-from biodyn.processing.tracking import fit_with
-from biodyn.processing.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
-from biodyn.processing.uncertainty.bands import BLOCK_FRAMES, blocks
-from biodyn.processing.uncertainty.fit_response import fit_response, marker_places
-from biodyn.processing.uncertainty.parameters import filter_bias
-from biodyn.processing.uncertainty.repeated import spread
-from biodyn.processing.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, measured_noise, stride_movement
-from biodyn.processing.uncertainty.torque_response import cross_motion_matrix, rates
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.tracking import fit_with
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.recording import Markers
 from biodyn.rigid_body import (
     effects_of_inertia,
     forces_of_wrenches,
@@ -34,8 +28,14 @@ from biodyn.rigid_body import (
     inverse_dynamics,
     regressor,
 )
-from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial, tracking_options
+from biodyn.trial.run import analyse_trial, tracking_options
+from biodyn.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
+from biodyn.uncertainty.bands import BLOCK_FRAMES, blocks
+from biodyn.uncertainty.fit_response import fit_response, marker_places
+from biodyn.uncertainty.parameters import filter_bias
+from biodyn.uncertainty.repeated import spread
+from biodyn.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, measured_noise, stride_movement
+from biodyn.uncertainty.torque_response import cross_motion_matrix, rates
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 Solve = Callable[[SubjectModel, Markers], Fit]

@@ -9,8 +9,9 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN
-from biodyn.processing.dynamics import solve_dynamics
-from biodyn.processing.uncertainty.shifts import (
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.shifts import (
     lobe_changes,
     mean_changes,
     moved_moment,
@@ -18,7 +19,6 @@ from biodyn.processing.uncertainty.shifts import (
     with_shifted_hips,
     with_shifted_pressure,
 )
-from biodyn.workflow import analyse_trial
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 

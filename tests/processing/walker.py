@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.processing.filtering import butterworth_lowpass
-from biodyn.processing.loading import PlateSignals
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.signals.filtering import butterworth_lowpass
 
 RATE_HZ, ANALOG_HZ = 100.0, 1000.0
 CUTOFF_HZ = 6.0

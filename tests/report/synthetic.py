@@ -11,18 +11,18 @@ import numpy as np
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.anthropometry import Inertia
-from biodyn.model.definition import load_skeleton
-from biodyn.model.markersets import MarkerMapping
-from biodyn.model.subject import AttachedMarker, ScaledBody, SubjectModel, assemble
-from biodyn.processing.derivatives import motion_from_configuration
-from biodyn.processing.dynamics import solve_dynamics
-from biodyn.processing.feet import gait_points
-from biodyn.processing.gaps import Gap
-from biodyn.processing.kinematics import Fit, base_angles, q_kinds
+from biodyn.model.body_model import AttachedMarker, ScaledBody, SubjectModel, assemble
+from biodyn.model.from_library.anthropometry import Inertia
+from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.processing.contacts.feet import gait_points
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.kinematics.fit import Fit, base_angles, q_kinds
+from biodyn.processing.signals.derivatives import motion_from_configuration
+from biodyn.processing.signals.gaps import Gap
+from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
 from biodyn.rigid_body import body_poses
 from biodyn.settings import Settings
-from biodyn.trial import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
 
 MASS_KG = 60.0
 HEIGHT_M = 1.7

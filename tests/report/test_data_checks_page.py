@@ -6,10 +6,10 @@ import pytest
 from sessions import Laboratory
 
 import biodyn
-from biodyn.model.library import load_table
-from biodyn.report.data_checks import data_check_rows, frames_words
-from biodyn.report.html import evidence_words, trial_report
-from biodyn.result import TrialResult
+from biodyn.library.load import load_table
+from biodyn.output.report.data_checks import data_check_rows, frames_words
+from biodyn.output.report.html import evidence_words, trial_report
+from biodyn.trial.result import TrialResult
 from biodyn.variables import variable, variables
 
 
@@ -20,7 +20,7 @@ def result(walk_result: TrialResult) -> TrialResult:
 
 def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResult) -> None:
     rows = {row["title"]: row for row in data_check_rows(result.record)}
-    checks = load_table("data_checks")["check"]
+    checks = load_table("checks/data_checks")["check"]
     assert list(rows) == [check["title"] for check in checks]
     assert all(row["status"] == "pass" for row in rows.values()), rows
     for check in checks:
@@ -49,7 +49,7 @@ def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laborator
 
 
 def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
-    codes = [code for check in load_table("data_checks")["check"] for code in check["codes"]]
+    codes = [code for check in load_table("checks/data_checks")["check"] for code in check["codes"]]
     assert len(codes) == len(set(codes))
 
 

@@ -9,14 +9,15 @@ import pytest
 from matplotlib.colors import to_rgb
 from synthetic import walker
 
-from biodyn import tables
 from biodyn.conventions import SIDES
-from biodyn.model.library import entry_names, load_table
-from biodyn.plots.cycles import CycleCurves, broken, curves_by_variable, cycle_figure, nan_statistics
-from biodyn.plots.display import display_table
-from biodyn.plots.ground import measured_stances, seen_from_above, stance_curves
-from biodyn.plots.style import SIDE_COLORS, figure_png
-from biodyn.report.view import TrialView
+from biodyn.library.load import load_table
+from biodyn.library.tables import entry_names
+from biodyn.output import tables
+from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable, cycle_figure, nan_statistics
+from biodyn.output.figures.display import display_table
+from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
+from biodyn.output.figures.style import SIDE_COLORS, figure_png
+from biodyn.output.report.view import TrialView
 from biodyn.variables import PERCENT, is_known, load_norms, usual_norms, variable, variables
 
 # Figures in which a panel stands above another one with the same horizontal axis, which alone carries the label.
@@ -130,7 +131,7 @@ def test_norms_name_group_and_source_and_only_known_variables():
 
 
 def test_display_table_names_only_variables_it_describes():
-    table = load_table("display")
+    table = load_table("figures/display")
     panels = [name for figure in table["figure"] for name in figure["panels"]]
     panels += table["stance_figure"]["panels"] + table["overview"]["angles"] + table["overview"]["moments"]
     assert set(panels) <= set(variables())

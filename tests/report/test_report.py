@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 from synthetic import MASS_KG, walker
 
-from biodyn import tables
-from biodyn.model.library import load_table
-from biodyn.report.html import explorer_data, parameter_label, trial_report
-from biodyn.report.methods import methods
-from biodyn.report.record import json_ready
-from biodyn.report.view import TrialView
+from biodyn.library.load import load_table
+from biodyn.output import tables
+from biodyn.output.report.html import explorer_data, parameter_label, trial_report
+from biodyn.output.report.methods import methods
+from biodyn.output.report.record import json_ready
+from biodyn.output.report.view import TrialView
 from biodyn.settings import Settings
 
 
@@ -205,7 +205,7 @@ def test_methods_follow_the_settings():
 def test_every_reference_is_cited_somewhere():
     template = Path(str(methods.__code__.co_filename)).parent / "templates" / "methods.txt.j2"
     words = template.read_text(encoding="utf-8")
-    assert [key for key in load_table("references")["reference"] if key not in words] == []
+    assert [key for key in load_table("report/references")["reference"] if key not in words] == []
 
 
 def test_parameter_labels_end_in_their_unit():
@@ -216,7 +216,7 @@ def test_parameter_labels_end_in_their_unit():
 
 
 def test_the_chart_shows_nothing_where_nothing_is_known(view):
-    from biodyn.plots.cycles import curves_by_variable
+    from biodyn.output.figures.cycles import curves_by_variable
 
     raw = view.tables["gait_cycles"].copy()
     name = str(raw["variable"].iloc[0])
@@ -234,7 +234,7 @@ def test_a_real_walk_gives_a_whole_report(tmp_path):
     data = os.environ.get("BIODYN_TEST_DATA")
     if not data:
         pytest.skip("BIODYN_TEST_DATA names no folder of real recordings")
-    from biodyn.workflow import analyse_trial
+    from biodyn.trial.run import analyse_trial
 
     analysis = analyse_trial(Path(data) / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
     view = TrialView.of(analysis)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.tables.csv import original_text, read_csv, spreadsheet_text, write_csv
+from biodyn.output.tables.csv import original_text, read_csv, spreadsheet_text, write_csv
 
 FORMULAS = [
     '=HYPERLINK("http://x","y")',

@@ -19,9 +19,9 @@ from synthetic import (
     with_mass,
 )
 
-from biodyn import tables
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.tables.gait import without_side
+from biodyn.output import tables
+from biodyn.output.tables.gait import without_side
 
 
 @pytest.fixture(scope="module")

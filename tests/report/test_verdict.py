@@ -11,18 +11,18 @@ from synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge, quality_checks
+from biodyn.checks.data import residual_limits
+from biodyn.checks.evidence.residual import FAIL_FACTOR
+from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.old_words import in_todays_words
 from biodyn.checks.registry import registered
 from biodyn.checks.verdict import verdict_of
-from biodyn.data_checks import residual_limits
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
-from biodyn.processing.data_checks.residual import FAIL_FACTOR
-from biodyn.processing.data_checks.unseen import unseen_wrench
-from biodyn.processing.gaps import Gap
-from biodyn.report.html import trial_report
-from biodyn.report.page import resource
-from biodyn.report.record import run_record
-from biodyn.report.view import TrialView
+from biodyn.output.report.html import trial_report
+from biodyn.output.report.page import resource
+from biodyn.output.report.record import run_record
+from biodyn.output.report.view import TrialView
+from biodyn.processing.signals.gaps import Gap
 
 WEIGHT_N = MASS_KG * 9.80665
 

@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 from trees import InPinocchio, random_state, random_tree, relative
 
 from biodyn.errors import ModelError
-from biodyn.model.definition import load_skeleton
-from biodyn.model.markersets import recognise
-from biodyn.model.scaling import ScalingOptions, scale
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.rigid_body import Body, Joint, Multibody, from_urdf, inverse_dynamics, mass_matrix, to_mjcf, to_urdf
 from biodyn.simulation.person import measures, template_points
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from biodyn.errors import MarkerSetError, StaticTrialError
-from biodyn.io.c3d_write import C3dContent
-from biodyn.io.c3d_write import write_c3d as write_content
-from biodyn.model.subject import assemble
-from biodyn.processing.calibration import find_turns, sample
+from biodyn.io.c3d.write import C3dContent
+from biodyn.io.c3d.write import write_c3d as write_content
+from biodyn.model.body_model import assemble
+from biodyn.processing.calibration.refine import find_turns, sample
+from biodyn.recording import Markers
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import _analog, _parameters
 from biodyn.simulation.recovery import compare
-from biodyn.trial import Markers
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 
 def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.io.c3d import read_c3d
+from biodyn.io.c3d.read import read_c3d
 from biodyn.simulation import Person, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.__main__ import main
 from biodyn.simulation.dataset import sample_subjects
 from biodyn.simulation.recovery import compare
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 LEG_JOINTS = ("hip", "knee", "ankle")

@@ -10,11 +10,11 @@ import pytest
 from sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
-from biodyn.io.c3d import read_c3d
+from biodyn.io.c3d.read import read_c3d
 from biodyn.simulation import embody
 from biodyn.simulation.damage import KINDS, LIST_NAME, PUT_RIGHT, damage_file, damage_files
 from biodyn.simulation.study import someone, write_study
-from biodyn.workflow import analyse_trial
+from biodyn.trial.run import analyse_trial
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ import json
 import tarfile
 from pathlib import Path
 
-from biodyn.store.owned import RECORD_NAME
-from biodyn.store.write import seal
+from biodyn.output.store.owned import RECORD_NAME
+from biodyn.output.store.write import seal
 
 DATA = Path(__file__).parent / "data"
 OLD = ("plain", "varied")

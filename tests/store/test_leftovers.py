@@ -11,15 +11,15 @@ import pytest
 from stored import contents, made, note
 
 from biodyn.errors import ResultError
-from biodyn.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
-from biodyn.store.owned import trial_files
-from biodyn.store.replacing import replacing, require_free, writing
+from biodyn.output.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
+from biodyn.output.store.owned import trial_files
+from biodyn.output.store.replacing import replacing, require_free, writing
 
 _KILLED = """
 import os, sys
 from pathlib import Path
-from biodyn.store.owned import trial_files
-from biodyn.store.replacing import replacing
+from biodyn.output.store.owned import trial_files
+from biodyn.output.store.replacing import replacing
 with replacing(Path(sys.argv[1]), trial_files) as place:
     (place / "my copy.toml").write_text("x")
     os._exit(9)

@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.report.record import RECORD_VERSION
-from biodyn.store.owned import RECORD_NAME, version_1
-from biodyn.store.read import read_view
-from biodyn.tables import TABLES
+from biodyn.output.report.record import RECORD_VERSION
+from biodyn.output.store.owned import RECORD_NAME, version_1
+from biodyn.output.store.read import read_view
+from biodyn.output.tables import TABLES
 
 pytestmark = pytest.mark.usefixtures("blank_figures")
 

@@ -11,8 +11,8 @@ import pytest
 from stored import OLD, contents, made, note, unpacked
 
 from biodyn.errors import ResultError
-from biodyn.store.owned import RECORD_NAME, trial_files
-from biodyn.store.replacing import replacing, require_free, writing
+from biodyn.output.store.owned import RECORD_NAME, trial_files
+from biodyn.output.store.replacing import replacing, require_free, writing
 
 
 def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from biodyn.errors import SettingsError
+from biodyn.output.tables.gait import stride_columns
 from biodyn.study.collecting.data_set import read_shard
 from biodyn.study.collecting.shard import write_table
 from biodyn.study.discovery import StudyDefinition
@@ -20,7 +21,6 @@ from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import read_record
 from biodyn.study.study import Study, StudyResult, _remove_obsolete
-from biodyn.tables.gait import stride_columns
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
 from made_folder import made_folder, two_by_two

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 from biodyn.conventions import CYCLE_POINTS, SIDES
-from biodyn.model.library import entry_names, load_table
-from biodyn.plots.display import display_table
+from biodyn.library.load import load_table
+from biodyn.library.tables import entry_names
+from biodyn.output.figures.display import display_table
 from biodyn.study.group.observations import Cell, Observations
 from biodyn.study.group.scores import norm_reference, score_table, score_variables
 from biodyn.study.group.symmetry import symmetry_table
@@ -79,7 +80,7 @@ def test_published_walkers_are_within_the_limits() -> None:
 
 
 def test_the_display_table_holds_layout_only() -> None:
-    assert set(load_table("display")) == {"figure", "stance_figure", "overview"}
+    assert set(load_table("figures/display")) == {"figure", "stance_figure", "overview"}
 
 
 @pytest.mark.parametrize("unit", ["study/group", "statistics", "tables", "study/collecting"])
@@ -87,7 +88,7 @@ def test_nothing_that_computes_reads_the_drawing(unit: str) -> None:
     for path in sorted((_PACKAGE / unit).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module:
-                assert not node.module.startswith("biodyn.plots"), path
+                assert not node.module.startswith("biodyn.output.figures"), path
             assert not (isinstance(node, ast.Constant) and node.value == "display"), path
 
 

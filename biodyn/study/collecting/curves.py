@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
-from biodyn.processing.cycles import GaitCycle, gait_cycles
-from biodyn.result import TrialResult
-from biodyn.tables.gait import CycleSignal, cycle_signals
+from biodyn.output.tables.gait import CycleSignal, cycle_signals
+from biodyn.processing.gait.cycles import GaitCycle, gait_cycles
+from biodyn.trial.result import TrialResult
 
 
 class CycleCurves(NamedTuple):

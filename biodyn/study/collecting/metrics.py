@@ -10,14 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.data import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
-from biodyn.data_checks import residual_limits
-from biodyn.library.load import own_table
-from biodyn.processing.dynamics import feet_below
-from biodyn.result import TrialResult
+from biodyn.library.load import load_table
+from biodyn.output.tables.gait import cycle_values
+from biodyn.output.tables.time_series import rms
+from biodyn.processing.dynamics.solve import feet_below
 from biodyn.study.collecting.curves import CycleCurves, cycle_curves
-from biodyn.tables.gait import cycle_values
-from biodyn.tables.time_series import rms
+from biodyn.trial.result import TrialResult
 
 Metric = str | int | float | None
 _DEFINITIONS = "summary_metrics"
@@ -49,7 +49,7 @@ class Peak:
 
 @lru_cache(maxsize=1)
 def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
-    table = own_table("biodyn.study.collecting", _DEFINITIONS)
+    table = load_table(f"study/{_DEFINITIONS}")
     peaks = tuple(Peak(**{**entry, "window": tuple(entry["window"])}) for entry in table["peak"])
     return peaks, tuple(table["stride"]["means"])
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import ResultError
-from biodyn.store.owned import RECORD_NAME
-from biodyn.store.read import read_record
+from biodyn.output.store.owned import RECORD_NAME
+from biodyn.output.store.read import read_record
 from biodyn.study.strides import STRIDES_NAME, read_strides
 
 # Entries of run.json that the report of a study reads, and their kind.

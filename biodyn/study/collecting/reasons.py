@@ -6,8 +6,8 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
-from biodyn.processing.dynamics import feet_below, lost_below
-from biodyn.tables.gait import CycleSignal, CycleValues
+from biodyn.output.tables.gait import CycleSignal, CycleValues
+from biodyn.processing.dynamics.solve import feet_below, lost_below
 
 _UNSEEN = "markers missing"
 _NO_ACCELERATION = "too close to the end of the recording or of a gap"

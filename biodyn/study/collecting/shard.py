@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from biodyn.result import TrialResult
+from biodyn.output.tables.gait import cycle_values
 from biodyn.study.collecting.reasons import FrameReasons, cycle_reasons
 from biodyn.study.collecting.schema import SHARD_SCHEMA, WORD
 from biodyn.study.record import CYCLES_NAME
-from biodyn.tables.gait import cycle_values
+from biodyn.trial.result import TrialResult
 
 
 def write_cycles(result: TrialResult, folder: Path) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from biodyn.errors import printable
+from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TrialRecord
-from biodyn.tables.csv import spreadsheet_text
-from biodyn.text import printable
 
 SUMMARY_NAME = "summary.csv"
 NOT_RUN = "not run"

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from biodyn.output.tables.csv import spreadsheet_text
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS, LABELS
-from biodyn.tables.csv import spreadsheet_text
 
 _SPECIAL = frozenset('",\r\n')
 #: Lines joined at once: bounds the memory for the text.

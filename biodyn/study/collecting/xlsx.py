@@ -20,8 +20,8 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Font
 
 from biodyn.conventions import CYCLE_POINTS
+from biodyn.output.tables.csv import read_csv
 from biodyn.study.collecting.schema import LABELS, UNITS_NOTE
-from biodyn.tables.csv import read_csv
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # Excel's, header included
 _LONGEST_TEXT = 32_767

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from biodyn.errors import SettingsError
-from biodyn.io.file_facts import FileFacts
+from biodyn.errors import SettingsError, printable
+from biodyn.session.file_facts import FileFacts
 from biodyn.study.discovery.definition import StudyDefinition, merged
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
@@ -22,7 +22,6 @@ from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
 from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
-from biodyn.text import printable
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request.

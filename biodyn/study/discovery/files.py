@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io.file_facts import FileFacts, file_facts
+from biodyn.session.file_facts import FileFacts, file_facts
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biodyn.io.file_facts import FileFacts
+from biodyn.session.file_facts import FileFacts
 from biodyn.study.discovery.labels import Labels
 from biodyn.study.plan import Role
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from biodyn.errors import printable
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.text import printable
 
 _HEADINGS = ("subject", "session", "condition", "group", "trial", "static", "mass")
 _ALWAYS = ("subject", "trial", "static", "mass")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biodyn.errors import InputFileError, StudyError
-from biodyn.io.file_facts import FileFacts, file_facts
+from biodyn.session.file_facts import FileFacts, file_facts
 from biodyn.study.discovery.patterns import path_text
 from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, StudyPlan

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biodyn.io.file_facts import FileFacts
-from biodyn.io.statics import judge_static
+from biodyn.session.file_facts import FileFacts
+from biodyn.session.statics import judge_static
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from biodyn.io.file_names import static_words
-from biodyn.library.load import own_table
+from biodyn.library.load import load_table
 
 Kind = Literal[
     "static",
@@ -51,8 +51,8 @@ class Token:
 
 @cache
 def vocabulary() -> dict[str, Any]:
-    """Return the words of `model/library/study_names.toml`, lists as sets; treat it as read-only."""
-    words = own_table("biodyn.model", "library/study_names")
+    """Return the words of `library/study/study_names.toml`, lists as sets; treat it as read-only."""
+    words = load_table("study/study_names")
     return {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
-from biodyn.store.replacing import replacing
-from biodyn.store.study_files import group_files
+from biodyn.output.store.replacing import replacing
+from biodyn.output.store.study_files import group_files
+from biodyn.output.tables.csv import write_csv
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.exclusion import excluded_trials, without_trials
 from biodyn.study.group.beforehand import Possible, names_of, possible_names
@@ -43,7 +44,6 @@ from biodyn.study.group.subject_cycles import (
     subject_cycles,
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.tables.csv import write_csv
 from biodyn.variables import Norms, load_norms, usual_norms
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from biodyn.errors import SettingsError
-from biodyn.model.definition import load_skeleton
+from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.output.tables.gait import stride_columns, variables_of
 from biodyn.settings import settings_from
 from biodyn.study.group.definitions import all_definitions
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import StudyPlan
-from biodyn.tables.gait import stride_columns, variables_of
 from biodyn.variables import load_norms
 
 _LISTED = 12

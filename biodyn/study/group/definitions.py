@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from biodyn.errors import SettingsError
-from biodyn.library.load import own_table
+from biodyn.library.load import load_table
 
 Operation = Literal[
     "max",
@@ -95,7 +95,7 @@ class ParameterDefinition(BaseModel):
 @cache
 def group_table(name: str) -> dict[str, Any]:
     """One of this package's TOML tables."""
-    return own_table("biodyn.study.group", name)
+    return load_table(f"study/{name}")
 
 
 @cache

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from biodyn.tables.csv import write_rows
+from biodyn.output.tables.csv import write_rows
 
 #: Of statistics: a p of 1e-8 is not zero.
 STATISTICS_DECIMALS = 10

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.plots.style import INK, LIMIT, MUTED, SIDE_COLORS
+from biodyn.output.figures.style import INK, LIMIT, MUTED, SIDE_COLORS
 from biodyn.study.group.scores import BOTH_SIDES, score_variables
 from biodyn.study.report.drawing import Bars, Key, Mark, Panel, figure
 from biodyn.study.report.means import Cell

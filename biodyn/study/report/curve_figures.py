@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
-from biodyn.plots.cycles import broken, nan_statistics, unit_words
-from biodyn.plots.display import display_table
-from biodyn.plots.style import BAND, MUTED, NORM_LINE, SIDE_COLORS
+from biodyn.output.figures.cycles import broken, nan_statistics, unit_words
+from biodyn.output.figures.display import display_table
+from biodyn.output.figures.style import BAND, MUTED, NORM_LINE, SIDE_COLORS
 from biodyn.study.report.drawing import Area, Key, Line, Mark, Panel, Strip, figure
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of

@@ -1,7 +1,7 @@
 """Panels of curves and bars as SVG: small, sharp, the same bytes every time, and quick enough for thousands.
 
 Values in, text out. Sizes are tenths of a pixel of a page 1000 px wide, so that whole numbers place a line well enough.
-The look is that of `biodyn.plots.style`.
+The look is that of `biodyn.output.figures.style`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from biodyn.conventions import FloatArray
-from biodyn.plots.style import GRID, INK, LIMIT, MUTED
+from biodyn.output.figures.style import GRID, INK, LIMIT, MUTED
 
 WIDTH = 10000
 _LEFT, _RIGHT, _TOP, _BOTTOM = 620, 120, 260, 340

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, IntArray
+from biodyn.output.tables.csv import with_original_texts
 from biodyn.study.group.curves import MeanCurves, mean_and_sd, over_sessions
 from biodyn.study.group.subject_cycles import SubjectCycles
-from biodyn.tables.csv import with_original_texts
 from biodyn.variables import variable as shown
 
 BOTH = "mean"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from biodyn.library.load import own_table
-from biodyn.report.methods import Methods, methods
+from biodyn.library.load import load_table
+from biodyn.output.report.methods import Methods, methods
 from biodyn.study.report.source import StudySource, Trial
 
 PACKAGE = "biodyn.study.report"
@@ -22,7 +22,7 @@ _NAMED = 6  # subjects named beside a setting of their own
 @cache
 def report_table() -> dict[str, Any]:
     """report.toml: files explained, sources."""
-    return own_table(PACKAGE, "report")
+    return load_table("study/report")
 
 
 @dataclass

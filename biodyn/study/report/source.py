@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
+from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.collecting.summary import SUMMARY_NAME
 from biodyn.study.record import FAILED
-from biodyn.tables.csv import original_text, read_csv
 
 STUDY_RECORD = "study.json"
 GROUP_FOLDER = "group"

@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.checks.old_words import OLD_TRIAL_STATUS
-from biodyn.report.page import page_environment, resource
+from biodyn.output.report.page import page_environment, resource
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.scores import score_variables
 from biodyn.study.report import quality, sections

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.report.page import page_environment, resource
+from biodyn.output.report.page import page_environment, resource
 from biodyn.study.group.scores import score_variables
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.record import FAILED

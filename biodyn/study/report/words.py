@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.plots.cycles import unit_words
+from biodyn.output.figures.cycles import unit_words
 from biodyn.study.report.means import BOTH
 from biodyn.variables import is_known, variable
 

@@ -11,8 +11,8 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
-from biodyn.store.replacing import replacing
-from biodyn.store.study_files import subject_pages
+from biodyn.output.store.replacing import replacing
+from biodyn.output.store.study_files import subject_pages
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.exclusion import without_trials

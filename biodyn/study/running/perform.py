@@ -6,13 +6,12 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError
-from biodyn.io.c3d import file_sha256
-from biodyn.result import TrialResult
-from biodyn.store.leftovers import remove_unfinished
-from biodyn.store.owned import RECORD_NAME, trial_files
-from biodyn.store.replacing import replacing
-from biodyn.store.write import seal, write_report, write_view
+from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
+from biodyn.io.c3d.read import file_sha256
+from biodyn.output.store.leftovers import remove_unfinished
+from biodyn.output.store.owned import RECORD_NAME, trial_files
+from biodyn.output.store.replacing import replacing
+from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
@@ -20,8 +19,8 @@ from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
-from biodyn.text import printable
-from biodyn.workflow import read_files, run_trial
+from biodyn.trial.result import TrialResult
+from biodyn.trial.run import read_files, run_trial
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d import file_sha256, read_c3d_many
-from biodyn.trial import Recording
-from biodyn.workflow import TrialFiles
+from biodyn.io.c3d.read import file_sha256, read_c3d_many
+from biodyn.recording import Recording
+from biodyn.trial.run import TrialFiles
 
 _KEPT = 4  # the trials of a subject follow each other
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from biodyn.store.leftovers import remove_unfinished
-from biodyn.store.owned import trial_files
-from biodyn.store.replacing import replacing
+from biodyn.output.store.leftovers import remove_unfinished
+from biodyn.output.store.owned import trial_files
+from biodyn.output.store.replacing import replacing
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import FAILED, Status, TrialRecord, write_record
 

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 from study_folder import StudyFolder
 
-from biodyn.result import TrialResult
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA
 from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
+from biodyn.trial.result import TrialResult
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.result import TrialResult
+from biodyn.output.tables.cycle_checks import cycle_findings
+from biodyn.output.tables.gait import cycle_values
 from biodyn.study.collecting import collect, read_cycles
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
-from biodyn.tables.cycle_checks import cycle_findings
-from biodyn.tables.gait import cycle_values
+from biodyn.trial.result import TrialResult
 
 LOADS = ("hip_flexion_moment", "knee_angle_moment", "ankle_angle_moment", "ankle_power", "hip_jcs_moment_x")
 

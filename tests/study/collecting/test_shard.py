@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.result import TrialResult
 from biodyn.study.collecting.metrics import metric_columns, summary_metrics
 from biodyn.study.collecting.schema import CYCLE_COLUMNS, SHARD_SCHEMA
 from biodyn.study.collecting.shard import cycles_table, write_cycles
 from biodyn.study.record import CYCLES_NAME
+from biodyn.trial.result import TrialResult
 
 
 def test_the_shard_holds_the_rows_of_gait_cycles(walk_result: TrialResult, tmp_path: Path) -> None:

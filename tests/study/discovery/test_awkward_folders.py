@@ -11,7 +11,7 @@ import pytest
 from recordings import Fake, write_tree
 
 from biodyn.errors import InputFileError
-from biodyn.io.file_facts import file_facts
+from biodyn.session.file_facts import file_facts
 from biodyn.study.discovery import discover, plan_lines
 from biodyn.study.plan import StudyPlan
 

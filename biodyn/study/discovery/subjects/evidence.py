@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from biodyn.io.file_facts import FileFacts, different_measures
+from biodyn.session.file_facts import FileFacts, different_measures
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.stored_names import letters_only

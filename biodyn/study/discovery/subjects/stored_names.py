@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from biodyn.io.file_facts import FileFacts
+from biodyn.session.file_facts import FileFacts
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.words import plain_text, tokens, vocabulary

@@ -1,0 +1,233 @@
+"""What motion and plates say independently of each other: the basis of the checks of the plates.
+
+Faulty plates make the decisions about contacts fail. So nothing here asks them: a load of a plate is matched with the
+stance of a foot by time alone, and the wrench that the body's motion asks for needs no plate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.foot_outline import foot_outline
+from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
+from biodyn.processing.contacts.loading import centre_of_pressure
+from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import Contact, PlateWrench
+from biodyn.rigid_body import whole_body
+
+# Stance and load of the same step share at least this much of the time that either takes.
+_LEAST_OVERLAP = 0.5
+# A plate that carried the whole stance shares at least this much with it.
+_WHOLE_OVERLAP = 0.75
+# Steps of one walk carry the same share of the force that the body asks for, to a few per cent.
+_FULL_SHARE = 0.92
+# Pieces of one load that the search for contacts cut are less than this apart.
+_CUT_S = 0.03
+# The foot lies flat in this part of its load.
+_FLAT = (0.2, 0.5)
+# The force tells the most, and the filter's edges least, above this share of the load's peak.
+FIRM_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Step:
+    """One load of one plate and the stance that happened at that time.
+
+    Attributes:
+        plate: index into the plates; first, stop: marker frames of the load, stop exclusive.
+        side: foot whose stance it matches in time, None where none does.
+        alone: (T,) bool; frames in which this plate alone is loaded and the other foot is off the ground, so that body and
+            plate must agree.
+        firm: (T,) bool; frames of the load with a firm force.
+        whole: the plate alone carried the whole stance, with its full force.
+        heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
+    """
+
+    plate: int
+    first: int
+    stop: int
+    side: Side | None
+    alone: BoolArray
+    firm: BoolArray
+    whole: bool
+    heel: FloatArray
+    toe: FloatArray
+
+    @property
+    def length_m(self) -> float:
+        """Length of the footprint."""
+        return float(np.linalg.norm(self.toe - self.heel))
+
+    @property
+    def axes(self) -> FloatArray:
+        """Rows: forward and outward (to the body's outside) unit vectors of the footprint, horizontal (2, 3)."""
+        forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)
+        forward = forward / np.linalg.norm(forward)
+        right = np.cross(forward, (0.0, 1.0, 0.0))
+        return np.stack([forward, right if self.side == SIDES[0] else -right])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Body against plates.
+
+    Attributes:
+        rate_hz: of the frames. plates: filtered, World.
+        required: (T, 6) F_Wo_W that the ground must exert for the body to move as it does, NaN where unknown.
+        measured: (T, 6) sum of all plates.
+        steps: loads in order of time.
+        complete: (T,) bool; every standing foot is matched with a load, so body and plates must agree.
+        centre_of_mass: (T, 3) m.
+        weight_n: body weight of the mass that is used.
+    """
+
+    rate_hz: float
+    plates: tuple[PlateWrench, ...]
+    required: FloatArray
+    measured: FloatArray
+    steps: tuple[Step, ...]
+    complete: BoolArray
+    centre_of_mass: FloatArray
+    weight_n: float
+
+
+def gather(
+    fit: Fit,
+    points: GaitPoints,
+    dynamics: Dynamics,
+    plates: Sequence[PlateWrench],
+    contacts: Sequence[Contact],
+    rate_hz: float,
+    threshold_n: float,
+    weight_n: float,
+    smear_s: float,
+) -> Evidence:
+    """Collect the evidence of a trial.
+
+    `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
+    """
+    bearing = {side: foot_outline(points.sole[side], rate_hz).bearing for side in SIDES}
+    loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
+    vertical = np.stack([plate.wrench[:, 4] for plate in plates])
+    stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
+    required = required_wrench(fit, dynamics)
+    found: list[tuple[Step, tuple[Side, int, int] | None, float]] = []
+    complete = np.isfinite(required[:, 0])
+    carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}
+    for plate, first, stop in loads:
+        matched = [(_overlap((first, stop), stance[1:]), stance) for stance in stances]
+        score, stance = max(matched, default=(0.0, None), key=lambda item: item[0])
+        side = stance[0] if stance is not None and score >= _LEAST_OVERLAP else None
+        if side is not None and stance is not None:
+            carried[side][min(first, stance[1]) : max(stop, stance[2])] = True
+        here = np.zeros(len(complete), dtype=bool)
+        here[first:stop] = True
+        force = vertical[plate]
+        firm = here & (force > FIRM_SHARE * np.max(force[first:stop]))
+        others = np.delete(vertical, plate, axis=0)
+        alone = firm & np.isfinite(required[:, 0]) & (others < threshold_n).all(axis=0)
+        if side is not None:
+            alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
+        heel, toe = _footprint(points, side, first, stop)
+        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe)
+        carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
+        found.append((step, stance if side is not None else None, carried_share))
+    steps = _only_whole(found)
+    # A step whose plate shows less than its foot bears is not measured completely, whatever the reason.
+    for step in steps:
+        if step.side is not None and not step.whole:
+            complete[step.first : step.stop] = False
+    for side in SIDES:
+        complete &= ~bearing[side] | carried[side]
+    loaded = (vertical > threshold_n).any(axis=0)
+    return Evidence(
+        rate_hz=rate_hz,
+        plates=tuple(plates),
+        required=required,
+        measured=np.sum([plate.wrench for plate in plates], axis=0),
+        steps=steps,
+        complete=complete & loaded,
+        centre_of_mass=centre_of_mass(fit),
+        weight_n=weight_n,
+    )
+
+
+def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
+    """F_Wo_W (T, 6) that the ground must exert: the base's generalised force plus what the recursion was given."""
+    R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
+    force = np.einsum("tij,tj->ti", R, dynamics.tau[:, 3:6])
+    moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + np.cross(p, force)
+    return np.hstack([moment, force]) + dynamics.foot_wrenches.sum(axis=1)
+
+
+def centre_of_mass(fit: Fit) -> FloatArray:
+    """Centre of mass of the whole body (T, 3) m in World, NaN where unsolved."""
+    p_WC = np.full((len(fit.solved), 3), np.nan)
+    p_WC[fit.solved] = whole_body.centre_of_mass(fit.model.multibody, fit.motion.q[fit.solved])
+    return p_WC
+
+
+def pressure(plate: PlateWrench, rows: IntArray) -> FloatArray:
+    """Centre of pressure (n, 3) m on the plate's surface in the given frames, however small the force."""
+    return centre_of_pressure(plate.wrench[rows], plate.corners, -np.inf)
+
+
+def _loads(
+    contacts: Sequence[Contact], plates: Sequence[PlateWrench], frames: int, rate_hz: float
+) -> list[tuple[int, int, int]]:
+    """(plate, first, stop) of every unbroken load, the pieces of cut ones put together."""
+    index = {plate.number: n for n, plate in enumerate(plates)}
+    loads: list[tuple[int, float, float]] = []
+    for contact in sorted(contacts, key=lambda c: (c.plate, c.start_s)):
+        if loads and loads[-1][0] == index[contact.plate] and contact.start_s - loads[-1][2] < _CUT_S:
+            loads[-1] = (loads[-1][0], loads[-1][1], max(contact.end_s, loads[-1][2]))
+        else:
+            loads.append((index[contact.plate], contact.start_s, contact.end_s))
+    found = []
+    for plate, start_s, end_s in sorted(loads, key=lambda load: load[1]):
+        first, stop = round(start_s * rate_hz), min(round(end_s * rate_hz) + 1, frames)
+        if stop - first > 1:
+            found.append((plate, first, stop))
+    return found
+
+
+def _only_whole(found: Sequence[tuple[Step, tuple[Side, int, int] | None, float]]) -> tuple[Step, ...]:
+    """The steps; `whole` only where no other plate shares the stance and the force is as full as in the fullest step."""
+    stances = [stance for _, stance, _ in found]
+    shares = np.array([share for _, _, share in found])
+    fullest = np.nanmax(shares) if np.isfinite(shares).any() else np.nan
+    return tuple(
+        replace(step, whole=step.whole and stances.count(stance) == 1 and not share < _FULL_SHARE * fullest)
+        for step, stance, share in found
+    )
+
+
+def _widened(stands: BoolArray, rate_hz: float, before_s: float, after_s: float) -> BoolArray:
+    """Frames in which a foot stands, or is about to or has just done so: filtered forces spread, strikes show late."""
+    wide = stands.copy()
+    for first, stop in finite_stretches(stands):
+        wide[max(first - round(before_s * rate_hz), 0) : stop + round(after_s * rate_hz)] = True
+    return wide
+
+
+def _overlap(a: tuple[int, int], b: tuple[int, int]) -> float:
+    shared = min(a[1], b[1]) - max(a[0], b[0])
+    return shared / (max(a[1], b[1]) - min(a[0], b[0]))
+
+
+def _footprint(points: GaitPoints, side: Side | None, first: int, stop: int) -> tuple[FloatArray, FloatArray]:
+    nowhere = np.full(3, np.nan)
+    if side is None:
+        return nowhere, nowhere
+    begin, end = (first + round(share * (stop - first)) for share in _FLAT)
+    rows = slice(begin, max(end, begin + 1))
+    if not np.isfinite(points.heel[side][rows]).any():
+        return nowhere, nowhere
+    return np.nanmedian(points.heel[side][rows], axis=0), np.nanmedian(points.toe[side][rows], axis=0)

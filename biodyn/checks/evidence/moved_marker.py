@@ -1,0 +1,178 @@
+"""A marker that sat elsewhere in the walk than in the static trial: fit without it, and see where it is then.
+
+A moved marker pulls the whole segment along, so its own error stays small and its neighbours' grows. Left out of the fit, the
+others agree again, and it stands at a constant distance from its place on the segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.recording import Markers
+from biodyn.rigid_body import body_poses, inverse_kinematics
+
+_FRAMES = 20
+_CANDIDATES = 6
+# Leaving the marker out must take away this share of the summed squared error ...
+_LEAST_SHARE = 0.30
+# ... and clearly more than leaving out any other marker does.
+_SECOND_BEST = 0.75
+# The offset is constant: its spread stays below this share of it.
+_SPREAD = 0.6
+_WANDERS = 2.0
+# Markers of one segment keep their distance; shoes and toes bend by up to 12 mm (seen), skin by less.
+_STRETCH_M = 0.015
+_BENDING = 0.5
+_DISTANCES = 80  # frames to measure them in
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A marker without which the others fit better: (3,) m in segment axes, its spread m, share of the error it causes."""
+
+    label: str
+    body: str
+    offset_m: FloatArray
+    spread_m: float
+    share: float
+
+
+def moved_marker(
+    fit: Fit, markers: Markers, static: Mapping[str, FloatArray], soft: Collection[str], limit_m: float
+) -> tuple[Diagnostic, ...]:
+    """Name the marker that seems to have moved by more than `limit_m` since the static trial.
+
+    `static`: (3,) m by label; `soft`: labels on parts that move against their segment, not judged by distances.
+    """
+    found = offsets(fit, markers)
+    if not found:
+        return ()
+    first, rest = found[0], found[1:]
+    size = float(np.linalg.norm(first.offset_m))
+    # A marker that alone sees a coordinate wanders off when it is left out: far away is no place it was stuck to.
+    rivals = [item.share for item in rest if np.linalg.norm(item.offset_m) < _WANDERS * size]
+    if (
+        size < limit_m
+        or first.spread_m > _SPREAD * size
+        or first.share < _LEAST_SHARE
+        or (rivals and max(rivals) > _SECOND_BEST * first.share)
+    ):
+        return _stretched(fit, markers, static, soft, found)
+    return (
+        Diagnostic(
+            "marker-moved",
+            "warning",
+            f"Marker {first.label} sits {1000 * size:.0f} mm from its place on {first.body} in the static trial, constantly "
+            f"(spread {1000 * first.spread_m:.0f} mm); without it the other markers' squared error falls by "
+            f"{100 * first.share:.0f} %. Nothing was changed.",
+            value=size,
+            limit=limit_m,
+            unit="m",
+            hint="It was replaced or touched: record a new static trial, or give it the weight 0 "
+            "in [inverse_kinematics.marker_weights].",
+        ),
+    )
+
+
+def _stretched(
+    fit: Fit,
+    markers: Markers,
+    static: Mapping[str, FloatArray],
+    soft: Collection[str],
+    found: Sequence[Offset],
+) -> tuple[Diagnostic, ...]:
+    """A marker whose distances to others of its segment are not those of the static trial: a fit may bend to it."""
+    changes: dict[str, list[float]] = {}
+    firm = [m for m in fit.model.markers if m.label in static and m.label not in soft]
+    every = max(markers.frame_count // _DISTANCES, 1)
+    for one, other in combinations(firm, 2):
+        if one.body != other.body:
+            continue
+        p, q = (markers.positions[::every, markers.labels.index(m.label)] for m in (one, other))
+        distance = np.linalg.norm(p - q, axis=1)
+        distance = distance[np.isfinite(distance)]
+        if len(distance) < _FRAMES:
+            continue
+        middle = float(np.median(distance))
+        change = middle - float(np.linalg.norm(static[one.label] - static[other.label]))
+        # 80th percentile: a marker exchanged for some of the time is another fault
+        bending = float(np.percentile(np.abs(distance - middle), 80))
+        if abs(change) > _STRETCH_M and bending < _BENDING * abs(change):
+            for marker in (one, other):
+                changes.setdefault(marker.label, []).append(abs(change))
+    if not changes:
+        return ()
+    most = max(len(values) for values in changes.values())
+    names = [label for label, values in changes.items() if len(values) == most]
+    # Of a pair alone the distance does not tell which: the one whose absence relieves the fit more comes first.
+    relief = {item.label: item.share for item in found}
+    names.sort(key=lambda label: -relief.get(label, 0.0))
+    change = max(max(changes[label]) for label in names)
+    return (
+        Diagnostic(
+            "marker-moved",
+            "warning",
+            f"Marker {' or '.join(names)} moved on its segment since the static trial: a distance to another marker there "
+            f"has changed by {1000 * change:.0f} mm throughout. Nothing was changed.",
+            value=change,
+            limit=_STRETCH_M,
+            unit="m",
+            hint="It was replaced or touched: record a new static trial.",
+        ),
+    )
+
+
+def offsets(fit: Fit, markers: Markers) -> list[Offset]:
+    """Leave each of the most suspicious markers out in turn; those that relieve the others most come first."""
+    model = fit.model
+    links, p_LM, weights = model.marker_arrays()
+    lower, upper = model.limits()
+    columns = [markers.labels.index(marker.label) for marker in model.markers]
+    p_WM = markers.positions[:, columns]
+    whole = np.flatnonzero(fit.solved)
+    if len(whole) < _FRAMES:
+        return []
+    rows = whole[np.linspace(0, len(whole) - 1, _FRAMES).astype(int)]
+    seen = p_WM[rows]
+    residual = _residual(fit.link_R_W[rows], fit.link_p_W[rows], links, p_LM, seen)
+    base = float(np.nansum(weights * np.nansum(residual**2, axis=2)))
+    known = np.isfinite(residual[..., 0])
+    enough = known.sum(axis=0) >= _FRAMES // 2
+    mean = np.where(known[..., None], residual, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)[:, None]
+    pull = np.where(enough, np.linalg.norm(mean, axis=1) * np.sqrt(weights), 0.0)
+    found = []
+    for column in np.argsort(-pull)[:_CANDIDATES]:
+        if pull[column] == 0.0:
+            continue
+        without = weights.copy()
+        without[column] = 0.0
+        solution = inverse_kinematics(
+            model.multibody, links, p_LM, seen, without, lower, upper, q0=fit.motion.q[rows[0]]
+        )
+        solved = np.asarray(np.isfinite(solution.q).all(axis=1))
+        if solved.sum() < _FRAMES // 2:
+            continue
+        R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
+        left = _residual(R, p, links, p_LM, seen)
+        left[~solved] = np.nan
+        cost = float(np.nansum(without * np.nansum(left**2, axis=2)))
+        own = left[np.isfinite(left[:, column, 0]), column]
+        offset = own.mean(axis=0)
+        spread = float(np.sqrt(np.mean(np.sum((own - offset) ** 2, axis=1))))
+        marker = model.markers[column]
+        found.append(Offset(marker.label, marker.body, offset, spread, 1.0 - cost / base))
+    return sorted(found, key=lambda item: item.share, reverse=True)
+
+
+def _residual(R: FloatArray, p: FloatArray, links: np.ndarray, p_LM: FloatArray, p_WM: FloatArray) -> FloatArray:
+    """Measured less model position of each marker in link axes (T, M, 3) m."""
+    model = np.einsum("tmij,mj->tmi", R[:, links], p_LM) + p[:, links]
+    result: FloatArray = np.einsum("tmji,tmj->tmi", R[:, links], p_WM - model)
+    return result

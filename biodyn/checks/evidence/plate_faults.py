@@ -1,0 +1,268 @@
+"""A plate whose channels, axes or place in the file are wrong: which simple fault would make it agree with the body?
+
+Every step gives three judges that share nothing with the decision about contacts: the centre of pressure must run along
+the footprint from heel to toe, the horizontal force must accelerate the centre of mass as it was seen to be, and the
+force must pass the centre of mass so that the body turns as it does. A fault is named where undoing it makes all three agree
+far better. Nothing is corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from biodyn.checks.evidence.evidence import Evidence, Step, pressure
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import load_table
+from biodyn.recording import PlateWrench
+
+# A plate whose mismatch (mean square over the judges' standard deviations) stays below this is sound.
+SOUND = 1.5
+# Undoing the fault must leave at most this share of the mismatch.
+REMAINING = 0.35
+_LEAST_FRAMES = 5
+
+
+@dataclass(frozen=True)
+class _Fault:
+    """How to undo a fault: factors on the plate's own force and moment after turning them by `quarter_turns`."""
+
+    code: str
+    what: str
+    hint: str
+    quarter_turns: int = 0
+    exchange: bool = False
+    force: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    moment: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+_FAULTS = (
+    _Fault(
+        "plate-rotated",
+        "as if the plate were turned by 90 degrees",
+        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        quarter_turns=1,
+    ),
+    _Fault(
+        "plate-rotated",
+        "as if the plate were turned by -90 degrees",
+        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        quarter_turns=3,
+    ),
+    _Fault(
+        "plate-rotated",
+        "as if the plate were turned by 180 degrees",
+        "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
+        quarter_turns=2,
+    ),
+    _Fault(
+        "plate-axes-exchanged",
+        "as if Fx and Fy were swapped",
+        "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
+        exchange=True,
+    ),
+    _Fault(
+        "plate-moment-sign",
+        "as if the moments had the opposite sign",
+        "Check the sign of the moment channels (ANALOG:SCALE) and the sense in which the file stores the reaction.",
+        moment=(-1.0, -1.0, -1.0),
+    ),
+    _Fault(
+        "plate-moment-sign",
+        "as if Mx had the opposite sign",
+        "Check the sign of the moment channels (ANALOG:SCALE).",
+        moment=(-1.0, 1.0, 1.0),
+    ),
+    _Fault(
+        "plate-moment-sign",
+        "as if My had the opposite sign",
+        "Check the sign of the moment channels (ANALOG:SCALE).",
+        moment=(1.0, -1.0, 1.0),
+    ),
+    _Fault(
+        "plate-force-sign",
+        "as if Fx and Fy had the opposite sign",
+        "Check the sign of the horizontal force channels (ANALOG:SCALE).",
+        force=(-1.0, -1.0, 1.0),
+    ),
+    _Fault(
+        "plate-force-sign",
+        "as if Fx had the opposite sign",
+        "Check the sign of the force channels (ANALOG:SCALE).",
+        force=(-1.0, 1.0, 1.0),
+    ),
+    _Fault(
+        "plate-force-sign",
+        "as if Fy had the opposite sign",
+        "Check the sign of the force channels (ANALOG:SCALE).",
+        force=(1.0, -1.0, 1.0),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Mean squares over the judges' standard deviations: centre of pressure, horizontal force, moment."""
+
+    pressure: float
+    force: float
+    moment: float
+
+    @property
+    def total(self) -> float:
+        """Sum of the three."""
+        return self.pressure + self.force + self.moment
+
+
+def plates_swapped(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Name pairs of plates that agree with the body once their channels are exchanged."""
+    now = [mismatch(evidence, n, plate) for n, plate in enumerate(evidence.plates)]
+    notes: list[Diagnostic] = []
+    for one, other in combinations(range(len(evidence.plates)), 2):
+        before = sum(value.total for value in (now[one], now[other]) if value is not None)
+        if before <= SOUND:
+            continue
+        swapped = _swapped(evidence, one, other)
+        after = [mismatch(swapped, n, swapped.plates[n]) for n in (one, other)]
+        remaining = sum(value.total for value in after if value is not None)
+        if remaining > REMAINING * before or remaining > 2.0 * SOUND:
+            continue
+        numbers = [evidence.plates[n].number for n in (one, other)]
+        what = f"Plates {numbers[0]} and {numbers[1]} measure as if their channels were swapped"
+        hint = "Check FORCE_PLATFORM:CHANNEL and the cables: each plate shows the other one's steps."
+        notes.append(_note("plates-swapped", what, before, remaining, _frames(evidence, (one, other)), hint))
+    return tuple(notes)
+
+
+def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
+    """Name the simple fault of each plate that disagrees with the body, where one explains it."""
+    notes: list[Diagnostic] = []
+    for number, plate in enumerate(evidence.plates):
+        before = mismatch(evidence, number, plate)
+        if before is None or before.total <= SOUND:
+            continue
+        best: tuple[float, _Fault] | None = None
+        for fault, candidate in _undone(plate):
+            result = mismatch(evidence, number, candidate)
+            if result is not None and (best is None or result.total < best[0]):
+                best = (result.total, fault)
+        if best is not None and best[0] <= REMAINING * before.total:
+            what = f"Plate {plate.number} measures {best[1].what}"
+            frames = _frames(evidence, (number,))
+            notes.append(_note(best[1].code, what, before.total, best[0], frames, best[1].hint))
+    return tuple(notes)
+
+
+def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | None:
+    """How far plate `number`, with the given wrench and corners, is from what feet and body say; None without a step."""
+    table = load_table("checks/checks")
+    path, body = table["pressure_path"], table["body"]
+    parts = []
+    for step in evidence.steps:
+        if step.plate != number or step.side is None or not np.isfinite(step.heel).all():
+            continue
+        firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
+        if len(firm) < _LEAST_FRAMES:
+            continue
+        local = (pressure(plate, firm) - step.heel) @ step.axes.T
+        expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
+        along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
+        aside = local[:, 1] / path["outward_sd_m"]
+        on_foot = float(np.mean(along**2 + aside**2)) / 2.0
+        if len(alone) < _LEAST_FRAMES:
+            parts.append((on_foot, np.nan, np.nan))
+            continue
+        force = (plate.wrench[alone, 3:] - evidence.required[alone, 3:]) @ step.axes.T / evidence.weight_n
+        off = force / (body["forward_force_sd"], body["sideways_force_sd"])
+        lever = levers(evidence, plate, alone) @ step.axes.T / body["lever_sd_m"]
+        parts.append((on_foot, float(np.mean(off**2)), float(np.mean(lever**2))))
+    if not parts:
+        return None
+    judged = np.array(parts)
+    known = np.isfinite(judged).any(axis=0)
+    means = np.zeros(3)
+    means[known] = np.nanmean(judged[:, known], axis=0)
+    return Mismatch(*(float(value) for value in means))
+
+
+def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray:
+    """How far (n, 3) m each frame's force must be moved horizontally for its moment about the centre of mass to be right."""
+    centre = evidence.centre_of_mass[rows]
+    asked, seen = evidence.required[rows], plate.wrench[rows]
+    missing = (asked[:, :3] - np.cross(centre, asked[:, 3:])) - (seen[:, :3] - np.cross(centre, seen[:, 3:]))
+    weight = evidence.weight_n
+    return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
+
+
+def _undone(plate: PlateWrench) -> Iterator[tuple[_Fault, PlateWrench]]:
+    """Every fault with the plate's wrench as it would be without it."""
+    R, centre = plate_axes(plate.corners)
+    force = plate.wrench[:, 3:]
+    moment = (plate.wrench[:, :3] - np.cross(centre, force)) @ R
+    force = force @ R
+    for fault in _FAULTS:
+        f, m = force, moment
+        if fault.exchange:
+            f = f[:, [1, 0, 2]]
+        f, m = f * fault.force, m * fault.moment
+        turn = _quarter_turn(fault.quarter_turns)
+        f_W, m_W = f @ turn.T @ R.T, m @ turn.T @ R.T
+        yield fault, replace(plate, wrench=np.hstack([m_W + np.cross(centre, f_W), f_W]))
+
+
+def _swapped(evidence: Evidence, one: int, other: int) -> Evidence:
+    """The evidence with the channels of two plates exchanged: each load then happened on the other plate."""
+    plates = list(evidence.plates)
+    plates[one] = _carried(evidence.plates[other], evidence.plates[one])
+    plates[other] = _carried(evidence.plates[one], evidence.plates[other])
+    place = {one: other, other: one}
+    steps: Sequence[Step] = [replace(step, plate=place.get(step.plate, step.plate)) for step in evidence.steps]
+    return replace(evidence, plates=tuple(plates), steps=tuple(steps))
+
+
+def _carried(source: PlateWrench, target: PlateWrench) -> PlateWrench:
+    """The wrench of one plate's channels, read with the corners of another plate."""
+    R_from, p_from = plate_axes(source.corners)
+    R_to, p_to = plate_axes(target.corners)
+    turn = R_to @ R_from.T
+    force = source.wrench[:, 3:]
+    moment = source.wrench[:, :3] - np.cross(p_from, force)
+    force, moment = force @ turn.T, moment @ turn.T
+    return replace(target, wrench=np.hstack([moment + np.cross(p_to, force), force]))
+
+
+def plate_axes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Axes of a plate as columns (3, 3), from its corners in the format's order, and the centre (3,) m."""
+    x = (corners[0] - corners[1]) + (corners[3] - corners[2])
+    y = (corners[0] - corners[3]) + (corners[1] - corners[2])
+    z = np.cross(x, y)
+    x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+    return np.column_stack([x, np.cross(z, x), z]), corners.mean(axis=0)
+
+
+def _quarter_turn(count: int) -> FloatArray:
+    angle = 0.5 * np.pi * count
+    c, s = round(np.cos(angle)), round(np.sin(angle))
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def _frames(evidence: Evidence, plates: tuple[int, ...]) -> tuple[int, int] | None:
+    own = [step for step in evidence.steps if step.plate in plates]
+    return (min(s.first for s in own), max(s.stop for s in own) - 1) if own else None
+
+
+def _note(code: str, what: str, before: float, after: float, frames: tuple[int, int] | None, hint: str) -> Diagnostic:
+    return Diagnostic(
+        code,
+        "warning",
+        f"{what}: correcting this would lower its mismatch with feet and body from {before:.1f} to {after:.1f} "
+        "(mean square in usual deviations). Nothing was changed.",
+        value=before,
+        limit=SOUND,
+        frames=frames,
+        hint=hint,
+    )

@@ -1,0 +1,279 @@
+"""Checks of single signals: gaps, spikes, hot spots, joint limits, filters, centre of pressure outside the foot outline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic, Severity
+from biodyn.model.body_model import Coordinate
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.gaps import Gap
+from biodyn.recording import Contact, Markers
+
+# A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
+SPIKE_M = 0.03
+_SPIKE_WINDOW = 5
+# Gaps of more markers than this that share at least so much of their time are one event.
+_SINGLE = 4
+_TOGETHER = 0.8
+# A coordinate this near its limit rests on it.
+_AT_LIMIT_RAD = np.deg2rad(0.2)
+LIMIT_SHARE = 0.05
+# A hot spot has more than this many times the usual marker's error.
+_HOT = 2.0
+
+
+def long_gaps(gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None) -> list[Gap]:
+    """Gaps that were not filled, last longer than `longest_s` and reach into the frames `span` (both inclusive).
+
+    Shorter ones leave their segment to its other markers, at a weight that fades: the bands of the torques tell what that
+    costs. Without a span every frame counts.
+    """
+    first, last = span if span is not None else (0, np.inf)
+    return [
+        gap
+        for gap in gaps
+        if gap.method == "left"
+        and (gap.last - gap.first + 1) / rate_hz > longest_s
+        and gap.first <= last
+        and gap.last >= first
+    ]
+
+
+def gaps_left(
+    gaps: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, long: Sequence[Gap]
+) -> tuple[Diagnostic, ...]:
+    """Gaps that were not filled, and those that had to be guessed from others: one finding per marker.
+
+    Where many markers vanish together, one finding says so. `worth_s`: shorter gaps are not worth a word. `long`: those
+    that are more than an information (`long_gaps`).
+    """
+    worth = [gap for gap in gaps if (gap.last - gap.first + 1) / rate_hz > worth_s]
+    left = [gap for gap in worth if gap.method == "left"]
+    notes = []
+    for together in _vanished_together(left):
+        notes.append(_many_missing(together, labels, rate_hz, worth_s, _grave(together, long)))
+        left = [gap for gap in left if gap not in together]
+    guessed = [gap for gap in worth if gap.method != "left"]
+    for kind in (left, guessed):
+        by_marker: dict[int, list[Gap]] = {}
+        for gap in kind:
+            by_marker.setdefault(gap.marker, []).append(gap)
+        notes += [
+            _missing(own, labels[marker], rate_hz, worth_s, _grave(own, long)) for marker, own in by_marker.items()
+        ]
+    return tuple(notes)
+
+
+def _grave(own: Sequence[Gap], long: Sequence[Gap]) -> Severity:
+    return "warning" if any(gap in long for gap in own) else "info"
+
+
+def _vanished_together(left: Sequence[Gap]) -> list[list[Gap]]:
+    """Groups of gaps of many markers over nearly the same frames."""
+    groups: list[list[Gap]] = []
+    for gap in left:
+        group = next((group for group in groups if _shared(gap, group[0]) > _TOGETHER), None)
+        if group is None:
+            groups.append([gap])
+        else:
+            group.append(gap)
+    return [group for group in groups if len(group) > _SINGLE]
+
+
+def _shared(a: Gap, b: Gap) -> float:
+    """Frames that both gaps have, as a share of those that either has."""
+    return (min(a.last, b.last) - max(a.first, b.first) + 1) / (max(a.last, b.last) - min(a.first, b.first) + 1)
+
+
+def _many_missing(
+    together: Sequence[Gap], labels: Sequence[str], rate_hz: float, worth_s: float, severity: Severity
+) -> Diagnostic:
+    first, last = min(gap.first for gap in together), max(gap.last for gap in together)
+    names = [labels[gap.marker] for gap in together]
+    if len(names) == len(labels):
+        who, so = "All markers", "there is no motion to compute joint moments from"
+    else:
+        shown = ", ".join(names[:_SINGLE])
+        who, so = (
+            f"{len(names)} of {len(labels)} markers ({shown}, ...)",
+            "they are excluded from the fit in those frames",
+        )
+    length = (last - first + 1) / rate_hz
+    return Diagnostic(
+        "marker-gap",
+        severity,
+        f"{who} are missing together from {first / rate_hz:.2f} to {last / rate_hz:.2f} s, not filled: {so}.",
+        value=length,
+        limit=worth_s,
+        unit="s",
+        frames=(first, last),
+        hint="Nobody was in view of the cameras, or the capture software dropped frames: cut the trial, or export it again.",
+    )
+
+
+def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, severity: Severity) -> Diagnostic:
+    left = own[0].method == "left"
+    longest = max(own, key=lambda gap: gap.last - gap.first)
+    length = (longest.last - longest.first + 1) / rate_hz
+    what = (
+        "not filled: excluded from the fit in those frames" if left else "filled from the other markers of its segment"
+    )
+    count = "1 gap" if len(own) == 1 else f"{len(own)} gaps, the longest"
+    return Diagnostic(
+        "marker-gap",
+        severity,
+        f"{label}: {count} ({length:.2f} s), {what}.",
+        value=length,
+        limit=worth_s,
+        unit="s",
+        frames=(longest.first, longest.last),
+        hint="Fill it in the capture software where other cameras saw it." if left else "",
+        about=label,
+    )
+
+
+def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
+    """Markers that jump away for a frame or two and come back."""
+    off = jumps(markers)
+    notes = []
+    for column in np.flatnonzero((off > SPIKE_M).any(axis=0)):
+        rows = np.flatnonzero(off[:, column] > SPIKE_M)
+        worst = float(off[:, column].max())
+        notes.append(
+            Diagnostic(
+                "marker-spike",
+                "warning",
+                f"Marker {markers.labels[column]} jumps by {1000 * worst:.0f} mm and back in {len(rows)} frames.",
+                value=worst,
+                limit=SPIKE_M,
+                unit="m",
+                frames=(int(rows[0]), int(rows[-1])),
+                hint="A ghost marker or a swapped label: correct the trajectory in the capture software.",
+                about=markers.labels[column],
+            )
+        )
+    return tuple(notes)
+
+
+def jumps(markers: Markers) -> FloatArray:
+    """Distance (T, M) m of every marker from the median of the five frames around; 0 beside a gap: no judgement there."""
+    p = markers.positions
+    half = _SPIKE_WINDOW // 2
+    off = np.zeros(p.shape[:2])
+    if len(p) < _SPIKE_WINDOW:
+        return off
+    windows = np.stack([p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW)])
+    inside = off[half : len(p) - half]
+    inside[:] = np.linalg.norm(p[half : len(p) - half] - np.sort(windows, axis=0)[half], axis=2)
+    inside[np.isnan(windows).any(axis=(0, 3))] = 0.0
+    return off
+
+
+def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
+    """Markers whose own error (RMS) exceeds `limit_m` and that of the usual marker by far."""
+    rms = marker_rms(fit)
+    usual = float(np.median(rms)) if len(rms) else 0.0
+    notes = []
+    for column in np.flatnonzero((rms > limit_m) & (rms > _HOT * usual)):
+        notes.append(
+            Diagnostic(
+                "marker-error",
+                "warning",
+                f"Marker {fit.labels[column]} has a tracking error of {1000 * rms[column]:.0f} mm RMS (median of all "
+                f"markers {1000 * usual:.0f} mm).",
+                value=float(rms[column]),
+                limit=limit_m,
+                unit="m",
+                hint="Loose clothing, a swapped label, or a marker touched after the static trial.",
+                about=fit.labels[column],
+            )
+        )
+    return tuple(notes)
+
+
+def marker_rms(fit: Fit) -> FloatArray:
+    """RMS error (M,) m of every fitted marker over the frames in which it is seen; 0 where it never is."""
+    error = fit.marker_error
+    seen = np.isfinite(error)
+    total = np.where(seen, np.nan_to_num(error) ** 2, 0.0).sum(axis=0)
+    return np.asarray(np.sqrt(total / np.maximum(seen.sum(axis=0), 1)))
+
+
+def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
+    """Coordinates that rest on the limit of their range for a while: there the skeleton cannot follow the markers."""
+    notes = []
+    for coordinate in fit.model.coordinates:
+        low, high = coordinate.range_rad
+        angle, resting = fit.motion.q[:, coordinate.q_index], rests(fit, coordinate)
+        share = float(resting.mean())
+        if share <= LIMIT_SHARE:
+            continue
+        first, stop = max(finite_stretches(resting), key=lambda run: run[1] - run[0])
+        end = low if np.nanmean(angle[resting]) < 0.5 * (low + high) else high
+        notes.append(
+            Diagnostic(
+                "joint-limit",
+                "info",
+                f"{coordinate.name} is at the limit of its range ({np.rad2deg(end):.0f} degrees) in {100 * share:.0f} % of "
+                "the frames.",
+                value=share,
+                limit=LIMIT_SHARE,
+                frames=(int(first), int(stop - 1)),
+                hint="A misplaced or mislabelled marker, or a joint axis that does not fit the subject.",
+            )
+        )
+    return tuple(notes)
+
+
+def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:
+    """Frames (T,) in which a coordinate is at the end of its range."""
+    low, high = coordinate.range_rad
+    angle = fit.motion.q[:, coordinate.q_index]
+    return np.asarray((angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD))
+
+
+def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:
+    """Markers and forces filtered differently put false peaks into the torques at every impact."""
+    if cutoff_hz == force_cutoff_hz:
+        return ()
+    return (
+        Diagnostic(
+            "filters-differ",
+            "warning",
+            f"Markers are filtered at {cutoff_hz:g} Hz, forces at {force_cutoff_hz:g} Hz (0 = not at all): torques have "
+            "artefacts at impacts.",
+            value=force_cutoff_hz,
+            limit=cutoff_hz,
+            unit="Hz",
+            hint="Use one cut-off for both: Bisseling & Hof 2006, J Biomech 39:2438-2444; Kristianslund et al. 2012, "
+            "doi 10.1016/j.jbiomech.2011.12.011.",
+        ),
+    )
+
+
+def pressure_beside_sole(contacts: Sequence[Contact], rate_hz: float, limit_m: float) -> tuple[Diagnostic, ...]:
+    """Contacts in which the centre of pressure leaves the sole by more than `limit_m` (95th percentile)."""
+    notes = []
+    for contact in contacts:
+        distance = contact.evidence.get("cop_distance_95_m", np.nan)
+        if contact.decision != "assigned" or not distance > limit_m:
+            continue
+        notes.append(
+            Diagnostic(
+                "cop-outside-sole",
+                "warning",
+                f"The centre of pressure on plate {contact.plate} lies up to {100 * distance:.1f} cm outside the foot outline "
+                f"({contact.start_s:.2f} to {contact.end_s:.2f} s).",
+                value=distance,
+                limit=limit_m,
+                unit="m",
+                frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
+                hint="Corners, origin or offset of the plate, or the markers of this foot.",
+            )
+        )
+    return tuple(notes)

@@ -1,0 +1,95 @@
+"""Are markers and forces of the same moment? The body's acceleration against the plates' force, shifted in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from biodyn.checks.evidence.evidence import Evidence
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.library.load import load_table
+from biodyn.processing.signals.filtering import finite_stretches
+
+_SEARCH_S = 0.12
+_STEPS = 49
+_LEAST_S = 0.55
+# Share of the force's variation that the body must explain at the best offset, for the offset to mean anything.
+_LEAST_EXPLAINED = 0.6
+
+
+@dataclass(frozen=True)
+class TimeOffset:
+    """Forces lag the markers by `late_s`.
+
+    `uncertain_s`: what the usual error of the body's acceleration makes of the estimate (slow walking has no steep
+    forces); `explained`: share of the force's variance that the body explains at that offset.
+    """
+
+    late_s: float
+    uncertain_s: float
+    explained: float
+
+
+def time_offset(evidence: Evidence, limit_s: float) -> tuple[Diagnostic, ...]:
+    """Say where the forces come more than `limit_s` before or after the markers."""
+    found = estimate_offset(evidence)
+    if found is None or found.explained < _LEAST_EXPLAINED or abs(found.late_s) < max(limit_s, found.uncertain_s):
+        return ()
+    sense = "late" if found.late_s > 0.0 else "early"
+    return (
+        Diagnostic(
+            "time-offset",
+            "warning",
+            f"The forces seem {1000 * abs(found.late_s):.0f} ms {sense}: so shifted, the plates agree best with the "
+            f"acceleration of the body's centre of mass ({100 * found.explained:.0f} % of the vertical force's variation). "
+            "Nothing was changed.",
+            value=found.late_s,
+            limit=limit_s,
+            unit="s",
+            hint="Check the synchronisation of cameras and analog signals, and filters that delay the forces.",
+        ),
+    )
+
+
+def estimate_offset(evidence: Evidence) -> TimeOffset | None:
+    """Least squares of vertical force over the time shift, with scale and level free; None with too few frames.
+
+    The vertical force alone: it needs no axes, so turned or exchanged plates do not disturb it, and it is the
+    force with the steepest edges.
+    """
+    times = np.arange(len(evidence.measured)) / evidence.rate_hz
+    curve = CubicSpline(times, np.nan_to_num(evidence.measured[:, 4]))
+    rows = _inside(evidence.complete, round(_SEARCH_S * evidence.rate_hz))
+    if rows.sum() < _LEAST_S * evidence.rate_hz:
+        return None
+    asked = evidence.required[rows, 4]
+    level = np.column_stack([asked, np.ones(len(asked))])
+    shifts = np.linspace(-_SEARCH_S, _SEARCH_S, _STEPS)
+    costs = np.array([_cost(level, curve(times[rows] + shift)) for shift in shifts])
+    best = int(np.argmin(costs))
+    if best in (0, len(shifts) - 1):
+        return None
+    left, middle, right = costs[best - 1 : best + 2]
+    curvature = left - 2.0 * middle + right
+    step = shifts[1] - shifts[0]
+    late = float(shifts[best] + 0.5 * step * (left - right) / curvature)
+    total = float(np.var(curve(times[rows] + late)) * rows.sum())
+    slope = float(np.sqrt(np.mean(curve(times[rows] + late, 1) ** 2)))
+    error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
+    return TimeOffset(late, error_n / slope if slope else np.inf, 1.0 - middle / total if total > 0.0 else 0.0)
+
+
+def _cost(columns: FloatArray, values: FloatArray) -> float:
+    solution, *_ = np.linalg.lstsq(columns, values, rcond=None)
+    return float(np.sum((columns @ solution - values) ** 2))
+
+
+def _inside(rows: BoolArray, margin: int) -> BoolArray:
+    """The rows that stay `margin` frames away from the ends of their stretch."""
+    inner = np.zeros_like(rows)
+    for first, stop in finite_stretches(rows):
+        inner[first + margin : max(stop - margin, first + margin)] = True
+    return inner

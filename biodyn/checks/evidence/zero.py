@@ -1,0 +1,133 @@
+"""The zero of the plates: what they read while nobody can be standing on them.
+
+An offset that was found and taken off is said, with its newtons. One that is still there shows in the frames in which no
+foot is anywhere above the plate. It is not taken off: what that would change is said instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.checks.evidence.evidence import FIRM_SHARE, pressure
+from biodyn.conventions import FloatArray, Side
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.contacts.foot_outline import beside_plate
+from biodyn.recording import PlateWrench
+
+CODE = "plate-not-zeroed"
+_LEAST_S = 0.25
+# A zero is steady: 80 % of the frames lie within this of each other. Filtered noise and ringing do, hands and sticks do not.
+_STEADY_N = 10.0
+# Beyond this share of body weight the torques of a stance on the plate are no approximation any more.
+_SEVERE_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class EmptyLevel:
+    """What a plate reads while empty: F_Wo_W (6,), over so many frames, the first and last of them."""
+
+    wrench: FloatArray
+    frames: int
+    first: int
+    last: int
+
+    @property
+    def force_n(self) -> float:
+        """Vertical force, N."""
+        return float(self.wrench[4])
+
+
+def not_zeroed(
+    plates: Sequence[PlateWrench],
+    foot_outlines: Mapping[Side, FloatArray],
+    rate_hz: float,
+    weight_n: float,
+    limit_n: float,
+) -> tuple[Diagnostic, ...]:
+    """Name plates that show force while nobody is on them.
+
+    plates: filtered, at the marker rate. foot_outlines: per side (T, K, 3) m World, outline, NaN where unknown.
+    """
+    notes = []
+    for plate in plates:
+        removed = removed_level_n(plate)
+        level = empty_level(plate, foot_outlines, rate_hz)
+        if level is not None and abs(level.force_n) > limit_n:
+            notes.append(_left(plate, level, rate_hz, weight_n, limit_n))
+        elif abs(removed) > limit_n:
+            text = f"reads {removed:.0f} N while unloaded; this offset was removed."
+            notes.append(_note(plate, "warning", removed, limit_n, text))
+    return tuple(notes)
+
+
+def removed_level_n(plate: PlateWrench) -> float:
+    """Vertical force of the empty plate that was found in the file and taken off, N; the largest where it drifts."""
+    if plate.zero is None:
+        return 0.0
+    half = 0.5 * plate.zero.drift_n
+    return max(plate.zero.offset_n - half, plate.zero.offset_n + half, key=abs)
+
+
+def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
+    """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
+    free = np.isfinite(plate.wrench).all(axis=1)
+    for sole in foot_outlines.values():
+        free &= beside_plate(plate.corners, sole)
+    rows = np.flatnonzero(free)
+    if len(rows) < _LEAST_S * rate_hz:
+        return None
+    low, high = np.percentile(plate.wrench[rows, 4], [10.0, 90.0])
+    if high - low > _STEADY_N:
+        return None
+    return EmptyLevel(np.median(plate.wrench[rows], axis=0), len(rows), int(rows[0]), int(rows[-1]))
+
+
+def unremoved(notes: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings of `not_zeroed` whose level is still in the forces."""
+    return tuple(note for note in notes if note.frames is not None)
+
+
+def _left(plate: PlateWrench, level: EmptyLevel, rate_hz: float, weight_n: float, limit_n: float) -> Diagnostic:
+    severity = "error" if abs(level.force_n) > _SEVERE_SHARE * weight_n else "warning"
+    text = (
+        f"reads {level.force_n:.0f} N while no foot is above it ({level.frames / rate_hz:.1f} s): it was not zeroed, and no "
+        f"offset could be removed. {_change(plate, level)} Nothing was changed."
+    )
+    return _note(plate, severity, level.force_n, limit_n, text, (level.first, level.last))
+
+
+def _change(plate: PlateWrench, level: EmptyLevel) -> str:
+    """What taking the level off would do to peak force and centre of pressure, in a sentence."""
+    zeroed = PlateWrench(plate.number, plate.corners, plate.wrench - level.wrench, plate.rate_hz)
+    peak, right = float(np.nanmax(plate.wrench[:, 4])), float(np.nanmax(zeroed.wrench[:, 4]))
+    if right < abs(level.force_n):
+        return "No contact on it."
+    text = f"Removing the offset would change its peak force from {peak:.0f} to {right:.0f} N"
+    rows = np.flatnonzero((zeroed.wrench[:, 4] > FIRM_SHARE * right) & (plate.wrench[:, 4] > FIRM_SHARE * right))
+    if len(rows):
+        shift = np.linalg.norm(pressure(zeroed, rows) - pressure(plate, rows), axis=1)
+        text += f" and move its centre of pressure by {100 * float(np.median(shift)):.1f} cm"
+    return text + "."
+
+
+def _note(
+    plate: PlateWrench,
+    severity: str,
+    level_n: float,
+    limit_n: float,
+    text: str,
+    frames: tuple[int, int] | None = None,
+) -> Diagnostic:
+    return Diagnostic(
+        CODE,
+        "error" if severity == "error" else "warning",
+        f"Plate {plate.number} {text}",
+        value=level_n,
+        limit=limit_n,
+        unit="N",
+        frames=frames,
+        hint="Zero the plates before the recording, and leave a moment with nobody on them.",
+    )

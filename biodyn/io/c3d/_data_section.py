@@ -1,0 +1,125 @@
+"""The numbers of a C3D file's data section: integers or floats, signed or not, in any of the three byte orders.
+
+Format: the C3D user manual, c3d.org (data section, ANALOG parameters). A physical value of an analog channel is
+(stored - OFFSET) * SCALE * GEN_SCALE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.io.c3d._header import unsigned
+from biodyn.io.c3d._layout import DataLayout
+from biodyn.io.c3d._parameters import Groups, continued, decoded_floats
+
+# Counts of a 16-bit converter: an eighth of its range around what it reads without a load.
+_NEAR = 8192.0
+
+
+@dataclass(frozen=True)
+class DataSection:
+    """What was stored.
+
+    Attributes:
+        points: (T, N, 3) file units, NaN where the residual word says that the point was not seen.
+        samples: (Ta, C) scaled analog samples of the 0-based `channels`.
+        unscaled: 0-based channels that were asked for, but whose SCALE or OFFSET the file does not hold.
+        unsigned_offsets: 0-based channels whose negative OFFSET was taken as an unsigned one, as their samples show.
+    """
+
+    points: FloatArray
+    samples: FloatArray
+    channels: tuple[int, ...] = ()
+    unscaled: tuple[int, ...] = ()
+    unsigned_offsets: tuple[int, ...] = ()
+
+
+def read_data(
+    content: bytes, layout: DataLayout, processor: str, groups: Groups, channels: Sequence[int]
+) -> DataSection:
+    """Decode all points and the analog `channels` (0-based) of a file's bytes."""
+    frames = _frames(content, layout, processor)
+    split = 4 * layout.point_count
+    words = frames[:, :split].reshape(layout.frame_count, layout.point_count, 4)
+    with np.errstate(invalid="ignore"):  # a damaged number may be a signalling NaN
+        points = words[..., :3].astype(float)
+    if not layout.is_float:
+        points *= layout.scale
+    points[words[..., 3] < 0] = np.nan
+    table = frames[:, split:].reshape(-1, max(layout.channel_count, 1))
+    if not layout.is_float and _format(groups) == "UNSIGNED":
+        table = table.astype("<i2").view("<u2")
+    with np.errstate(invalid="ignore"):
+        stored = {c: table[:, c].astype(float) for c in channels if c < layout.channel_count}
+    scalings = {c: _scaling(groups, c) for c in stored}
+    kept = {c: scaling for c, scaling in scalings.items() if scaling is not None}
+    offsets = {c: _offset(stored[c], scaling) for c, scaling in kept.items()}
+    with np.errstate(invalid="ignore", over="ignore"):  # damaged numbers are judged by the caller
+        physical = [(stored[c] - offsets[c]) * scaling.scale for c, scaling in kept.items()]
+    return DataSection(
+        points,
+        np.stack(physical, axis=1) if physical else np.empty((0, 0)),
+        channels=tuple(kept),
+        unscaled=tuple(c for c in scalings if c not in kept),
+        unsigned_offsets=tuple(c for c, scaling in kept.items() if offsets[c] != scaling.offsets[0]),
+    )
+
+
+def _frames(content: bytes, layout: DataLayout, processor: str) -> np.ndarray[Any, np.dtype[Any]]:
+    """(T, words of a frame) as stored, floats or integers."""
+    count = layout.frame_count * layout.frame_words
+    shape = (layout.frame_count, layout.frame_words)
+    if not layout.is_float:
+        order = ">" if processor == "MIPS" else "<"
+        return np.frombuffer(content, dtype=f"{order}i2", count=count, offset=layout.start_byte).reshape(shape)
+    words = np.frombuffer(content, dtype="<u2", count=2 * count, offset=layout.start_byte)
+    return decoded_floats(words, processor).reshape(shape)
+
+
+@dataclass(frozen=True)
+class _Scaling:
+    """OFFSET as stored and as it may be meant (the first is said to be right), and SCALE times GEN_SCALE."""
+
+    offsets: tuple[float, ...]
+    scale: float
+
+
+def _format(groups: Groups) -> str:
+    """ANALOG:FORMAT: "UNSIGNED", "SIGNED" or "" where it is silent; integers are signed then."""
+    values = groups.get("ANALOG", {}).get("FORMAT", {}).get("values", [])
+    text = str(values[0]).strip().upper() if values else ""
+    return "UNSIGNED" if text.startswith("UNSIGNED") else text
+
+
+def _scaling(groups: Groups, channel: int) -> _Scaling | None:
+    """How a channel's numbers become physical; None where the file does not hold it."""
+    analog = groups.get("ANALOG", {})
+    scales, offsets = _numbers(analog, "SCALE"), _numbers(analog, "OFFSET")
+    general = _numbers(analog, "GEN_SCALE") or [1.0]
+    if channel >= len(scales) or (offsets and channel >= len(offsets)):
+        return None
+    offset = offsets[channel] if offsets else 0
+    scale = float(scales[channel]) * float(general[0])
+    if not (np.isfinite(scale) and np.isfinite(offset)):
+        return None
+    if not isinstance(offset, int) or offset >= 0:
+        return _Scaling((float(offset),), scale)
+    meant = {"UNSIGNED": (unsigned(offset),), "": (offset, unsigned(offset))}.get(_format(groups), (offset,))
+    return _Scaling(tuple(float(value) for value in meant), scale)
+
+
+def _offset(values: FloatArray, scaling: _Scaling) -> float:
+    """The offset as said, or the other reading of its 16 bits where the channel clearly rests there."""
+    finite = values[np.isfinite(values)]
+    if len(scaling.offsets) > 1 and finite.size and abs(float(np.median(finite)) - scaling.offsets[1]) < _NEAR:
+        return scaling.offsets[1]
+    return scaling.offsets[0]
+
+
+def _numbers(group: Mapping[str, Mapping[str, Any]], name: str) -> list[float]:
+    return [value for value in continued(group, name) if not isinstance(value, str)]

@@ -1,0 +1,173 @@
+"""What the first blocks of a C3D file tell without any library: is it one, is it whole, whose is it.
+
+Read in plain Python because it must be safe on any bytes and quick on many files (the search for a static trial).
+Format: the C3D user manual, c3d.org (header block).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.errors import InputFileError
+from biodyn.io.c3d._parameters import ParameterSection, Wanted, continued, decoded_floats, read_parameters
+
+BLOCK_BYTES = 512
+_KEY = 0x50  # second byte of every C3D file
+_PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
+_MAX_PARAMETER_BLOCKS = 256
+# A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
+_MAX_SECTION_BLOCKS = 4096
+
+COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
+
+
+@dataclass(frozen=True)
+class HeaderWords:
+    """The numbers of the header block as stored.
+
+    Attributes:
+        points, analog_per_frame: 3-D points and analog values a frame. first_frame, last_frame: 1-based, 16 bits.
+        scale: negative for a float file, else file units a step. data_block: 1-based block of the first frame.
+        samples_per_frame: analog samples of one channel per frame. rate_hz: frames per second.
+    """
+
+    points: int
+    analog_per_frame: int
+    first_frame: int
+    last_frame: int
+    scale: float
+    data_block: int
+    samples_per_frame: int
+    rate_hz: float
+
+
+@dataclass(frozen=True)
+class C3dHeader:
+    """Header and parameters of a C3D file.
+
+    Attributes:
+        path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
+        words: the header block's numbers. parameters: the parameter section. tail: the file's last bytes, up to a block.
+    """
+
+    path: Path
+    size_bytes: int
+    processor: str
+    words: HeaderWords
+    parameters: ParameterSection = field(default_factory=ParameterSection)
+    tail: bytes = b""
+
+    @property
+    def texts(self) -> Mapping[str, tuple[str, ...]]:
+        """ "GROUP:NAME" -> tuple of clean texts."""
+        return self.parameters.texts
+
+    @property
+    def numbers(self) -> Mapping[str, tuple[float, ...]]:
+        """ "GROUP:NAME" -> tuple of numbers, the first dimension fastest."""
+        return self.parameters.numbers
+
+    @property
+    def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
+        return self.parameters.groups
+
+    @property
+    def point_labels(self) -> tuple[str, ...]:
+        """POINT:LABELS with its continuations LABELS2, LABELS3 ..."""
+        return tuple(continued(self.groups.get("POINT", {}), "LABELS")[: self.words.points])
+
+
+def unsigned(value: float) -> int:
+    """A count that was stored in a 16-bit integer, whichever way its sign was meant; 0 where it is no number."""
+    if not np.isfinite(value):
+        return 0
+    return int(value) & 0xFFFF if value < 0 else int(value)
+
+
+def check_path(path: Path) -> None:
+    """Raise InputFileError unless the path names a file that can be read and is not empty."""
+    if not path.exists():
+        raise InputFileError(f"'{path}' does not exist.", "Check the path.")
+    if path.is_dir():
+        raise InputFileError(f"'{path}' is a folder; expected one C3D file.", "Name the file in it.")
+    if not path.is_file():  # opening a pipe would wait for ever
+        raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a C3D file.")
+    try:
+        with path.open("rb") as stream:
+            first = stream.read(1)
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be opened: {error.strerror}.", "Check the permissions.") from error
+    if not first:
+        raise InputFileError(f"'{path}' is empty (0 bytes).", COPY_AGAIN)
+
+
+def _everything(group: str, name: str) -> bool:
+    return True
+
+
+def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
+    """Read header and parameter section; InputFileError says what is wrong with a file that is no sound C3D.
+
+    `wanted` of group and name: which parameters are decoded, for those who read very many files.
+    """
+    check_path(path)
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        block = stream.read(BLOCK_BYTES)
+        if len(block) < 2 or block[1] != _KEY:
+            raise InputFileError(f"'{path}' is not a C3D file: its second byte is not 0x50.", "Give a .c3d file.")
+        if len(block) < BLOCK_BYTES:
+            raise InputFileError(f"'{path}' is truncated: it ends within its header ({size} bytes).", COPY_AGAIN)
+        start = (block[0] - 1) * BLOCK_BYTES
+        if block[0] < 1 or start + 4 > size:
+            raise InputFileError(
+                f"'{path}' is damaged: its parameters should begin at byte {start}, the file has {size}.", COPY_AGAIN
+            )
+        stream.seek(start)
+        prefix = stream.read(4)
+        processor = _PROCESSORS.get(prefix[3])
+        if processor is None:
+            raise InputFileError(
+                f"'{path}' names an unknown processor type ({prefix[3]}; expected 84 Intel, 85 DEC or 86 SGI/MIPS).",
+                "Export the trial again as C3D from the capture software.",
+            )
+        words = _words(block, processor)
+        stream.seek(start + 4)
+        section = stream.read(_section_bytes(prefix[2], start, words.data_block))
+        stream.seek(max(0, size - BLOCK_BYTES))
+        tail = stream.read(BLOCK_BYTES)
+    return C3dHeader(path, size, processor, words, read_parameters(section, processor, wanted), tail)
+
+
+def _section_bytes(blocks: int, start: int, data_block: int) -> int:
+    """Bytes of the parameter section behind its prefix: by its own count, or up to the data where they come later."""
+    own = min(blocks or _MAX_PARAMETER_BLOCKS, _MAX_PARAMETER_BLOCKS)
+    until_data = data_block - 1 - start // BLOCK_BYTES
+    return (max(own, until_data) if until_data <= _MAX_SECTION_BLOCKS else own) * BLOCK_BYTES - 4
+
+
+def _words(block: bytes, processor: str) -> HeaderWords:
+    order = ">" if processor == "MIPS" else "<"
+    points, analog, first, last = struct.unpack_from(f"{order}4H", block, 2)
+    data_block, samples = struct.unpack_from(f"{order}2H", block, 16)
+    return HeaderWords(
+        points=points,
+        analog_per_frame=analog,
+        first_frame=first,
+        last_frame=last,
+        scale=_float(block[12:16], processor),
+        data_block=data_block,
+        samples_per_frame=samples,
+        rate_hz=_float(block[20:24], processor),
+    )
+
+
+def _float(raw: bytes, processor: str) -> float:
+    return float(decoded_floats(np.frombuffer(raw, dtype="<u2"), processor)[0])

@@ -1,0 +1,229 @@
+"""Which points of a file are markers: labels cleaned, computed points told apart, nobody's points dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.io.c3d._names import matcher, names
+
+_SEPARATORS = " _.-"
+
+
+@dataclass(frozen=True)
+class PointRoles:
+    """What each point of a file is.
+
+    Attributes:
+        labels: cleaned label of every point.
+        kinds: of every point "marker", "dropped" or a kind of `ModelOutput`.
+        diagnostics: what was decided that the user should know.
+    """
+
+    labels: tuple[str, ...]
+    kinds: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def point_roles(
+    raw_labels: Sequence[str],
+    points: FloatArray,
+    groups: dict[str, list[str]],
+    subjects: Sequence[str],
+    descriptions: Sequence[str] = (),
+) -> PointRoles:
+    """Tell markers from computed and unnamed points.
+
+    `points` (T, N, 3) file units, NaN where not seen; `groups` the label lists of the POINT group (ANGLES, ...);
+    `subjects` the subject names the file stores; `descriptions` what POINT:DESCRIPTIONS says of each point.
+    """
+    labels, diagnostics = _without_prefix(raw_labels, points, subjects)
+    kinds = ["marker"] * len(labels)
+    _mark_unnamed(labels, kinds)
+    _mark_listed(labels, kinds, groups)
+    _mark_by_name(labels, kinds)
+    _mark_by_axes(labels, kinds, points)
+    _mark_computed(labels, kinds, descriptions)
+    diagnostics += _computed_note(labels, kinds, points)
+    diagnostics += _mark_duplicates(labels, kinds, points)
+    return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics))
+
+
+def _without_prefix(
+    raw: Sequence[str], points: FloatArray, subjects: Sequence[str]
+) -> tuple[list[str], list[Diagnostic]]:
+    """Strip `Subject:` (and `Subject_` where every label carries it); of several subjects keep the best seen one."""
+    stripped = [label.strip() for label in raw]
+    prefixes = [label.rpartition(":")[0] for label in stripped]
+    labels = [label.rpartition(":")[2].strip() for label in stripped]
+    diagnostics: list[Diagnostic] = []
+    present = Counter(prefix for prefix, label in zip(prefixes, labels, strict=True) if prefix and label)
+    if len(present) > 1:
+        seen = np.isfinite(points[..., 0]).sum(axis=0) if points.size else np.zeros(len(labels))
+        scores = {p: sum(float(seen[i]) for i, q in enumerate(prefixes) if q == p) for p in present}
+        best = max(scores, key=lambda prefix: scores[prefix])
+        labels = [label if prefix in ("", best) else "" for prefix, label in zip(prefixes, labels, strict=True)]
+        diagnostics.append(
+            Diagnostic(
+                "several-subjects",
+                "warning",
+                f"The file holds points of {', '.join(sorted(present))}; those of {best}, the best seen, are used.",
+            )
+        )
+    if not present:
+        labels = _without_common_start(labels, subjects)
+    return labels, diagnostics
+
+
+def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
+    """Strip a start like `Subject_` that all labels share: the stored subject's name, or any word that is no side."""
+    named = [label for label in labels if label and not _is_unnamed(label)]
+    if len(named) < 4:
+        return labels
+    for separator in ("_", ".", "-", " "):
+        start = named[0].partition(separator)[0]
+        known = any(start.lower() == subject.lower() for subject in subjects)
+        is_side = start.lower() in names()["subject_prefix"]["not_a_name"]
+        if not start or is_side or (separator != "_" and not known):
+            continue
+        prefix = start + separator
+        if all(label.startswith(prefix) and len(label) > len(prefix) for label in named):
+            return [label.removeprefix(prefix) for label in labels]
+    return labels
+
+
+def _is_unnamed(label: str) -> bool:
+    return matcher(tuple(names()["unlabelled"]["always"]), True).fullmatch(label) is not None
+
+
+def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
+    table = names()["unlabelled"]
+    weak = [matcher((pattern,), True) for pattern in table["when_several"]]
+    numbered = [p for p in weak if sum(p.fullmatch(label) is not None for label in labels) >= table["several"]]
+    for i, label in enumerate(labels):
+        if not label or _is_unnamed(label) or any(p.fullmatch(label) for p in numbered):
+            kinds[i] = "dropped"
+
+
+def _mark_listed(labels: Sequence[str], kinds: list[str], groups: dict[str, list[str]]) -> None:
+    """Kinds from the lists in the POINT group: ANGLES, MOMENTS ...; of a group we do not know, a scalar."""
+    known = names()["model_outputs"]["groups"]
+    for group, entries in groups.items():
+        kind = known.get(group, "scalar")
+        listed = {entry.rpartition(":")[2].strip() for entry in entries}
+        for i, label in enumerate(labels):
+            if label in listed and kinds[i] == "marker":
+                kinds[i] = kind
+
+
+def _mark_by_name(labels: Sequence[str], kinds: list[str]) -> None:
+    for kind, patterns in names()["model_outputs"]["patterns"].items():
+        pattern = matcher(tuple(patterns))
+        for i, label in enumerate(labels):
+            if kinds[i] == "marker" and pattern.fullmatch(label):
+                kinds[i] = kind
+
+
+def _mark_by_axes(labels: Sequence[str], kinds: list[str], points: FloatArray) -> None:
+    """Axes drawn as four points, and what the model that draws them computes besides."""
+    table = names()["segment_axes"]
+    index = {label: i for i, label in enumerate(labels) if kinds[i] in ("marker", "virtual_point")}
+    stems: list[str] = []
+    for suffixes in table["suffixes"]:
+        for label in list(index):
+            if not label.endswith(suffixes[0]):
+                continue
+            stem = label.removesuffix(suffixes[0])
+            four = [index.get(stem + suffix) for suffix in suffixes]
+            columns = [i for i in four if i is not None]
+            if len(columns) < len(suffixes) or not _are_axes(points[:, columns], table):
+                continue
+            stems.append(stem)
+            for i in columns:
+                kinds[i] = "virtual_point"
+    for model in names()["model_points"]:
+        signature = matcher((model["signature"],))
+        if not any(signature.fullmatch(stem) for stem in stems):
+            continue
+        for rule in model["points"]:
+            _apply_rule(rule, labels, kinds)
+
+
+def _apply_rule(rule: dict[str, Any], labels: Sequence[str], kinds: list[str]) -> None:
+    pattern = matcher((rule["pattern"],))
+    for i, label in enumerate(labels):
+        match = pattern.fullmatch(label)
+        if kinds[i] != "marker" or match is None:
+            continue
+        if not any(other.format(*match.groups()) in labels for other in rule.get("unless", [])):
+            kinds[i] = "virtual_point"
+
+
+def _are_axes(four: FloatArray, table: dict[str, Any]) -> bool:
+    """True where (T, 4, 3) is an origin and three perpendicular points at one distance, in twenty frames."""
+    seen = np.flatnonzero(np.isfinite(four).all(axis=(1, 2)))
+    if not seen.size:
+        return True  # never seen at all: the four names are what there is to go by
+    some = four[seen[:: max(1, len(seen) // 20)]]
+    lines = some[:, 1:] - some[:, :1]
+    length = np.linalg.norm(lines, axis=2)
+    if (length <= 0).any() or (length.max(axis=1) > table["max_length_ratio"] * length.min(axis=1)).any():
+        return False
+    units = lines / length[..., None]
+    cosines = np.abs(np.einsum("tix,tjx->tij", units, units)[:, [0, 0, 1], [1, 2, 2]])
+    return bool(np.median(cosines.max(axis=1)) < table["max_cosine"])
+
+
+def _mark_computed(labels: Sequence[str], kinds: list[str], descriptions: Sequence[str]) -> None:
+    """Joint centres, segment origins and midpoints, by their own name or by what the file says of them."""
+    table = names()["model_outputs"]["computed"]
+    by_label, by_text = matcher(tuple(table["labels"])), matcher(tuple(table["descriptions"]), True)
+    texts = (*descriptions, *[""] * len(labels))
+    for i, label in enumerate(labels):
+        bare = "".join(c for c in label.upper() if c not in _SEPARATORS)
+        if kinds[i] == "marker" and (by_label.fullmatch(bare) or by_text.fullmatch(texts[i])):
+            kinds[i] = "virtual_point"
+
+
+def _computed_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArray) -> list[Diagnostic]:
+    """Say which points with a place in space are no markers."""
+    seen = np.atleast_1d(np.isfinite(points[..., 0]).any(axis=0))
+    computed = [labels[i] for i, kind in enumerate(kinds) if kind == "virtual_point" and seen[i]]
+    if not computed:
+        return []
+    shown = ", ".join(computed[:12]) + (" ..." if len(computed) > 12 else "")
+    text = f"{len(computed)} computed points (joint centres, segment axes, model outputs) are no markers and are not fitted: "
+    return [Diagnostic("computed-points", "info", f"{text}{shown}.", value=float(len(computed)))]
+
+
+def _mark_duplicates(labels: list[str], kinds: list[str], points: FloatArray) -> list[Diagnostic]:
+    """Of markers with one label keep the one that is seen most; computed points get a number behind their label."""
+    diagnostics = []
+    for label, count in Counter(labels).items():
+        if count < 2:
+            continue
+        same = [i for i in range(len(labels)) if labels[i] == label and kinds[i] != "dropped"]
+        if len(same) < 2:
+            continue
+        same.sort(key=lambda i: (kinds[i] != "marker", -int(np.isfinite(points[:, i, 0]).sum()), i))
+        for number, i in enumerate(same[1:], start=2):
+            if kinds[i] == "marker":
+                kinds[i] = "dropped"
+            else:
+                labels[i] = f"{label}#{number}"
+        if kinds[same[0]] == "marker" and kinds[same[1]] == "dropped":
+            diagnostics.append(
+                Diagnostic(
+                    "duplicate-label",
+                    "warning",
+                    f"The label '{label}' stands for {len(same)} points; the one seen in most frames is used.",
+                    value=float(len(same)),
+                )
+            )
+    return diagnostics

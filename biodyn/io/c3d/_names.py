@@ -1,0 +1,32 @@
+"""The names of `library/formats/c3d_names.toml`, compiled once."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import Any
+
+from biodyn.library.load import load_table
+
+
+@cache
+def names() -> dict[str, Any]:
+    """Return the table of names as read from the library; treat it as read-only."""
+    return load_table("formats/c3d_names")
+
+
+@cache
+def matcher(patterns: tuple[str, ...], ignore_case: bool = False) -> re.Pattern[str]:
+    """Return one compiled pattern that matches a whole label by any of `patterns`."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE if ignore_case else 0)
+
+
+def letters(text: str) -> str:
+    """Return the letters of a text in lower case: 'Foot Strike1' -> 'footstrike'."""
+    return "".join(character for character in text.lower() if character.isalpha())
+
+
+@lru_cache(4096)
+def letters_and_digits(text: str) -> str:
+    """Return letters and digits in lower case: 'L_Knee-Width' -> 'lkneewidth'."""
+    return "".join(character for character in text.lower() if character.isalnum())

@@ -1,0 +1,186 @@
+"""FORCE_PLATFORM as `ForcePlate`s: whatever shape the parameters were written in, in N, Nm and m."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.io.c3d._names import letters, names
+from biodyn.io.c3d._parameters import continued
+from biodyn.recording.values import ForcePlate
+
+# Channels a plate of each C3D type needs, facts: c3d.org manual, BTK.
+_CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8}
+_CALIBRATED_BY_MATRIX = (4, 5)
+_POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
+
+Group = Mapping[str, Mapping[str, Any]]
+
+
+def plate_channels(groups: Mapping[str, Group]) -> list[int]:
+    """Return the sorted 0-based analog channels the force plates use."""
+    return sorted({int(c) - 1 for c in _numbers(groups.get("FORCE_PLATFORM", {}), "CHANNEL") if c >= 1})
+
+
+def read_plates(
+    plate_group: Group,
+    analog_group: Group,
+    samples: FloatArray,
+    kept_channels: Sequence[int],
+    metres_per_unit: float,
+    frame_count: int,
+    rate_hz: float,
+) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+    """Return the plates that are fully described, and a diagnostic for each that is not.
+
+    `samples` (Ta, C) scaled analog samples of the 0-based channels `kept_channels`; `rate_hz` marker frames per second.
+    """
+    types = _numbers(plate_group, "TYPE")
+    used = _numbers(plate_group, "USED")
+    count = int(used[0]) if used.size else types.size
+    if count <= 0 or samples.shape[0] == 0 or frame_count == 0:
+        return (), ()
+    plates: list[ForcePlate] = []
+    diagnostics: list[Diagnostic] = []
+    analog_rate_hz = rate_hz * samples.shape[0] / frame_count
+    zero = _zero_frames(_numbers(plate_group, "ZERO"), frame_count)
+    if count > types.size:
+        diagnostics.append(_unreadable(f"{types.size + 1} to {count}", count, "FORCE_PLATFORM:TYPE names no type"))
+    for number in range(1, min(count, types.size) + 1):
+        try:
+            plate = _plate(number, plate_group, analog_group, samples, kept_channels, metres_per_unit)
+        except _Incomplete as problem:
+            diagnostics.append(_unreadable(str(number), count, str(problem)))
+            continue
+        plates.append(ForcePlate(**plate, rate_hz=analog_rate_hz, zero_frames=zero))
+    return tuple(plates), tuple(diagnostics)
+
+
+def _unreadable(which: str, count: int, problem: str) -> Diagnostic:
+    return Diagnostic(
+        "plate-unreadable",
+        "warning",
+        f"Force plate {which} of {count} is not used: {problem}.",
+        hint="Describe the plate completely in the capture software and export the trial again.",
+    )
+
+
+class _Incomplete(Exception):
+    """A plate lacks something; the text completes 'plate 2 is not used: ...'."""
+
+
+def _numbers(group: Group, name: str) -> FloatArray:
+    """All values of a parameter as floats in storage order, whatever its shape; empty where it is missing or text."""
+    values = group.get(name, {}).get("values", [])
+    if any(isinstance(value, str) for value in values):
+        return np.empty(0)
+    return np.asarray(values, dtype=float)
+
+
+def _column(group: Group, name: str, number: int, rows: int) -> FloatArray | None:
+    """Values of one plate: column `number` of a (rows, plates) table stored column by column."""
+    values = _numbers(group, name)
+    column = values[(number - 1) * rows : number * rows]
+    return column if column.size == rows else None
+
+
+def _plate(
+    number: int,
+    group: Group,
+    analog_group: Group,
+    samples: FloatArray,
+    kept_channels: Sequence[int],
+    metres_per_unit: float,
+) -> dict[str, Any]:
+    types = _numbers(group, "TYPE")
+    kind = int(types[number - 1])
+    corners = _column(group, "CORNERS", number, 12)
+    if corners is None or not np.isfinite(corners).all() or np.ptp(corners.reshape(4, 3), axis=0).max() == 0.0:
+        raise _Incomplete("FORCE_PLATFORM:CORNERS does not give its four corners")
+    origin = _column(group, "ORIGIN", number, 3)
+    columns = _channel_columns(number, kind, group, kept_channels)
+    labels, units = continued(analog_group, "LABELS"), continued(analog_group, "UNITS")
+    indices = [kept_channels[c] for c in columns]
+    channels = samples[:, columns]
+    matrix = None
+    if kind in _CALIBRATED_BY_MATRIX:
+        matrix = _calibration(number, group, len(columns), metres_per_unit)
+    else:
+        factors = [
+            _factor(kind, place, str(units[i]) if i < len(units) else "", metres_per_unit)
+            for place, i in enumerate(indices)
+        ]
+        channels = channels * np.asarray(factors)
+    return {
+        "number": number,
+        "type": kind,
+        "corners": corners.reshape(4, 3) * metres_per_unit,
+        "origin": np.zeros(3) if origin is None else origin * metres_per_unit,
+        "channels": channels,
+        "cal_matrix": matrix,
+        "channel_labels": tuple(str(labels[i]) if i < len(labels) else "" for i in indices),
+    }
+
+
+def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequence[int]) -> list[int]:
+    """Columns of `samples` that belong to a plate, in the order of its channels."""
+    table = group.get("CHANNEL", {})
+    dims = [int(d) for d in table.get("dims", [])]
+    values = _numbers(group, "CHANNEL")
+    needed = _CHANNELS.get(kind)
+    rows = dims[0] if len(dims) > 1 else needed or 6
+    wanted = [int(c) for c in values[(number - 1) * rows : number * rows] if c > 0]
+    if needed is not None:
+        wanted = wanted[:needed]
+        if len(wanted) < needed:
+            raise _Incomplete(f"FORCE_PLATFORM:CHANNEL names {len(wanted)} of the {needed} channels of type {kind}")
+    missing = [c for c in wanted if c - 1 not in kept_channels]
+    if missing:
+        raise _Incomplete(f"analog channel {missing[0]} of it is not stored, or without a scale")
+    return [kept_channels.index(c - 1) for c in wanted]
+
+
+def _calibration(number: int, group: Group, inputs: int, metres_per_unit: float) -> FloatArray:
+    """The (6, inputs) matrix from channels to N and Nm.
+
+    Stored with the row index fastest (FORCE_PLATFORM:MATRIX_STORE BYCOLUMN, also the rule where it is not said); its
+    moments come out in N times the unit of the corners. Some writers store a square matrix of 12, hence the shape.
+    """
+    table = group.get("CAL_MATRIX", {})
+    dims = [int(d) for d in table.get("dims", [])]
+    rows, columns = (dims[0], dims[1]) if len(dims) >= 2 else (6, inputs)
+    values = _numbers(group, "CAL_MATRIX")[(number - 1) * rows * columns : number * rows * columns]
+    if values.size != rows * columns or rows < 6 or columns < inputs or not np.any(values):
+        raise _Incomplete("FORCE_PLATFORM:CAL_MATRIX does not hold its calibration")
+    by_row = [str(v).upper() for v in group.get("MATRIX_STORE", {}).get("values", [])]
+    order = "C" if any("ROW" in v for v in by_row) else "F"
+    matrix = values.reshape((rows, columns), order=order)[:6, :inputs].copy()  # type: ignore[call-overload]
+    matrix[3:] *= metres_per_unit
+    return np.asarray(matrix, dtype=float)
+
+
+def _factor(kind: int, place: int, unit: str, metres_per_unit: float) -> float:
+    """From the unit of a channel to N, Nm (m for the positions of type 1).
+
+    Without a usable unit text forces are taken as N and moments as N times the unit of the corners, the rule of the
+    format; a unit text of the other quantity ("N" on a moment, as some exporters write) is such a case.
+    """
+    unit_letters = letters(unit)
+    forces_only = kind == 3
+    if kind == 1 and place in _POSITION_CHANNELS:
+        return float(names()["length_units"].get(unit_letters, metres_per_unit))
+    if forces_only or place < 3:
+        return float(names()["force_units"].get(unit_letters, 1.0))
+    return float(names()["moment_units"].get(unit_letters, metres_per_unit))
+
+
+def _zero_frames(zero: FloatArray, frame_count: int) -> tuple[int, int] | None:
+    """0-based inclusive marker frames of the unloaded baseline: ZERO = [first, last], 1-based; [x, 0] is none."""
+    if zero.size < 2:
+        return None
+    first, last = max(int(zero[0]), 1), int(zero[1])
+    return (first - 1, last - 1) if first <= last <= frame_count else None

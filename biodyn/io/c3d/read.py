@@ -1,0 +1,331 @@
+"""Read C3D files: the bytes are parsed in a process that may die, what comes back is interpreted here, in SI."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.c3d._data_section import DataSection, read_data
+from biodyn.io.c3d._events import read_events
+from biodyn.io.c3d._header import COPY_AGAIN, C3dHeader, check_path, read_header
+from biodyn.io.c3d._labels import PointRoles, point_roles
+from biodyn.io.c3d._layout import DataLayout, data_layout
+from biodyn.io.c3d._length_units import LengthUnit, length_unit
+from biodyn.io.c3d._names import names
+from biodyn.io.c3d._parameters import continued
+from biodyn.io.c3d._platforms import plate_channels, read_plates
+from biodyn.io.c3d._process import Failure, Parsed, parse_files
+from biodyn.io.c3d._second_reading import second_opinion
+from biodyn.io.c3d._subject import Groups, subject_parameters
+from biodyn.io.text import clean_text
+from biodyn.recording.values import ForcePlate, Markers, ModelOutput, Recording
+
+DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
+
+_LARGEST_COORDINATE_M = 1000.0
+# No plate measures as much in any unit in use: 10 meganewton-metres in Nmm. One such number spoils a filtered channel.
+_LARGEST_SAMPLE = 1e10
+# Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
+_MOST_IMPOSSIBLE = 0.01
+_EXPORT_AGAIN = "Export the trial again as C3D from the capture software."
+_RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
+_READ_ALONE = ("MIPS",)  # byte orders the C3D library does not know
+
+
+def read_c3d(path: str | Path, *, timeout_s: float = DEFAULT_TIMEOUT_S) -> Recording:
+    """Read one C3D file.
+
+    Raises InputFileError, in one sentence, for a file that does not exist, is no C3D, is damaged or truncated, makes
+    the C3D library crash or hang, or holds no marker that was ever seen.
+    """
+    result = read_c3d_many([path], timeout_s=timeout_s)[0]
+    if isinstance(result, InputFileError):
+        raise result
+    return result
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
+    return hashlib.sha256(_content(path)).hexdigest()
+
+
+def _content(path: Path) -> bytes:
+    check_path(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+
+
+def read_c3d_many(
+    paths: Sequence[str | Path], *, timeout_s: float = DEFAULT_TIMEOUT_S
+) -> list[Recording | InputFileError]:
+    """Read several files side by side; a file that cannot be read is an InputFileError in its place."""
+    results: list[Recording | InputFileError | None] = [None] * len(paths)
+    sound: dict[int, tuple[C3dHeader, DataLayout]] = {}
+    for i, path in enumerate(paths):
+        try:
+            header = read_header(Path(path))
+            sound[i] = header, data_layout(header)
+        except InputFileError as error:
+            results[i] = error
+    asked = [i for i, (header, _) in sound.items() if header.processor not in _READ_ALONE]
+    parsed = dict(zip(asked, parse_files([sound[i][0].path for i in asked], timeout_s), strict=True))
+    for i, (header, layout) in sound.items():
+        try:
+            results[i] = _recording(header, layout, parsed.get(i))
+        except InputFileError as error:
+            results[i] = error
+    return [result for result in results if result is not None]
+
+
+def _parameters(header: C3dHeader, answer: Parsed | Failure | None) -> tuple[Groups, tuple[Diagnostic, ...]]:
+    """The parameters as read here; where their list breaks off, what the C3D library made of them."""
+    if header.parameters.is_whole:
+        if isinstance(answer, Failure) and answer.killed:
+            raise InputFileError(f"'{header.path}' could not be read: {answer.reason}.", "Try again.")
+        return header.groups, ()
+    if not isinstance(answer, Parsed):
+        reason = "its byte order is SGI/MIPS" if answer is None else answer.reason
+        raise InputFileError(
+            f"'{header.path}' is damaged: its parameters break off, and it could not be read: {reason}.", COPY_AGAIN
+        )
+    note = Diagnostic(
+        "parameters-damaged",
+        "warning",
+        "The list of parameters in the file breaks off; what the C3D library could make of it is used.",
+        hint=COPY_AGAIN,
+    )
+    return cleaned_groups(answer.facts["parameters"]), (note,)
+
+
+def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure | None) -> Recording:
+    path = header.path
+    groups, notes = _parameters(header, answer)
+    content = _content(path)
+    data = read_data(content, layout, header.processor, groups, plate_channels(groups))
+    _require_possible_samples(path, data.samples)
+    points = _unseen_as_nan(data.points)
+    subject = subject_parameters(groups)
+    labels, descriptions = (_point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
+    roles = point_roles(labels, points, _point_groups(groups), (subject.name,), descriptions)
+    columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
+    _require_markers(path, roles, points[:, columns])
+    scale = _length_unit(path, groups, points[:, columns], data, subject.height_m)
+    positions, position_notes = _without_impossible(path, points[:, columns] * scale.markers)
+    events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
+    return Recording(
+        path=path,
+        sha256=hashlib.sha256(content).hexdigest(),
+        markers=Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz),
+        plates=plates,
+        events=events,
+        subject=subject,
+        model_outputs=_model_outputs(groups, roles, points),
+        vertical=_vertical(groups),
+        first_frame=layout.first_frame,
+        declared_static=_declared_static(groups),
+        diagnostics=(
+            *notes,
+            *layout.notes,
+            *second_opinion(data, layout, answer),
+            *_analog_notes(data),
+            *roles.diagnostics,
+            *scale.diagnostics,
+            *position_notes,
+            *event_notes,
+            *plate_notes,
+            *_dropped_note(roles),
+        ),
+    )
+
+
+def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:
+    if data.unscaled:
+        text = f"ANALOG:SCALE or OFFSET holds no number for the channels {_counted(data.unscaled)}; they are not used."
+        yield Diagnostic("channels-unscaled", "warning", text, hint=_EXPORT_AGAIN)
+    if data.unsigned_offsets:
+        text = f"ANALOG:OFFSET of the channels {_counted(data.unsigned_offsets)} is taken as unsigned, as their samples show."
+        yield Diagnostic("offset-unsigned", "info", text, hint="Let the export say so in ANALOG:FORMAT.")
+
+
+def _counted(channels: Sequence[int]) -> str:
+    return ", ".join(str(channel + 1) for channel in channels)
+
+
+def _unseen_as_nan(points: FloatArray) -> FloatArray:
+    """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite."""
+    unseen = (points == 0.0).all(axis=2) | ~np.isfinite(points).all(axis=2)
+    return np.where(unseen[..., None], np.nan, points)
+
+
+def _require_possible_samples(path: Path, samples: FloatArray) -> None:
+    """Raise InputFileError where plate channels hold numbers that only damaged bytes make."""
+    impossible = np.abs(samples) > _LARGEST_SAMPLE  # NaN is how some exporters say "not recorded"
+    if impossible.any():
+        first, last = np.flatnonzero(impossible.any(axis=1))[[0, -1]] / len(samples)
+        raise InputFileError(
+            f"'{path}' is damaged: {int(impossible.sum())} samples of its plate channels are no number that a plate "
+            f"measures, between {100 * first:.0f} and {100 * last:.0f} % of the recording.",
+            COPY_AGAIN,
+        )
+
+
+def _without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen.
+
+    Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
+    """
+    impossible = np.atleast_2d((np.abs(positions) > _LARGEST_COORDINATE_M).any(axis=2))
+    count = int(impossible.sum())
+    if not count:
+        return positions, ()
+    different = len(np.unique(positions[impossible][:, 0]))
+    seen = int(np.isfinite(positions[..., 0]).sum())
+    if different > 0.5 * count and count > _MOST_IMPOSSIBLE * seen:
+        raise InputFileError(
+            f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
+            COPY_AGAIN,
+        )
+    if count == seen:
+        raise InputFileError(
+            f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", _EXPORT_AGAIN
+        )
+    note = Diagnostic(
+        "impossible-positions",
+        "warning",
+        f"{count} marker positions are farther than {_LARGEST_COORDINATE_M:g} m from the origin and count as not seen.",
+        value=float(count),
+        limit=0.0,
+    )
+    return np.where(impossible[..., None], np.nan, positions), (note,)
+
+
+def cleaned_groups(groups: Groups) -> Groups:
+    """Parameters as the C3D library gave them, every text clean Unicode."""
+    return {
+        clean_text(group): {
+            clean_text(name): {
+                "dims": parameter["dims"],
+                "values": [clean_text(v) if isinstance(v, str) else v for v in parameter["values"]],
+            }
+            for name, parameter in entries.items()
+        }
+        for group, entries in groups.items()
+    }
+
+
+def _values(groups: Groups, group: str, name: str) -> list[Any]:
+    values: list[Any] = groups.get(group, {}).get(name, {}).get("values", [])
+    return values
+
+
+def _point_texts(groups: Groups, name: str, count: int) -> list[str]:
+    """POINT:LABELS (or DESCRIPTIONS) with LABELS2, LABELS3 ..., one for every point; "" where the file has none."""
+    texts = [str(v) for v in continued(groups.get("POINT", {}), name)]
+    return (texts + [""] * count)[:count]
+
+
+def _point_groups(groups: Groups) -> dict[str, list[str]]:
+    """The lists of labels the POINT group holds: ANGLES, FORCES ..., continuations (ANGLES2) included.
+
+    Also those that only POINT:TYPE_GROUPS calls groups of outputs.
+    """
+    announced = {str(v).strip() for v in _values(groups, "POINT", "TYPE_GROUPS")} - {
+        "LABELS",
+        "DESCRIPTIONS",
+        "MARKERS",
+    }
+    kinds = {*names()["model_outputs"]["groups"], *announced}
+    lists: dict[str, list[str]] = {}
+    for name, parameter in groups.get("POINT", {}).items():
+        base = name.rstrip("0123456789")
+        if base in kinds:
+            lists.setdefault(base, []).extend(str(v) for v in parameter["values"])
+    return lists
+
+
+def _require_markers(path: Path, roles: PointRoles, markers: FloatArray) -> None:
+    if markers.shape[1] == 0:
+        named = sum(bool(label) for label in roles.labels)
+        raise InputFileError(
+            f"'{path}' holds no marker: none of its {len(roles.labels)} points ({named} labelled) is a marker.",
+            "Label the markers in the capture software.",
+        )
+    if not np.isfinite(markers).any():
+        raise InputFileError(
+            f"'{path}' holds {markers.shape[1]} marker labels, but no marker is seen in any frame.", _RECONSTRUCT
+        )
+
+
+def _length_unit(
+    path: Path, groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None
+) -> LengthUnit:
+    text = str(next(iter(_values(groups, "POINT", "UNITS")), "")).strip()
+    in_units, _ = _plates(groups, data, 1.0, len(markers), 1.0)
+    return length_unit(path.name, text, names()["length_units"], markers, in_units, height_m)
+
+
+def _plates(
+    groups: Groups, data: DataSection, metres_per_unit: float, frame_count: int, rate_hz: float
+) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
+    """The force plates and what is wrong with them; none where the unit of their geometry is not known (NaN)."""
+    if not np.isfinite(metres_per_unit):
+        return (), ()
+    return read_plates(
+        groups.get("FORCE_PLATFORM", {}),
+        groups.get("ANALOG", {}),
+        data.samples,
+        data.channels,
+        metres_per_unit,
+        frame_count,
+        rate_hz,
+    )
+
+
+def _model_outputs(groups: Groups, roles: PointRoles, points: FloatArray) -> Mapping[str, ModelOutput]:
+    unit_names = names()["model_outputs"]["unit_parameters"]
+    units = {
+        kind: str(next(iter(_values(groups, "POINT", parameter)), "")).strip() for kind, parameter in unit_names.items()
+    }
+    return {
+        roles.labels[i]: ModelOutput(roles.labels[i], kind, points[:, i], units.get(kind, ""))  # type: ignore[arg-type]
+        for i, kind in enumerate(roles.kinds)
+        if kind not in ("marker", "dropped")
+    }
+
+
+def _vertical(groups: Groups) -> FloatArray | None:
+    """The axis POINT:Y_SCREEN says points up; its sign is not to be trusted (Qualisys writes -Z with Z up)."""
+    text = str(next(iter(_values(groups, "POINT", "Y_SCREEN")), "")).strip().upper()
+    axis = "XYZ".find(text[-1:]) if text else -1
+    if axis < 0:
+        return None
+    vertical = np.zeros(3)
+    vertical[axis] = -1.0 if text.startswith("-") else 1.0
+    return vertical
+
+
+def _declared_static(groups: Groups) -> bool | None:
+    for key in names()["subject"]["static_parameters"]:
+        values = _values(groups, *key.split(":"))
+        if values and not isinstance(values[0], str):
+            return bool(values[0])
+    return None
+
+
+def _dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
+    dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
+    if not dropped:
+        return ()
+    shown = ", ".join(label for label in dropped[:8] if label) + (" ..." if len(dropped) > 8 else "")
+    text = f"{len(dropped)} unnamed points are left out" + (f": {shown}." if shown else ".")
+    return (Diagnostic("points-dropped", "info", text, value=float(len(dropped))),)

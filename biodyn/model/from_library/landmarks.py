@@ -1,0 +1,372 @@
+"""Landmarks and segment frames of a standing person: the recipes of the library applied to the static trial."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import SIDE_SIGN, FloatArray
+from biodyn.errors import ModelError, StaticTrialError
+from biodyn.geometry.rotations import cross3
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side, sided_rows
+from biodyn.model.from_library.hip_centre import hip_centre
+from biodyn.model.from_library.skeleton import AxisRule, BodyDefinition, SkeletonDefinition
+
+_UP = np.array([0.0, 1.0, 0.0])
+_AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
+# Height where only its own estimate gives the widths that the estimate needs: where the repetition starts, and how often.
+# A width moves a joint centre sideways, so an error in height comes back smaller than a hundredth of itself.
+_FIRST_HEIGHT_M = 1.7
+_HEIGHT_ROUNDS = 4
+_INPUTS = ("of", "from", "to", "through", "proximal", "lateral", "plane", "towards")
+_Lookup = Callable[[str], FloatArray | None]
+
+
+class StaticPose:
+    """Where every landmark and segment is while the subject stands, in World.
+
+    Parameters:
+        skeleton: the skeleton to place.
+        points: (3,) m in World for each landmark that a marker marks.
+        measures: subject measures in m, from the file.
+        height_m: body height; None = estimated from the legs.
+        hip_regression: name in the library's hip_centres.
+        marker_radius_m: of the skin markers.
+        foot_flat: the feet stand flat on the floor.
+        turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
+
+    After use, `assumed` names the measures that were taken as a fraction of body height.
+    Landmarks and frames are found on demand and remembered.
+    """
+
+    def __init__(
+        self,
+        skeleton: SkeletonDefinition,
+        points: Mapping[str, FloatArray],
+        measures: Mapping[str, float],
+        height_m: float | None,
+        hip_regression: str,
+        marker_radius_m: float,
+        foot_flat: bool,
+        turns_rad: Mapping[str, float] | None = None,
+    ) -> None:
+        self.skeleton = skeleton
+        self.marker_radius_m = marker_radius_m
+        self.assumed: dict[str, float] = {}
+        self._measures = dict(measures)
+        self._flags = {"foot_flat": foot_flat}
+        self._turns_rad = dict(turns_rad or {})
+        self._hip_regression = hip_regression
+        self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_rows("body/landmarks", "landmark")}
+        self._origin_of = {body.origin: body for body in skeleton.bodies}
+        self._points: dict[str, FloatArray | None] = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._frames: dict[str, FloatArray | None] = {}
+        self._pending: set[str] = set()
+        if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
+            raise StaticTrialError(
+                f"The {skeleton.root.name} cannot be placed in the static trial: it needs {_needs(skeleton.root)}, and "
+                f"the trial does not show {', '.join(self._lacking(skeleton.root))}.",
+                "Use a static trial in which these markers are seen.",
+            )
+        self.height_m = self._estimated_height(points) if height_m is None else height_m
+        self.height_estimated = height_m is None
+
+    def measured(self, name: str) -> FloatArray | None:
+        """Position (3,) m in World of a landmark that the markers determine, None otherwise."""
+        if name not in self._points:
+            if name in self._pending:
+                return None
+            self._pending.add(name)
+            self._points[name] = self._from_recipes(name, self.measured)
+            self._pending.discard(name)
+        return self._points[name]
+
+    def landmark(self, name: str) -> FloatArray:
+        """Position (3,) m of a landmark in World; where no marker determines it, that of an upright neutral posture."""
+        point = self._assumed(name)
+        if point is None:
+            raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
+        return point
+
+    def located(self, body: BodyDefinition) -> bool:
+        """True if markers place the body in the static trial, False if it is only assumed."""
+        return self._axes(body) is not None and self.measured(body.origin) is not None
+
+    def _lacking(self, body: BodyDefinition) -> list[str]:
+        """Landmarks that would place the body by its first rule but that no marker shows, followed back to the markers."""
+        exact, plane = body.frames[0]
+        pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
+        lacking: dict[str, None] = {}
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop(0)
+            if name in seen or self.measured(name) is not None:
+                continue
+            seen.add(name)
+            recipes = self._recipes.get(name, ())
+            inputs = [recipes[0][key] for key in _INPUTS if key in recipes[0]] if recipes else []
+            if not inputs:
+                lacking[name] = None
+            for value in inputs:
+                pending += value if isinstance(value, list) else [value]
+        return list(lacking)
+
+    def pose(self, body: BodyDefinition) -> tuple[FloatArray, FloatArray]:
+        """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
+        axes = self._axes(body)
+        origin = self.measured(body.origin)
+        if axes is None or origin is None:
+            return self.upright(), self._template_origin(body)
+        return axes, origin
+
+    def upright(self) -> FloatArray:
+        """Axes (3, 3) of a standing neutral posture: Y up, X the root's forward direction in the horizontal plane."""
+        root = self._axes(self.skeleton.root)
+        assert root is not None  # checked in __init__
+        forward = root[:, 0] - _UP * (root[:, 0] @ _UP)
+        x = forward / np.linalg.norm(forward)
+        return np.column_stack([x, _UP, np.cross(x, _UP)])
+
+    def measure(self, name: str) -> float:
+        """A subject measure in m: the file's, or a fraction of body height, which is then noted in `assumed`."""
+        if name in self._measures:
+            return self._measures[name]
+        base, _, _ = name.rpartition("_")
+        table = load_table("body/measures")["measure"]
+        if base not in table:
+            raise ModelError(f"Measure '{name}' is not known.", f"Known: {', '.join(table)}.")
+        self.assumed[name] = table[base]["by_height"] * self.height_m
+        return self.assumed[name]
+
+    # -- recipes ------------------------------------------------------------------------------------------------
+
+    def _assumed(self, name: str) -> FloatArray | None:
+        point = self.measured(name)
+        if point is None and name in self._origin_of:
+            point = self._template_origin(self._origin_of[name])
+        return self._from_recipes(name, self._assumed) if point is None else point
+
+    def _from_recipes(self, name: str, lookup: _Lookup) -> FloatArray | None:
+        for recipe in self._recipes.get(name, ()):
+            if self._flags.get(recipe.get("needs", ""), True):
+                point = self._apply(recipe, lookup)
+                if point is not None:
+                    return point
+        return None
+
+    def _apply(self, recipe: Mapping[str, Any], lookup: _Lookup) -> FloatArray | None:
+        operation = recipe["op"]
+        if operation == "hip_regression":
+            return self._hip(recipe)
+        if operation == "in_frame":
+            return self._in_frame(recipe)
+        if operation == "in_body":
+            return None if lookup == self.measured else self._in_body(recipe)
+        found: dict[str, Any] = {}
+        for key in _INPUTS:
+            if key not in recipe:
+                continue
+            value = recipe[key]
+            points = [lookup(entry) for entry in value] if isinstance(value, list) else lookup(value)
+            if points is None or (isinstance(points, list) and any(p is None for p in points)):
+                return None
+            found[key] = points
+        return self._geometry(operation, recipe, found)
+
+    def _in_body(self, recipe: Mapping[str, Any]) -> FloatArray:
+        body = self.skeleton.body(recipe["body"])
+        R_WB, p_WB = self.pose(body)
+        offset = np.array(recipe["by_height"]) * (1.0, 1.0, SIDE_SIGN.get(body.side, 1.0))
+        return p_WB + R_WB @ offset * self.height_m
+
+    def _geometry(self, operation: str, recipe: Mapping[str, Any], p: Mapping[str, Any]) -> FloatArray | None:
+        if operation == "point":
+            return p["of"]
+        if operation == "midpoint":
+            return np.mean(p["of"], axis=0)
+        if operation == "between":
+            return p["from"] + recipe["fraction"] * (p["to"] - p["from"])
+        if operation == "extend":
+            return p["from"] + recipe["factor"] * (p["through"] - p["from"])
+        if operation == "project":
+            along = p["to"] - p["from"]
+            return p["from"] + along * float((p["of"] - p["from"]) @ along) / float(along @ along)
+        if operation == "above":
+            rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
+            return p["of"] + rise * _UP
+        if operation == "chord":
+            distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
+            return chord(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
+        if operation == "inward":
+            distance = 0.5 * self.measure(recipe["measure"]) + self.marker_radius_m
+            direction = p["towards"] - p["of"]
+            return p["of"] + distance * direction / np.linalg.norm(direction)
+        if operation == "alignment_device":
+            return alignment_device_corner(np.array(p["of"]), p["towards"])
+        raise ModelError(f"Landmark recipe '{operation}' is not known.")
+
+    def _in_frame(self, recipe: Mapping[str, Any]) -> FloatArray | None:
+        axes = self._axes(self.skeleton.body(recipe["frame"]))
+        points = [self.measured(recipe[key]) for key in ("origin", "scale_from", "scale_to")]
+        if axes is None or any(point is None for point in points):
+            return None
+        origin, start, end = points
+        scale = np.linalg.norm(end - start)  # type: ignore[operator]
+        return origin + scale * (axes @ np.array(recipe["position"]))
+
+    def _hip(self, recipe: Mapping[str, Any]) -> FloatArray | None:
+        pelvis = self._axes(self.skeleton.root)
+        needed = [self.measured(recipe[key]) for key in ("front", "back", "right", "left")]
+        if pelvis is None or any(point is None for point in needed):
+            return None
+        front, back, right, left = needed
+        leg = self._measures.get(recipe["leg_length"])
+        if leg is None:
+            top, bottom = (self.measured(name) for name in recipe["leg"])
+            if top is None or bottom is None:
+                return None
+            leg = float(np.linalg.norm(top - bottom))
+        x, y, z = hip_centre(
+            self._hip_regression,
+            pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,  # type: ignore[operator]
+            # A calliper's measure beats markers that soft tissue keeps off the bone.
+            pelvis_width_m=self._measures.get(recipe["pelvis_width"], float(np.linalg.norm(right - left))),  # type: ignore[operator]
+            leg_length_m=leg,
+            marker_radius_m=self.marker_radius_m,
+            asis_trochanter_m=self._measures.get(recipe["asis_trochanter"]),
+        )
+        return front + pelvis @ np.array([x, y, z * SIDE_SIGN[recipe["side"]]])
+
+    # -- frames -------------------------------------------------------------------------------------------------
+
+    def _axes(self, body: BodyDefinition) -> FloatArray | None:
+        key = f"axes of {body.name}"
+        if body.name in self._frames:
+            return self._frames[body.name]
+        if key in self._pending:
+            return None
+        self._pending.add(key)
+        try:
+            for exact, plane in body.frames:
+                ends = [self.measured(name) for name in (exact.start, exact.end, plane.start, plane.end)]
+                if any(end is None for end in ends):
+                    continue
+                axes = axes_from(exact, plane, *ends)  # type: ignore[arg-type]
+                if axes is not None:
+                    self._frames[body.name] = axes @ about_y(self._turns_rad.get(body.name, 0.0))
+                    return self._frames[body.name]
+        finally:
+            self._pending.discard(key)
+        self._frames[body.name] = None
+        return None
+
+    def _template_origin(self, body: BodyDefinition) -> FloatArray:
+        _, parent = self.pose(self.skeleton.body(body.parent))
+        return parent + self.upright() @ body.template * self.height_m
+
+    def _estimated_height(self, points: Mapping[str, FloatArray]) -> float:
+        """Height (m) from the legs. A width that is itself taken from height may be needed for that: until both agree."""
+        height = _FIRST_HEIGHT_M
+        for _ in range(_HEIGHT_ROUNDS):
+            self._assume_height(height, points)
+            height = self._height_of_legs()
+        self._assume_height(height, points)
+        return height
+
+    def _assume_height(self, height_m: float, points: Mapping[str, FloatArray]) -> None:
+        """Set the height and forget what was derived with another one."""
+        self.height_m = height_m
+        self.assumed.clear()
+        self._points = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._frames = {}
+
+    def _height_of_legs(self) -> float:
+        estimates = []
+        for rule in load_table("body/measures")["height_from"].values():
+            for _, filled in for_each_side(rule):
+                points = [self.measured(name) for name in (filled["from"], *filled["through"], filled["to"])]
+                if all(point is not None for point in points):
+                    spans = [np.linalg.norm(b - a) for a, b in pairwise(points)]  # type: ignore[operator]
+                    length = float(np.sum(spans))
+                    estimates.append(length / filled["fraction"])
+        if not estimates:
+            raise StaticTrialError(
+                "Body height is not given and cannot be estimated: the static trial shows no whole leg.",
+                "Give it with --height.",
+            )
+        return float(np.mean(estimates))
+
+
+def axes_from(
+    exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray
+) -> FloatArray | None:
+    """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
+    first = exact.sign * (e1 - e0)
+    second = plane.sign * (p1 - p0)
+    third = cross3(first, second)
+    length = math.sqrt(first @ first)
+    normal = math.sqrt(third @ third)
+    # Nearly parallel directions (below about 3 degrees) do not fix a plane.
+    if normal < 0.05 * length * math.sqrt(second @ second) or not length:
+        return None
+    i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
+    axes = np.empty((3, 3))
+    axes[:, i] = first / length
+    k = 3 - i - j
+    cyclic = (j - i) % 3 == 1  # e_i x e_j = +e_k
+    axes[:, k] = (third if cyclic else -third) / normal
+    axes[:, j] = cross3(axes[:, k], axes[:, i]) if cyclic else cross3(axes[:, i], axes[:, k])
+    return axes
+
+
+def about_y(angle: float) -> FloatArray:
+    """Rotation (3, 3) about a segment's long axis Y, rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def chord(
+    proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
+) -> FloatArray | None:
+    """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
+
+    C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
+    construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
+    the distance is longer than the segment.
+    """
+    along = proximal - lateral
+    length = np.linalg.norm(along)
+    if not 0.0 < distance < length:
+        return None
+    along = along / length
+    across = (plane - lateral) - along * ((plane - lateral) @ along)
+    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand lies on the line
+        return None
+    across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
+    # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
+    cosine = distance / length
+    return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
+
+
+def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
+    """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
+
+    The three markers sit at equal distance from it on mutually perpendicular rods, so it is the corner of a cube whose
+    face-diagonal is the mean marker distance; of the two solutions the one nearer `towards`.
+    """
+    centroid = markers.mean(axis=0)
+    normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])
+    normal = normal / np.linalg.norm(normal)
+    sides = np.linalg.norm(markers - np.roll(markers, 1, axis=0), axis=1)
+    offset = normal * sides.mean() / np.sqrt(6.0)
+    candidates = (centroid + offset, centroid - offset)
+    return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))
+
+
+def _needs(body: BodyDefinition) -> str:
+    return " or ".join(f"{exact.start}, {exact.end}, {plane.start}, {plane.end}" for exact, plane in body.frames)

@@ -1,0 +1,176 @@
+"""A user's own tables of one analysis: read, checked by themselves and against each other, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from biodyn.library.load import UserFile, is_path, load_table, nearest
+from biodyn.library.schema import table_error
+from biodyn.library.tables import ROLES, entry_names, extended, for_each_side, load_entry, user_table
+from biodyn.model.from_library.anthropometry import segment_bodies
+from biodyn.model.from_library.hip_centre import hip_regression
+from biodyn.model.from_library.markersets import load_marker_set
+from biodyn.model.from_library.skeleton import SkeletonDefinition, load_skeleton
+
+_RECIPE_INPUTS = (
+    *("of", "from", "to", "through", "proximal", "lateral", "plane", "towards"),
+    *("front", "back", "right", "left", "leg", "origin", "scale_from", "scale_to"),
+)
+
+
+@dataclass(frozen=True)
+class TableChoice:
+    """The tables of an analysis by name: of the library, or paths of a user's own files (`*.toml`)."""
+
+    skeleton: str
+    marker_set: str
+    anthropometry: str
+    hip_centre: str
+    magnitudes: str | None = None
+
+
+def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
+    """Return the user's own files behind a choice, those that they extend included, after checking them.
+
+    TableError (a ModelError) says in one sentence which file, entry and key is wrong, and for names which comes nearest.
+    """
+    files: list[UserFile] = []
+    for kind, name in (
+        ("skeletons", choice.skeleton),
+        ("markersets", choice.marker_set),
+        ("anthropometry", choice.anthropometry),
+    ):
+        files += _chain(kind, name)
+    files += [user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
+    files += [user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
+    skeleton = load_skeleton(choice.skeleton)
+    hip_regression(choice.hip_centre)
+    if choice.marker_set != "auto":
+        load_marker_set(choice.marker_set)
+    load_entry("anthropometry", choice.anthropometry)
+    if files:
+        _check_names(files, skeleton, choice)
+    return tuple(files)
+
+
+def _chain(kind: str, name: str) -> list[UserFile]:
+    """The user's file and those it extends."""
+    found: list[UserFile] = []
+    above: tuple[str, ...] = ()
+    while is_path(name):
+        file = user_table(kind, name)
+        found.append(file)
+        if "extends" not in file.content:
+            break
+        parent = extended(kind, file.content["extends"], name, above)
+        if is_path(parent) and not Path(parent).is_file():
+            raise table_error(file, ("extends",), f"there is no file '{parent}'", "A path is relative to this file.")
+        if not is_path(parent) and parent not in entry_names(kind):
+            problem = f"the library has no {ROLES[kind]} '{parent}', and it is no path of a TOML file"
+            raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))
+        above, name = (*above, name), parent
+    return found
+
+
+# -- names that must exist ------------------------------------------------------------------------------------------
+
+
+def _check_names(files: list[UserFile], skeleton: SkeletonDefinition, choice: TableChoice) -> None:
+    """Landmarks, bodies and measures that the files name exist.
+
+    A landmark of one's own exists where a marker of one's own set marks it and one's own skeleton or table uses it.
+    """
+    bodies = {body.name for body in skeleton.bodies}
+    named: dict[str, set[str]] = {"marked": set(), "used": set()}
+    for file in files:
+        for kind, _, name in _names(file):
+            if kind == "landmark":
+                named["marked" if file.role == ROLES["markersets"] else "used"].add(name)
+    known = set(landmark_names())
+    measures = {f"{name}{side}" for name in load_table("body/measures")["measure"] for side in ("", "_r", "_l")}
+    for file in files:
+        other = named["used" if file.role == ROLES["markersets"] else "marked"]
+        allowed = {"landmark": known | other, "body": bodies, "measure": measures}
+        for kind, path, name in _names(file):
+            if name not in allowed[kind]:
+                raise table_error(file, path, f"there is no {kind} '{name}'", nearest(name, sorted(allowed[kind])))
+    if is_path(choice.anthropometry):
+        missing = sorted(bodies - segment_bodies(choice.anthropometry))
+        if missing:
+            file = next(file for file in files if file.role == ROLES["anthropometry"])
+            raise table_error(file, (), f"it has no [[segment]] for {', '.join(missing)}")
+
+
+_Where = tuple[str | int, ...]
+
+
+def _names(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
+    """Yield (kind, where, name) of every landmark, body and measure that a file names, sides written out."""
+    for kind, path, pattern in _patterns(file):
+        for _, name in for_each_side(pattern):
+            yield kind, path, name
+
+
+def _patterns(file: UserFile) -> Iterator[tuple[str, _Where, str]]:
+    table = file.content
+    for i, marker in enumerate(table.get("marker", ())):
+        yield "body", ("marker", i, "body"), marker["body"]
+        if marker.get("landmark"):
+            yield "landmark", ("marker", i, "landmark"), marker["landmark"]
+    for i, group in enumerate(table.get("requires_landmarks", ())):
+        yield from (("landmark", ("requires_landmarks", i), name) for name in group)
+    for i, segment in enumerate(table.get("segment", ())):
+        yield "body", ("segment", i, "body"), segment["body"]
+        yield from (
+            ("landmark", ("segment", i, key), segment[key]) for key in ("from", "to", "origin") if key in segment
+        )
+    for i, body in enumerate(table.get("body", ())):
+        yield from _of_body(("body", i), body)
+    if file.role == ROLES["uncertainty"]:
+        for source in ("soft_tissue", "joint_centres"):
+            yield from (("body", (source, "sd_mm", name), name) for name in table[source]["sd_mm"])
+
+
+def _of_body(at: _Where, body: dict[str, Any]) -> Iterator[tuple[str, _Where, str]]:
+    yield "landmark", (*at, "origin"), body["origin"]
+    for pair in body["frames"]:
+        for rule in pair:
+            yield from (("landmark", (*at, "frames"), name) for name in rule[1:3])
+    if "sole" in body:
+        yield from (("landmark", (*at, "sole", key), body["sole"][key]) for key in ("back", "front"))
+        yield "measure", (*at, "sole", "width"), body["sole"]["width"]
+    for name in body.get("turn", {}).get("known_from", ()):
+        yield "landmark", (*at, "turn", "known_from"), name
+
+
+@cache
+def landmark_names() -> tuple[str, ...]:
+    """Every landmark that the library knows: marked by one of its sets, computed by a recipe, or used by one."""
+    names = {entry.landmark for name in entry_names("markersets") for entry in load_marker_set(name).entries}
+    for raw in load_table("body/landmarks")["landmark"]:
+        for _, entry in for_each_side(raw):
+            names.add(entry["name"])
+            for recipe in entry["recipes"]:
+                values = [recipe[key] for key in _RECIPE_INPUTS if key in recipe]
+                names |= {name for value in values for name in (value if isinstance(value, list) else [value])}
+    return tuple(sorted(names - {""}))
+
+
+def body_names() -> tuple[str, ...]:
+    """Segments of the library's skeletons, parents first."""
+    names = [body.name for name in entry_names("skeletons") for body in load_skeleton(name).bodies]
+    return tuple(dict.fromkeys(names))
+
+
+def own_path(name: str) -> Path | None:
+    """The absolute path of the file behind a table's name, None where the table is the library's."""
+    return Path(name).expanduser().absolute() if is_path(name) else None
+
+
+def own_file(name: str | None) -> str:
+    """The name of the file behind a table's name, "" where the table is the library's."""
+    return Path(name).name if name is not None and is_path(name) else ""

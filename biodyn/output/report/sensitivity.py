@@ -1,0 +1,38 @@
+"""The section of a report about other choices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from biodyn.output.figures.display import display_table
+from biodyn.output.figures.sensitivity import level_words
+from biodyn.variables import variable
+
+
+def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
+    """One row per level: change of the peak and rms change of the overview's moments, per cent of the peak, mean of the sides.
+
+    Empty where the trial was analysed once only.
+    """
+    summary = tables.get("sensitivity_summary")
+    if summary is None or summary.empty:
+        return []
+    moments = display_table()["overview"]["moments"]
+    rows = []
+    for (factor, level), block in summary.groupby(["factor", "level"], observed=True, sort=False):
+        cells = {}
+        for moment in moments:
+            own = block[block["variable"].astype(str) == moment]
+            if len(own):
+                peak, rms = own["peak_change_percent"].mean(), own["rms_change_percent"].mean()
+                cells[moment] = f"{peak:+.1f} / {rms:.1f}"
+        rows.append({"factor": str(factor).replace("_", " "), "level": level_words(str(level)), "cells": cells})
+    return rows
+
+
+def sensitivity_heads() -> dict[str, str]:
+    """Words for the columns of `sensitivity_rows` by variable."""
+    return {moment: variable(moment).title for moment in display_table()["overview"]["moments"]}

@@ -1,0 +1,190 @@
+"""Read a result folder by its own record: its version, and its own list of files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.checks.old_words import in_todays_words
+from biodyn.errors import ResultError
+from biodyn.output.report.record import RECORD_VERSION
+from biodyn.output.store.owned import FILES_ENTRY, RECORD_NAME, listed_files, version_1
+from biodyn.output.store.write import ARRAYS_NAME, TABLES_FOLDER
+from biodyn.output.tables.csv import read_csv
+
+if TYPE_CHECKING:
+    from biodyn.output.report.replay import ReplayView
+    from biodyn.output.report.view import TrialView
+
+# Of every version so far; a record without them is none.
+_SECTIONS = ("input", "settings", "subject")
+_AGAIN = "Run the trial again."
+
+
+class ResultFolder:
+    """A result folder: its record is read at once, tables and arrays when they are asked for.
+
+    Raises ResultError with one sentence where the folder is no result, is of a newer version, or lacks a file that its
+    own list names. A table that this program knows and the folder's version did not is not there, and no error.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.record = read_record(self.folder)
+        self._listed = listed_files(self.record)
+
+    @property
+    def table_names(self) -> tuple[str, ...]:
+        """Names of the tables that the folder holds, in the order of its list."""
+        if self._listed is not None:
+            paths = [Path(path) for path in self._listed]
+            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix == ".csv")
+        optional = [name for name in version_1()["tables_on_request"] if (self.folder / _table(name)).is_file()]
+        return (*version_1()["tables"], *optional)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return a table by name, its texts as they were before they were written."""
+        if name not in self.table_names:
+            raise ResultError(
+                f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
+            )
+        try:
+            table = read_csv(io.BytesIO(self._bytes(_table(name))))
+        except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+            raise self._damaged(_table(name), str(error)) from error
+        if self._listed is None:
+            self._require_version_1(name, table)
+        return table
+
+    def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
+        """Raise ResultError if a table without a digest is not what its version wrote."""
+        missing = [column for column in version_1()["columns"][name] if column not in table]
+        if missing:
+            raise self._damaged(_table(name), f"it has no column '{missing[0]}'")
+        frames = self.record["input"].get("frames")
+        if name in version_1()["every_frame"] and isinstance(frames, int) and len(table) != frames:
+            raise self._damaged(_table(name), f"it has {len(table)} rows for {frames} frames")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of result.npz."""
+        content = self._bytes(ARRAYS_NAME)
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except Exception as error:  # zipfile, zlib and numpy each have their own for a damaged file
+            raise self._damaged(ARRAYS_NAME, str(error)) from error
+
+    def require_whole(self) -> None:
+        """Raise ResultError if a table or the arrays are missing."""
+        wanted = [ARRAYS_NAME, *(_table(name) for name in self.table_names)]
+        missing = [path for path in wanted if not (self.folder / path).is_file()]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise ResultError(
+                f"'{self.folder}' is not a whole biodyn result: {', '.join(missing[:3])}{more} not found.", _AGAIN
+            )
+
+    def _bytes(self, path: str) -> bytes:
+        """The content of a file, as long as it is what was written."""
+        place = self.folder / path
+        try:
+            content = place.read_bytes()
+        except FileNotFoundError as error:
+            raise ResultError(f"'{self.folder}' is not a whole biodyn result: {path} not found.", _AGAIN) from error
+        except OSError as error:
+            raise ResultError(f"'{place}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+        entry = (self._listed or {}).get(path, {})
+        digest = entry.get("sha256")
+        if digest is not None and hashlib.sha256(content).hexdigest() != digest:
+            size = entry.get("bytes")
+            sizes = f"{len(content)} bytes, {size} were written" if size != len(content) else "its content differs"
+            raise self._damaged(path, f"it is not as biodyn wrote it ({sizes})")
+        return content
+
+    def _damaged(self, path: str, why: str) -> ResultError:
+        first = why.splitlines()[0] if why else "it is empty"
+        return ResultError(f"'{self.folder / path}' is damaged or was changed: {first.rstrip('.')}.", _AGAIN)
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """Return the values of `run.json` of any version, statuses in today's words; ResultError where it is no such record."""
+    path = folder / RECORD_NAME
+    if not path.is_file():
+        _require_no_study(folder)
+        raise ResultError(
+            f"'{folder}' is not a whole biodyn result: {RECORD_NAME} not found.",
+            "Make one with 'biodyn run WALK.c3d --out DIR'.",
+        )
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+    except (ValueError, RecursionError) as error:
+        raise ResultError(f"'{path}' is damaged or was changed: {error}.", _AGAIN) from error
+    version = record.get("record_version") if isinstance(record, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ResultError(f"'{path}' is no record of biodyn: it has no record_version.", _AGAIN)
+    if version > RECORD_VERSION:
+        made = dict(record.get("versions") or {}).get("biodyn", "a newer version")
+        raise ResultError(
+            f"'{folder}' was written by a newer biodyn ({made}, record version {version}; this one reads up to "
+            f"{RECORD_VERSION}).",
+            "Update biodyn to read it.",
+        )
+    missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
+    if missing:
+        raise ResultError(f"'{path}' is damaged or was changed: it has no '{missing[0]}'.", _AGAIN)
+    try:
+        return dict(in_todays_words(record))
+    except (KeyError, TypeError) as error:
+        raise ResultError(f"'{path}' is damaged or was changed: it tells no outcome of the checks.", _AGAIN) from error
+
+
+def _require_no_study(folder: Path) -> None:
+    if (folder / "study.json").is_file():
+        raise ResultError(
+            f"'{folder}' is the result of a study, not of a trial.",
+            f"Name one of its trials, '{folder}/trials/SUBJECT/TRIAL', or open it with biodyn.StudyResult(folder).",
+        )
+
+
+def read_view(folder: Path) -> TrialView:
+    """Return record, tables and arrays of a result folder; ResultError if it is none or not whole."""
+    from biodyn.output.report.view import TrialView
+
+    source = ResultFolder(folder)
+    source.require_whole()
+    tables = {name: source.table(name) for name in source.table_names}
+    record = {name: value for name, value in source.record.items() if name != FILES_ENTRY}
+    return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
+
+
+def _read_replay(folder: Path) -> ReplayView | None:
+    """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
+    from biodyn.output.report.replay import REPLAY_ANIMATION, REPLAY_FIGURES, REPLAY_FOLDER, REPLAY_RECORD, ReplayView
+
+    place = folder / REPLAY_FOLDER
+    if not (place / REPLAY_RECORD).is_file():
+        return None
+    try:
+        record: Mapping[str, Any] = json.loads((place / REPLAY_RECORD).read_text(encoding="utf-8"))
+        return ReplayView(
+            record=record,
+            drift=read_csv(place / "replay_drift.csv"),
+            feedback=read_csv(place / "replay_feedback.csv"),
+            figures={name: (place / f"{name}.png").read_bytes() for name in REPLAY_FIGURES},
+            animation=f"{REPLAY_FOLDER}/{REPLAY_ANIMATION}" if (place / REPLAY_ANIMATION).is_file() else "",
+        )
+    except (ValueError, OSError) as error:
+        raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error
+
+
+def _table(name: str) -> str:
+    return f"{TABLES_FOLDER}/{name}.csv"

@@ -1,0 +1,37 @@
+"""Contributions to every joint torque, as a tidy table. File and columns keep the names of earlier versions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.processing.dynamics.actuated import actuated_motion
+from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
+
+
+def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to `joint_torques`.
+
+    NaN where the torque is not valid. Rows run through time inside each block. See `processing.contributions`.
+    """
+    dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
+    contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
+    columns = [coordinate.v_index for coordinate in coordinates]
+    # (coordinate, part, frame)
+    values = np.stack(
+        [np.where(dynamics.torque_valid, contributions.values[name][:, columns], np.nan) for name in CONTRIBUTIONS]
+    )
+    values = np.ascontiguousarray(values.transpose(2, 0, 1))
+    blocks = len(coordinates) * len(CONTRIBUTIONS)
+    coordinate_codes = np.repeat(np.arange(len(coordinates)), len(CONTRIBUTIONS) * len(time_s))
+    contribution_codes = np.tile(np.repeat(np.arange(len(CONTRIBUTIONS)), len(time_s)), len(coordinates))
+    return pd.DataFrame(
+        {
+            "time_s": np.tile(time_s, blocks),
+            "coordinate": pd.Categorical.from_codes(coordinate_codes, pd.Index([c.name for c in coordinates])),
+            "part": pd.Categorical.from_codes(contribution_codes, pd.Index(CONTRIBUTIONS)),
+            "value": values.reshape(-1),
+            "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int64), pd.Index(["Nm"])),
+        }
+    )

@@ -1,0 +1,123 @@
+"""Tables with one row per frame: angles, torques, moments, powers, ground reaction, marker errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDES, FloatArray, Side
+from biodyn.processing.dynamics.solve import FRAMES
+
+AXES = ("x", "y", "z")
+_QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
+
+
+def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved."""
+    model, fit = analysis.model, analysis.fit
+    root = model.skeleton.root
+    _, p_WB = fit.body_pose(root.name)
+    columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
+    for i, name in enumerate(root.base_rotations):
+        columns[f"{name}_deg"] = np.rad2deg(analysis.base_angles[:, i])
+    for i, name in enumerate(root.base_translations):
+        columns[f"{name}_m"] = p_WB[:, i]
+    for coordinate in model.coordinates:
+        columns[f"{coordinate.name}_deg"] = np.rad2deg(fit.motion.q[:, coordinate.q_index])
+    return pd.DataFrame(columns)
+
+
+def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Generalised torque of every free coordinate, Nm, positive where it accelerates the coordinate positively.
+
+    The residual acts on the root, in World axes, its moment about the root's origin. `reason` says why numbers are
+    missing in a frame.
+    """
+    dynamics = analysis.dynamics
+    columns: dict[str, object] = {"time_s": analysis.time_s}
+    for i, coordinate in enumerate(analysis.model.coordinates):
+        columns[f"{coordinate.name}_Nm"] = dynamics.torques[:, i]
+    for i, axis in enumerate(AXES):
+        columns[f"residual_f{axis}_N"] = dynamics.residual_force[:, i]
+    for i, axis in enumerate(AXES):
+        columns[f"residual_m{axis}_Nm"] = dynamics.residual_moment[:, i]
+    columns["reason"] = pd.Categorical(dynamics.reason)
+    return pd.DataFrame(columns)
+
+
+def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Net moment and force of the proximal on the distal segment at every joint centre, tidy.
+
+    One row per frame, joint, axis system (proximal, distal, jcs) and quantity; x, y, z along that system's own axes, so the
+    signs of x and y differ between the sides. Rows run through time inside each block.
+    """
+    time_s = analysis.time_s
+    blocks = [
+        (load.joint, load.side, frame, quantity, getattr(load, quantity)[frame])
+        for load in analysis.dynamics.joints
+        for frame in FRAMES
+        for quantity in _QUANTITY_UNITS
+    ]
+    values = np.concatenate([block[4] for block in blocks]) if blocks else np.empty((0, 3))
+
+    def words(texts: list[str]) -> pd.Categorical[str]:
+        distinct = list(dict.fromkeys(texts))
+        codes = np.repeat([distinct.index(text) for text in texts], len(time_s))
+        return pd.Categorical.from_codes(codes.astype(np.int64), categories=pd.Index(distinct))
+
+    return pd.DataFrame(
+        {
+            "time_s": np.tile(time_s, len(blocks)),
+            "joint": words([block[0] for block in blocks]),
+            "side": words([block[1] for block in blocks]),
+            "frame": words([block[2] for block in blocks]),
+            "quantity": words([block[3] for block in blocks]),
+            "x": values[:, 0],
+            "y": values[:, 1],
+            "z": values[:, 2],
+            "unit": words([_QUANTITY_UNITS[block[3]] for block in blocks]),
+        }
+    )
+
+
+def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Power of the joint torques of every joint, W, positive where energy is generated."""
+    columns = {"time_s": analysis.time_s}
+    for load in analysis.dynamics.joints:
+        name = f"{load.joint}_{load.side}" if load.side else load.joint
+        columns[f"{name}_W"] = load.power
+    return pd.DataFrame(columns)
+
+
+def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Force on each foot, centre of pressure and vertical free moment in World; `measured` and `reason` a foot."""
+    reaction = analysis.reaction
+    columns: dict[str, object] = {"time_s": analysis.time_s}
+    sides: list[Side] = [side for side in SIDES if side in reaction.wrench]
+    for side in sides:
+        force = reaction.wrench[side][:, 3:]
+        cop = reaction.centre_of_pressure[side]
+        columns |= {f"ground_force_{side}_{axis}_N": force[:, i] for i, axis in enumerate(AXES)}
+        columns |= {f"centre_of_pressure_{side}_{axis}_m": cop[:, i] for i, axis in enumerate(AXES)}
+        columns[f"free_moment_{side}_Nm"] = reaction.free_moment[side]
+    for side in sides:
+        columns[f"measured_{side}"] = np.asarray(reaction.measured[side], dtype=bool)
+        columns[f"reason_{side}"] = pd.Categorical(reaction.reason[side])
+    return pd.DataFrame(columns)
+
+
+def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Distance of every fitted marker to the skeleton's, m, NaN where unseen; `rms` over the markers of the frame."""
+    error = analysis.fit.marker_error
+    columns = {"time_s": analysis.time_s}
+    columns |= {label: error[:, i] for i, label in enumerate(analysis.fit.labels)}
+    columns["rms"] = rms(error)
+    return pd.DataFrame(columns)
+
+
+def rms(error: FloatArray) -> FloatArray:
+    """Root mean square over the last axis of the numbers that are there; NaN where there is none."""
+    count = np.isfinite(error).sum(axis=-1)
+    total = np.nansum(error**2, axis=-1)
+    return np.sqrt(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))

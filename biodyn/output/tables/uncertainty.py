@@ -1,0 +1,27 @@
+"""How far the torques can be trusted: standard deviations through time."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray
+from biodyn.errors import ResultError
+from biodyn.uncertainty import SOURCES
+
+
+def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
+    """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.
+
+    Empty where there is no torque. ResultError if the bands were not computed.
+    """
+    found = analysis.uncertainty
+    if found is None:
+        raise ResultError("The bands of the torques were not computed.", "Set [uncertainty] compute = true.")
+    names = [coordinate.name for coordinate in analysis.model.coordinates]
+    columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
+    columns |= {f"{name}_Nm_sd": found.total[:, i] for i, name in enumerate(names)}
+    for source in SOURCES:
+        part = found.by_source[source]
+        columns |= {f"{name}_{source}_Nm_sd": part[:, i] for i, name in enumerate(names)}
+    return pd.DataFrame(columns)

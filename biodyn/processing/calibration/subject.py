@@ -1,0 +1,96 @@
+"""Mass and height of the subject: given, stored, or measured, and where each came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import PlateError, SubjectError
+from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.from_library.skeleton import SkeletonDefinition
+from biodyn.processing.calibration.body_mass import (
+    PLAUSIBLE_MASS_KG,
+    MassEstimate,
+    mass_from_standing,
+    mass_from_strides,
+)
+from biodyn.processing.calibration.standing import Standing
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.recording import GaitEvent, GroundReaction, Recording
+
+PLAUSIBLE_HEIGHT_M = (0.5, 2.6)
+
+
+def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
+    """Raise SubjectError if a given mass or height cannot be that of a person, e.g. grams or centimetres."""
+    for what, value, limits, unit, option in (
+        ("Body mass", mass_kg, PLAUSIBLE_MASS_KG, "kg", "--mass"),
+        ("Body height", height_m, PLAUSIBLE_HEIGHT_M, "m", "--height"),
+    ):
+        if value is not None and not limits[0] <= value <= limits[1]:
+            raise SubjectError(
+                f"{what} of {value:g} {unit} is not plausible: expected {limits[0]:g} to {limits[1]:g} {unit}.",
+                f"Give {option} in {unit}.",
+            )
+
+
+def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstimate | None:
+    """Mass given by the user, else the first plausible one stored in the files."""
+    if given_kg is not None:
+        return MassEstimate(given_kg, "given by the user")
+    for source in files:
+        stored = source.subject.mass_kg
+        if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
+            return MassEstimate(stored, f"stored in {source.path.name}")
+    return None
+
+
+def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
+    """First plausible height stored in the files, m, and its source in words."""
+    for source in files:
+        stored = source.subject.height_m
+        if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
+            return stored, f"stored in {source.path.name}"
+    return None, "estimated from the legs"
+
+
+def standing_mass(
+    static: Recording, standing: Standing, mapping: MarkerMapping, skeleton: SkeletonDefinition
+) -> tuple[MassEstimate | None, list[Diagnostic]]:
+    """Mass that the plates of the static trial carry, None where the feet do not stand on them."""
+    feet = []
+    for body in skeleton.bodies:
+        points = [standing.points[r.label] for r in mapping.roles if r.body == body.name and r.label in standing.points]
+        if body.sole is not None and points:
+            feet.append(np.mean(points, axis=0))
+    markers = static.markers
+    try:
+        plates = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in static.plates]
+    except PlateError as error:  # the walk does not depend on the plates of the static trial
+        note = Diagnostic("static-plates", "info", f"Plates of the static trial are not used. {error.message}")
+        return None, [note]
+    first_s, last_s = standing.first / markers.rate_hz, (standing.last + 1) / markers.rate_hz
+    return mass_from_standing(plates, first_s, last_s, feet), []
+
+
+def stride_mass(
+    reaction: GroundReaction, events: tuple[GaitEvent, ...], rate_hz: float
+) -> tuple[MassEstimate, Diagnostic]:
+    """Mass from whole strides over the plates, with its warning; SubjectError where none was measured."""
+    estimate = mass_from_strides(reaction, events, rate_hz)
+    if estimate is None:
+        raise SubjectError(
+            "Body mass is neither given, nor stored in the files, nor measurable: the static trial is not on plates and "
+            "no whole stride was measured.",
+            "Give it with --mass.",
+        )
+    return estimate, Diagnostic(
+        "mass-from-strides",
+        "warning",
+        f"Body mass was estimated from the {estimate.source}: {estimate.mass_kg:.1f} kg.",
+        value=estimate.mass_kg,
+        unit="kg",
+        hint="It assumes steady walking; give the true mass with --mass.",
+    )

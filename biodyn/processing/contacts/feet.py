@@ -1,0 +1,58 @@
+"""Heels, toes and pelvis through the trial, for events, steps and contacts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.processing.contacts.foot_outline import floor_velocity
+from biodyn.processing.kinematics.fit import Fit
+
+
+@dataclass(frozen=True)
+class GaitPoints:
+    """Points of the fitted skeleton in World, NaN where a frame could not be solved.
+
+    Attributes:
+        sole: per side (T, K, 3) m, outline of the sole.
+        heel, toe: per side (T, 3) m, back and front end of the sole.
+        pelvis: (T, 3) m, midway between the joint centres of the root's jointed neighbours on both sides.
+        forward: (T, 3) unit, the root's anterior axis.
+        floor_velocity: (3,) m/s of what the feet stand on: zero, or that of a treadmill's belt.
+    """
+
+    sole: Mapping[Side, FloatArray]
+    heel: Mapping[Side, FloatArray]
+    toe: Mapping[Side, FloatArray]
+    pelvis: FloatArray
+    forward: FloatArray
+    floor_velocity: FloatArray
+
+    def long_axis(self, side: Side) -> FloatArray:
+        """Unit vectors (T, 3) along the foot, from heel to toe, World."""
+        foot = self.toe[side] - self.heel[side]
+        return foot / np.linalg.norm(foot, axis=1, keepdims=True)
+
+
+def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints:
+    """Return the points from the poses of the fit; `rate_hz` of the frames."""
+    model = fit.model
+    sole: dict[Side, FloatArray] = {}
+    heel: dict[Side, FloatArray] = {}
+    toe: dict[Side, FloatArray] = {}
+    for side in sides:
+        R, p = fit.body_pose(model.sole_body[side])
+        outline = np.einsum("tij,kj->tki", R, model.foot_outlines[side]) + p[:, None]
+        half = len(model.foot_outlines[side]) // 2  # the outline runs heel - toes on one edge and back on the other
+        sole[side] = outline
+        heel[side] = 0.5 * (outline[:, 0] + outline[:, -1])
+        toe[side] = 0.5 * (outline[:, half - 1] + outline[:, half])
+    root = model.skeleton.root.name
+    R_root, p_root = fit.body_pose(root)
+    hips = [body.p_PB for body in model.moving if body.definition.parent == root and body.definition.side]
+    centre = np.mean(hips, axis=0) if hips else np.zeros(3)
+    floor = np.mean([floor_velocity(outline, rate_hz) for outline in sole.values()], axis=0)
+    return GaitPoints(sole, heel, toe, p_root + R_root @ centre, R_root[:, :, 0], floor)

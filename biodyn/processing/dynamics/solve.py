@@ -1,0 +1,198 @@
+"""Joint torques, three-dimensional joint moments and forces, powers and the base residual of a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.model.body_model import SubjectModel
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.recording import GroundReaction
+from biodyn.rigid_body import inverse_dynamics
+
+FRAMES = ("proximal", "distal", "jcs")
+
+
+@dataclass(frozen=True)
+class JointLoad:
+    """Net moment and force that the proximal segment exerts on the distal one at a joint centre.
+
+    Attributes:
+        joint, side: name without side, and the side ("" for midline joints).
+        moment, force: by frame (proximal, distal, jcs): (T, 3) Nm and N along that frame's x, y, z; NaN where the ground
+            contact below was not measured. jcs: x the floating axis, y the distal long axis, z the proximal transverse
+            axis (Grood & Suntay 1983); components are projections on these axes.
+        power: (T,) W, the joint's torques times its coordinate rates.
+        valid: (T,) bool.
+    """
+
+    joint: str
+    side: str
+    moment: Mapping[str, FloatArray]
+    force: Mapping[str, FloatArray]
+    power: FloatArray
+    valid: BoolArray
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Inverse dynamics of a trial.
+
+    Attributes:
+        tau: (T, nv) generalised forces along v; NaN rows where the motion is unknown; *not* masked by validity.
+        torques: (T, C) Nm a free coordinate, NaN where not valid; `torque_valid` (T, C) bool.
+        residual_force, residual_moment: (T, 3) N and Nm in World axes, moment about the root's origin: what must be added to
+            the root to satisfy the equations of motion; NaN unless every foot's contact is known.
+        residual_valid: (T,) bool.
+        joints: loads at every free joint.
+        reason: T strings: why something is missing in the frame, "" where nothing is.
+        foot_wrench_links: (K,) link indices; foot_wrenches: (T, K, 6) the wrenches given to the recursion.
+    """
+
+    tau: FloatArray
+    torques: FloatArray
+    torque_valid: BoolArray
+    residual_force: FloatArray
+    residual_moment: FloatArray
+    residual_valid: BoolArray
+    joints: tuple[JointLoad, ...]
+    reason: tuple[str, ...]
+    foot_wrench_links: np.ndarray
+    foot_wrenches: FloatArray
+
+
+def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
+    """Run the recursive Newton-Euler algorithm over the trial with the ground wrenches on the feet.
+
+    A torque is valid where the contact of every foot on the far side of its joint is known: the swing leg's torques
+    stay when the other foot stands outside the plates, the base residual does not.
+    """
+    model = fit.model
+    sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
+    links = np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64)
+    # An unknown wrench counts as none: whatever depends on it is masked below.
+    wrenches = np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1))
+    known = fit.reliable
+    motion = fit.motion
+    tau = np.full_like(motion.v, np.nan)
+    transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
+    tau[known], transmitted[known] = inverse_dynamics(
+        model.multibody,
+        motion.q[known],
+        motion.v[known],
+        motion.vdot[known],
+        wrenches=wrenches[known],
+        wrench_bodies=links,
+        joint_wrenches=True,
+    )
+    below = feet_below(model, sides)
+    measured = {side: reaction.measured[side] & known for side in sides}
+    all_known = np.logical_and.reduce([measured[side] for side in sides]) & ~fit.lost.any(axis=1)
+
+    valid_body = {
+        body.definition.name: np.logical_and.reduce(
+            [known, ~lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
+        )
+        for body in model.bodies
+    }
+    columns = [c.v_index for c in model.coordinates]
+    torque_valid = np.stack([valid_body[c.body] for c in model.coordinates], axis=1)
+    torques = np.where(torque_valid, tau[:, columns], np.nan)
+
+    R_root, _ = fit.body_pose(model.skeleton.root.name)
+    residual = np.where(all_known[:, None], tau[:, :6], np.nan)
+    return Dynamics(
+        tau=tau,
+        torques=torques,
+        torque_valid=torque_valid,
+        residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
+        residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
+        residual_valid=all_known,
+        joints=tuple(_joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
+        reason=tuple(_reasons(fit, reaction, sides)),
+        foot_wrench_links=links,
+        foot_wrenches=wrenches,
+    )
+
+
+def feet_below(model: SubjectModel, sides: list[Side]) -> dict[str, list[Side]]:
+    """Feet at or beyond each segment's joint, by segment: their contacts must be known for its load."""
+    parent = {body.definition.name: body.definition.parent for body in model.bodies}
+    below: dict[str, list[Side]] = {name: [] for name in parent}
+    for side in sides:
+        name = model.sole_body[side]
+        while name:
+            below[name].append(side)
+            name = parent[name]
+    return below
+
+
+def lost_below(fit: Fit, name: str) -> BoolArray:
+    """Frames (T,) in which a coordinate at or beyond a segment's joint is lost."""
+    parent = {body.definition.name: body.definition.parent for body in fit.model.bodies}
+    lost = np.zeros(len(fit.lost), dtype=bool)
+    for column in np.flatnonzero(fit.lost.any(axis=0)):
+        body = fit.model.coordinates[column].body
+        while body:
+            if body == name:
+                lost |= fit.lost[:, column]
+            body = parent[body]
+    return lost
+
+
+def _joint_load(
+    fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, valid_body: Mapping[str, BoolArray]
+) -> JointLoad:
+    model = fit.model
+    definition = model.skeleton.body(name)
+    link = model.frames[name].link
+    R_WL = fit.link_R_W[:, link]
+    valid = valid_body[name]
+    moment_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, :3])
+    force_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, 3:])
+    R_WP, _ = fit.body_pose(definition.parent)
+    R_WB, _ = fit.body_pose(name)
+    axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
+    mine = [c for c in model.coordinates if c.body == name]
+    rates = fit.motion.v[:, [c.v_index for c in mine]]
+    torques = tau[:, [c.v_index for c in mine]]
+
+    def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
+        return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
+
+    joint = definition.joint.removesuffix(f"_{definition.side}") if definition.side else definition.joint
+    return JointLoad(
+        joint=joint,
+        side=definition.side,
+        moment={frame: along(moment_W, R) for frame, R in axes.items()},
+        force={frame: along(force_W, R) for frame, R in axes.items()},
+        power=np.where(valid, np.sum(rates * torques, axis=1), np.nan),
+        valid=valid,
+    )
+
+
+def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
+    """Axes of the joint coordinate system (T, 3, 3), columns x, y, z in World.
+
+    z is the proximal segment's transverse axis, y the distal segment's long axis, x the floating axis y x z
+    (Grood & Suntay 1983, doi 10.1115/1.3138397; Wu et al. 2002). y and z are not perpendicular in general.
+    """
+    z, y = R_WP[..., :, 2], R_WB[..., :, 1]
+    x = np.cross(y, z)
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.stack([x, y, z], axis=-1)
+
+
+def _reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
+    reasons = []
+    for t in range(len(fit.reason)):
+        parts = [fit.reason[t]] if fit.reason[t] else []
+        if fit.lost[t].any():
+            names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
+            parts.append(f"no visible marker determines {names}")
+        parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
+        reasons.append("; ".join(parts))
+    return reasons

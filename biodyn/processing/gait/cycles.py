@@ -1,0 +1,109 @@
+"""Gait cycles between strikes of one side, and signals over 0-100 % of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording.values import GaitEvent
+
+
+@dataclass(frozen=True)
+class GaitCycle:
+    """One stride: from a foot strike to the next of the same side. Times in s, NaN where the event was not found.
+
+    Attributes:
+        side: whose strikes bound it.
+        number: 0, 1, ... per side, in order of time.
+        start_s, end_s: the two strikes.
+        off_s: the side's own foot off.
+        opposite_off_s, opposite_strike_s: the other foot's events inside the cycle, in walking in this order.
+        confidence: that of the less certain strike.
+    """
+
+    side: Side
+    number: int
+    start_s: float
+    end_s: float
+    off_s: float
+    opposite_off_s: float
+    opposite_strike_s: float
+    confidence: float
+
+    @property
+    def duration_s(self) -> float:
+        """Stride time."""
+        return self.end_s - self.start_s
+
+
+def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
+    """Return the cycles of both sides, right ones first, each side in order of time.
+
+    Two strikes with more than one foot off of the same side between them bound no cycle: a strike was missed there.
+    """
+    cycles: list[GaitCycle] = []
+    for side in SIDES:
+        strikes = [event for event in events if event.side == side and event.kind == "foot_strike"]
+        number = 0
+        for start, end in pairwise(sorted(strikes, key=lambda event: event.time_s)):
+            inside = [event for event in events if start.time_s < event.time_s < end.time_s]
+            if sum(event.side == side and event.kind == "foot_off" for event in inside) > 1:
+                continue
+            opposite = other_side(side)
+            cycles.append(
+                GaitCycle(
+                    side=side,
+                    number=number,
+                    start_s=start.time_s,
+                    end_s=end.time_s,
+                    off_s=_only(inside, side, "foot_off"),
+                    opposite_off_s=_only(inside, opposite, "foot_off"),
+                    opposite_strike_s=_only(inside, opposite, "foot_strike"),
+                    confidence=min(start.confidence, end.confidence),
+                )
+            )
+            number += 1
+    return tuple(cycles)
+
+
+def normalise(
+    signal: FloatArray, rate_hz: float, start_s: float, end_s: float, points: int = CYCLE_POINTS
+) -> FloatArray:
+    """Resample a signal (T,) or (T, k) over start_s..end_s to `points` equidistant rows, (points,) or (points, k).
+
+    Cubic splines through each contiguous stretch of numbers, so that nothing is bridged: a row outside every stretch
+    is NaN. Frame 0 is at 0 s.
+    """
+    signal = np.asarray(signal, dtype=np.float64)
+    columns = signal.reshape(len(signal), -1)
+    at = np.linspace(start_s, end_s, points) * rate_hz  # in frames
+    result = np.full((points, columns.shape[1]), np.nan)
+    # Only the frames around the cycle matter; ten more on both sides keep the spline's ends away from it.
+    low = max(math.floor(at[0]) - 10, 0)
+    high = min(math.ceil(at[-1]) + 11, len(columns))
+    finite = np.isfinite(columns[low:high])
+    patterns, group = np.unique(finite, axis=1, return_inverse=True)
+    for number in range(patterns.shape[1]):
+        members = np.flatnonzero(group.reshape(-1) == number)
+        for first, stop in finite_stretches(patterns[:, number]):
+            frames = np.arange(low + first, low + stop, dtype=np.float64)
+            # A strike found at a frame may come back from seconds a rounding error beside it.
+            rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))
+            if len(rows) and len(frames) > 1:
+                curve = CubicSpline(frames, columns[low + first : low + stop][:, members])
+                result[np.ix_(rows, members)] = curve(at[rows])
+            elif len(rows):
+                result[np.ix_(rows, members)] = columns[low + first, members]
+    return result.reshape((points, *signal.shape[1:]))
+
+
+def _only(events: Sequence[GaitEvent], side: Side, kind: str) -> float:
+    times = [event.time_s for event in events if event.side == side and event.kind == kind]
+    return times[0] if len(times) == 1 else math.nan

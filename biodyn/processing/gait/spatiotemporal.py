@@ -1,0 +1,185 @@
+"""Spatio-temporal parameters of each gait cycle and their mean and standard deviation.
+
+Definitions as usual (Perry & Burnfield 2010, Winter 2009): a step belongs to the foot whose strike ends it; lengths are
+measured between heels, each at its own strike, along the direction in which the pelvis moved during the cycle, so that
+the two step lengths of a stride add up to it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side
+from biodyn.processing.gait.cycles import GaitCycle
+
+# The foot lies flat on the floor in this part of stance; the direction of the foot is taken there.
+FOOT_FLAT_STANCE = (0.25, 0.6)
+
+
+@dataclass(frozen=True)
+class StrideParameters:
+    """Numbers of one cycle; NaN where an event or a position is missing.
+
+    Attributes:
+        stride_time_s, stride_length_m, speed_m_s, cadence_steps_min: of the stride.
+        step_time_s, step_length_m: from the opposite strike to the strike that ends the cycle.
+        step_width_m: sideways distance of the heels of that step; negative where the feet cross.
+        stance_percent, swing_percent, single_support_percent, double_support_percent: of the stride time; double
+            support is the sum of both, `initial_double_support_percent` the one after the cycle's first strike.
+        toe_out_rad: angle of heel-to-toe against the direction of progression while the foot is flat; toe out positive.
+    """
+
+    stride_time_s: float
+    stride_length_m: float
+    speed_m_s: float
+    cadence_steps_min: float
+    step_time_s: float
+    step_length_m: float
+    step_width_m: float
+    stance_percent: float
+    swing_percent: float
+    single_support_percent: float
+    double_support_percent: float
+    initial_double_support_percent: float
+    toe_out_rad: float
+
+
+@dataclass(frozen=True)
+class ParameterSummary:
+    """Mean and standard deviation (n - 1; NaN below two cycles) of one parameter over `count` cycles."""
+
+    mean: float
+    sd: float
+    count: int
+
+
+def stride_parameters(
+    cycle: GaitCycle,
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    pelvis_W: FloatArray,
+    rate_hz: float,
+) -> StrideParameters:
+    """Return the parameters of one cycle from heels, toes (second metatarsal) and pelvis centre (T, 3) m in World."""
+    side, opposite = cycle.side, other_side(cycle.side)
+    duration = cycle.duration_s
+    forward = _direction(_at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz))
+    right = np.cross(forward, (0.0, 1.0, 0.0))
+    stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
+    step = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[opposite], cycle.opposite_strike_s, rate_hz)
+    stride_length = float(stride @ forward)
+    stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
+    initial = 100.0 * (cycle.opposite_off_s - cycle.start_s) / duration
+    single = 100.0 * (cycle.opposite_strike_s - cycle.opposite_off_s) / duration
+    # In running the opposite foot leaves before this one strikes: there is no double support to report.
+    walked = cycle.start_s < cycle.opposite_off_s < cycle.opposite_strike_s < cycle.off_s
+    return StrideParameters(
+        stride_time_s=duration,
+        stride_length_m=stride_length,
+        speed_m_s=stride_length / duration,
+        cadence_steps_min=120.0 / duration,
+        step_time_s=cycle.end_s - cycle.opposite_strike_s,
+        step_length_m=float(step @ forward),
+        step_width_m=float(step @ right) * SIDE_SIGN[side],
+        stance_percent=stance,
+        swing_percent=100.0 - stance,
+        single_support_percent=single if walked else math.nan,
+        double_support_percent=stance - single if walked else math.nan,
+        initial_double_support_percent=initial if walked else math.nan,
+        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], forward, right, rate_hz),
+    )
+
+
+def summarise(parameters: Sequence[StrideParameters]) -> dict[str, ParameterSummary]:
+    """Return mean and standard deviation of every parameter over the cycles in which it is known."""
+    summary: dict[str, ParameterSummary] = {}
+    for field in fields(StrideParameters):
+        values = np.array([getattr(one, field.name) for one in parameters], dtype=np.float64)
+        known = values[np.isfinite(values)]
+        summary[field.name] = ParameterSummary(
+            mean=float(known.mean()) if len(known) else math.nan,
+            sd=float(known.std(ddof=1)) if len(known) > 1 else math.nan,
+            count=len(known),
+        )
+    return summary
+
+
+def spatiotemporal(
+    cycles: Sequence[GaitCycle],
+    heel_W: Mapping[Side, FloatArray],
+    toe_W: Mapping[Side, FloatArray],
+    pelvis_W: FloatArray,
+    rate_hz: float,
+    floor_velocity_W: Sequence[float] | FloatArray = (0.0, 0.0, 0.0),
+) -> tuple[tuple[StrideParameters, ...], dict[Side, dict[str, ParameterSummary]]]:
+    """Return the parameters of every cycle, in the order of `cycles`, and their summary per side.
+
+    On a treadmill `floor_velocity_W` (3,) m/s is the belt's (`foot_outline.floor_velocity`): lengths and the direction of
+    progression are taken on the belt.
+    """
+    travelled = np.arange(len(pelvis_W))[:, None] / rate_hz * np.asarray(floor_velocity_W, dtype=np.float64)
+    heel_W = {side: points - travelled for side, points in heel_W.items()}
+    toe_W = {side: points - travelled for side, points in toe_W.items()}
+    pelvis_W = pelvis_W - travelled
+    each = tuple(stride_parameters(cycle, heel_W, toe_W, pelvis_W, rate_hz) for cycle in cycles)
+    per_side = {
+        side: summarise([one for cycle, one in zip(cycles, each, strict=True) if cycle.side == side]) for side in SIDES
+    }
+    return each, per_side
+
+
+def foot_progression(
+    foot_W: FloatArray, cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray
+) -> FloatArray:
+    """Return the foot progression angle (T,) rad of a cycle's foot, toe out positive.
+
+    The second angle of the Cardan sequence Z-Y-X (pitch, progression, roll) of the foot against axes along the walking
+    direction, as in the norm (Schwartz 2008) and Plug-in Gait: ``asin(foot . sideways)`` for the unit vectors `foot_W`
+    (T, 3) from heel to toe. A foot that stands on its toes keeps it; its shadow on the floor, which `toe_out_rad` is taken
+    from while the foot is flat, would swing far out. The walking direction is that in which the pelvis (T, 3) m moved over
+    the floor during the cycle.
+    """
+    forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
+    outward = SIDE_SIGN[cycle.side] * np.cross(forward, (0.0, 1.0, 0.0))
+    return np.asarray(np.arcsin(np.clip(foot_W @ outward, -1.0, 1.0)))
+
+
+def travel(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float, floor_velocity_W: FloatArray) -> FloatArray:
+    """Way (3,) m of the pelvis (T, 3) over the floor from the cycle's begin to its end; NaN where it was not seen."""
+    moved = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    return moved - cycle.duration_s * np.asarray(floor_velocity_W)
+
+
+def _at(points: FloatArray, time_s: float, rate_hz: float) -> FloatArray:
+    """Position (3,) at a time between two frames; NaN outside the recording or beside a gap."""
+    frame = time_s * rate_hz
+    # A time made from a frame number may be off by rounding; do not reach for the neighbour then.
+    if math.isfinite(frame) and abs(frame - round(frame)) < 1e-6:
+        frame = float(round(frame))
+    if not 0.0 <= frame <= len(points) - 1:
+        return np.full(3, np.nan)
+    low = math.floor(frame)
+    share = frame - low
+    return points[low] if share == 0.0 else (1.0 - share) * points[low] + share * points[low + 1]
+
+
+def _direction(displacement: FloatArray) -> FloatArray:
+    horizontal = displacement * (1.0, 0.0, 1.0)
+    length = np.linalg.norm(horizontal)
+    return horizontal / length if length > 0.0 else np.full(3, np.nan)
+
+
+def _toe_out(cycle: GaitCycle, foot_W: FloatArray, forward: FloatArray, right: FloatArray, rate_hz: float) -> float:
+    begin, end = (cycle.start_s + share * (cycle.off_s - cycle.start_s) for share in FOOT_FLAT_STANCE)
+    if not math.isfinite(begin + end):
+        return math.nan
+    rows = foot_W[math.ceil(begin * rate_hz) : math.floor(end * rate_hz) + 1]
+    known = rows[np.isfinite(rows).all(axis=1)]
+    if not len(known):
+        return math.nan
+    mean = known.mean(axis=0)
+    return math.atan2(float(mean @ right) * SIDE_SIGN[cycle.side], float(mean @ forward))

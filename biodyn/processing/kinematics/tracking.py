@@ -1,0 +1,153 @@
+"""Follow the skeleton through the walk: fit, attach the remaining markers, exclude outliers, fit again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.body_model import SubjectModel, with_markers
+from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.from_library.scaling import PLACED_WHILE_STANDING
+from biodyn.processing.kinematics.fit import Fit, attach_by_movement, fit_markers
+from biodyn.processing.kinematics.outliers import outlier_frames, relocate_soft_markers
+from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.recording import Markers
+
+# Weight of a marker that only its movement ties to a segment.
+_ATTACHED_WEIGHT = 0.3
+# Wrong markers hide behind worse ones; a few rounds bring them all out.
+_MOST_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class TrackingOptions:
+    """Numbers of the fit, see `kinematics.fit_markers`; `outlier_limit_m`: a marker farther off its place may be an outlier."""
+
+    tolerance: float
+    max_iterations: int
+    visibility_ramp_s: float
+    weights: Mapping[str, float]
+    longest_bridge_s: float
+    edge_s: float
+    outlier_limit_m: float
+
+
+def fit_with(model: SubjectModel, markers: Markers, options: TrackingOptions) -> Fit:
+    """Fit the skeleton once, from its static posture, with the numbers of the options."""
+    return fit_markers(
+        model,
+        markers,
+        q_start=model.static_configuration(np.eye(3), np.zeros(3)),
+        tolerance=options.tolerance,
+        max_iterations=options.max_iterations,
+        visibility_ramp_s=options.visibility_ramp_s,
+        weights=options.weights,
+        longest_bridge_s=options.longest_bridge_s,
+        edge_s=options.edge_s,
+    )
+
+
+def track(
+    model: SubjectModel,
+    signals: TrialSignals,
+    mapping: MarkerMapping,
+    options: TrackingOptions,
+    refresh: Callable[[Markers], TrialSignals],
+) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
+    """Fit the skeleton to a walk; returns the fit (with its model), the signals as used, and what was noticed.
+
+    Outliers are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
+    are filled and markers filtered anew (`refresh`), until none is left.
+    """
+    fit = fit_with(model, signals.markers, options)
+    settled, notes = _settled(fit, signals.markers, mapping)
+    notes = [*_idle_weights(options.weights, signals.markers), *notes]
+    if settled is not model:
+        fit = fit_with(settled, signals.markers, options)
+    outliers: dict[str, dict[int, float]] = {}
+    for _ in range(_MOST_ROUNDS):
+        error = _recorded_error(fit, signals.recorded)
+        outlier = outlier_frames(error, options.outlier_limit_m)
+        if not outlier.any():
+            break
+        positions = signals.recorded.positions.copy()
+        for column in np.flatnonzero(outlier.any(axis=0)):
+            label, frames = fit.labels[column], np.flatnonzero(outlier[:, column])
+            positions[frames, signals.recorded.labels.index(label)] = np.nan
+            outliers.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
+        signals = refresh(replace(signals.recorded, positions=positions))
+        fit = fit_with(fit.model, signals.markers, options)
+    longest = options.longest_bridge_s * signals.recorded.rate_hz
+    notes += [
+        _outlier_note(label, np.array(sorted(frames)), max(frames.values()), options.outlier_limit_m, longest)
+        for label, frames in outliers.items()
+    ]
+    return fit, signals, notes
+
+
+def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
+    """Distance (T, M) m of the markers as recorded from their place on the fitted skeleton, NaN where unseen."""
+    columns = [recorded.labels.index(label) for label in fit.labels]
+    links, p_LM, _ = fit.model.marker_arrays()
+    place = fit.link_p_W[:, links] + np.einsum("tmij,mj->tmi", fit.link_R_W[:, links], p_LM)
+    return np.asarray(np.linalg.norm(recorded.positions[:, columns] - place, axis=2))
+
+
+def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[SubjectModel, list[Diagnostic]]:
+    """Put soft markers where the walk has them, attach what the static trial did not show, check the guessed ones."""
+    attached = {marker.label: marker for marker in fit.model.markers}
+    guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
+    unattached: dict[str, str | None] = {}
+    for label in markers.labels:
+        role = mapping.role(label)
+        if label in guessed:
+            unattached[label] = None
+        elif label not in {*attached, *fit.model.computed_points} and (role is None or role.weight > 0.0):
+            unattached[label] = role.body if role else None
+    model = relocate_soft_markers(fit, markers, mapping)
+    if not unattached:
+        return model, []
+    extra, notes = attach_by_movement(fit, markers, unattached, _ATTACHED_WEIGHT)
+    agreed = {
+        marker.label for marker in extra if marker.label in guessed and attached[marker.label].body == marker.body
+    }
+    extra = tuple(marker for marker in extra if marker.label not in agreed)
+    # A guess that the movement does not bear out gives way, to another segment or to none.
+    kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
+    notes = [note for note in notes if note.about not in agreed]
+    return with_markers(replace(model, markers=kept), extra), notes
+
+
+def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:
+    """Weights for markers that are not there; no error, since one settings file may serve many trials."""
+    unknown = [label for label in weights if label not in markers.labels]
+    if not unknown:
+        return []
+    return [
+        Diagnostic(
+            "marker-weights",
+            "warning",
+            f"The settings weigh {', '.join(unknown)}, which the walk does not have.",
+            hint=f"Its markers are {', '.join(markers.labels)}.",
+        )
+    ]
+
+
+def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
+    """A marker off its place; no more than an information where it was excluded for `longest_frames` at most in all."""
+    return Diagnostic(
+        "marker-strays",
+        "warning" if len(frames) > longest_frames else "info",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
+        "excluded from the fit in those frames.",
+        value=worst_m,
+        limit=limit_m,
+        unit="m",
+        frames=(int(frames[0]), int(frames[-1])),
+        hint="Look for swapped labels, a marker that was moved after the static trial, or a ghost marker.",
+        about=label,
+    )

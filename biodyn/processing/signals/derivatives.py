@@ -1,0 +1,141 @@
+"""Velocities and accelerations of a configuration, from a quintic spline that passes through every q."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import BiodynError
+from biodyn.geometry.rotations import continuous_quaternions, rotate
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording.motion import Motion
+
+CoordinateKind = Literal["free", "spherical", "scalar"]
+# Numbers of q and of v that each kind takes.
+_WIDTHS: dict[str, tuple[int, int]] = {"free": (7, 6), "spherical": (4, 3), "scalar": (1, 1)}
+DEGREE = 5
+MIN_STRETCH_FRAMES = DEGREE + 1  # a quintic through fewer points does not exist
+
+
+@dataclass(frozen=True)
+class ConfigurationSpline:
+    """A curve q(t) on the configuration manifold: C4, through the given configurations at the given times.
+
+    Coordinates are quintic splines (not-a-knot); a quaternion is a quintic spline in R^4 divided by its length, so
+    velocity and acceleration follow from the quotient rule and belong exactly to q(t).
+
+    Attributes:
+        kinds: layout of q as (kind, first index in q), in the order of q and v.
+        spline: vector-valued spline of all entries of q.
+    """
+
+    kinds: tuple[tuple[CoordinateKind, int], ...]
+    spline: BSpline
+
+    def __call__(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q (T, nq), v (T, nv), vdot (T, nv) at the times; conventions of `trial.Motion`."""
+        q, qdot, qddot = (self.spline(time_s, nu=order) for order in range(3))
+        v = np.empty((len(q), sum(_WIDTHS[kind][1] for kind, _ in self.kinds)))
+        vdot = np.empty_like(v)
+        column = 0
+        for kind, first in self.kinds:
+            if kind == "scalar":
+                v[:, column], vdot[:, column] = qdot[:, first], qddot[:, first]
+            else:
+                part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
+                q[:, part], qdot[:, part], qddot[:, part] = _on_unit_sphere(q[:, part], qdot[:, part], qddot[:, part])
+                conjugate = q[:, part] * (1.0, -1.0, -1.0, -1.0)
+                omega_B = 2.0 * _vector_of_product(conjugate, qdot[:, part])
+                # The other term of the derivative, conj(qdot) qdot, has no vector part.
+                v[:, column : column + 3] = omega_B
+                vdot[:, column : column + 3] = 2.0 * _vector_of_product(conjugate, qddot[:, part])
+                if kind == "free":
+                    velocity, acceleration = slice(first, first + 3), slice(column + 3, column + 6)
+                    v_B = rotate(conjugate, qdot[:, velocity])
+                    v[:, acceleration] = v_B
+                    # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
+                    vdot[:, acceleration] = rotate(conjugate, qddot[:, velocity]) - np.cross(omega_B, v_B)
+            column += _WIDTHS[kind][1]
+        return q, v, vdot
+
+
+def configuration_spline(
+    time_s: FloatArray, q: FloatArray, kinds: Sequence[tuple[CoordinateKind, int]]
+) -> ConfigurationSpline:
+    """Return the spline through q (T, nq) at strictly increasing times (T,) s; no NaN, at least six frames."""
+    layout = tuple((kind, int(first)) for kind, first in kinds)
+    q = np.array(q, dtype=np.float64)
+    for kind, first in layout:
+        if kind != "scalar":
+            part = slice(first + _WIDTHS[kind][0] - 4, first + _WIDTHS[kind][0])
+            q[:, part] = continuous_quaternions(q[:, part])
+    return ConfigurationSpline(layout, make_interp_spline(time_s, q, k=DEGREE))
+
+
+def motion_from_configuration(
+    time_s: FloatArray,
+    q: FloatArray,
+    q_kinds: Sequence[tuple[CoordinateKind, int]],
+    min_stretch_frames: int = MIN_STRETCH_FRAMES,
+) -> Motion:
+    """Return the motion that belongs to the configurations.
+
+    Args:
+        time_s: (T,) s, strictly increasing.
+        q: (T, nq) m, rad and unit quaternions w x y z; a row with NaN is a frame without a solution.
+        q_kinds: layout of q, e.g. (("free", 0), ("scalar", 7), ("spherical", 8)); covers q in order.
+        min_stretch_frames: shorter runs of solved frames get NaN velocities and accelerations.
+
+    Rows with NaN split the trial into stretches with a spline each; v and vdot are NaN there, and q too. The q returned
+    is the given one with quaternions of unit length and continuous sign. Raises BiodynError for a layout or times
+    that do not fit q.
+    """
+    time_s = np.asarray(time_s, dtype=np.float64)
+    q = np.array(q, dtype=np.float64)
+    width, speeds = _check_layout(q_kinds)
+    if q.ndim != 2 or q.shape[1] != width or time_s.shape != q.shape[:1]:
+        raise BiodynError(f"Expected {width} coordinates at {time_s.size} times, found an array of shape {q.shape}.")
+    if not np.all(np.diff(time_s) > 0):
+        raise BiodynError("Expected strictly increasing times, found frames out of order or repeated.")
+    solved = np.asarray(np.isfinite(q).all(axis=1))
+    q[~solved] = np.nan
+    v = np.full((len(q), speeds), np.nan)
+    vdot = np.full_like(v, np.nan)
+    for first, stop in finite_stretches(solved):
+        rows = slice(first, stop)
+        if stop - first >= max(min_stretch_frames, MIN_STRETCH_FRAMES):
+            q[rows], v[rows], vdot[rows] = configuration_spline(time_s[rows], q[rows], q_kinds)(time_s[rows])
+    return Motion(time_s=time_s, q=q, v=v, vdot=vdot)
+
+
+def _check_layout(kinds: Sequence[tuple[CoordinateKind, int]]) -> tuple[int, int]:
+    """Return (nq, nv) of a layout; BiodynError if it leaves a hole or overlaps."""
+    width = speeds = 0
+    for kind, first in kinds:
+        if kind not in _WIDTHS or first != width:
+            raise BiodynError(f"Expected the next coordinate at index {width} of q, found '{kind}' at {first}.")
+        width += _WIDTHS[kind][0]
+        speeds += _WIDTHS[kind][1]
+    return width, speeds
+
+
+def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Project a curve in R^4 to the unit sphere: u = s / |s| and its two derivatives by the quotient rule."""
+    length = np.linalg.norm(s, axis=1, keepdims=True)
+    rate = np.sum(s * sdot, axis=1, keepdims=True) / length
+    bend = np.sum(sdot * sdot + s * sddot, axis=1, keepdims=True)
+    rate_dot = (bend - rate**2) / length
+    u = s / length
+    udot = (sdot - u * rate) / length
+    uddot = (sddot - 2.0 * udot * rate - u * rate_dot) / length
+    return u, udot, uddot
+
+
+def _vector_of_product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
+    return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])

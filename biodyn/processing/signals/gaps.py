@@ -1,0 +1,126 @@
+"""Filling gaps in marker trajectories, each with a stated limit; what is longer stays a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.registration import rigid_fit
+from biodyn.processing.signals.filtering import finite_stretches
+
+GapMethod = Literal["spline", "rigid", "left"]
+# The spline passes through up to this many frames on either side, and through two at least: never extrapolated.
+NEIGHBOURS = 10
+MIN_NEIGHBOURS = 2
+# Three markers fix a segment's pose; they must span a plane by this much (second singular value of their shape).
+MIN_MARKERS = 3
+MIN_SPREAD_M = 0.01
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A run of frames in which a marker was not seen, first to last inclusive, and how it was filled."""
+
+    marker: int
+    first: int
+    last: int
+    method: GapMethod
+
+
+@dataclass(frozen=True)
+class GapFilling:
+    """Trajectories with filled gaps.
+
+    Attributes:
+        positions: (T, M, 3) m; NaN where a gap was left.
+        record: every gap, by marker and time.
+        filled: (T, M) bool, True where a position was made up.
+    """
+
+    positions: FloatArray
+    record: list[Gap]
+    filled: BoolArray
+
+
+def fill_gaps(
+    p_WM: FloatArray,
+    rate_hz: float,
+    groups: Sequence[tuple[int, ...]],
+    spline_gap_s: float,
+    rigid_gap_s: float,
+) -> GapFilling:
+    """Fill short gaps by a spline, longer ones from the other markers of the segment, and leave the rest.
+
+    Args:
+        p_WM: (T, M, 3) m, unfiltered; a frame with any NaN component counts as not seen.
+        rate_hz: frames per second.
+        groups: markers of one segment each, as column numbers; a marker is in one group at most.
+        spline_gap_s: longest gap for a cubic spline through the neighbouring frames. Gaps at the ends have neighbours
+            on one side only and are never splined.
+        rigid_gap_s: longest gap for a rigid registration of at least three other markers of the segment, seen (or
+            splined) throughout. The marker's offset in the segment goes linearly from one edge of the gap to the other,
+            so nothing jumps; at the ends of the trial it stays that of the one edge.
+    """
+    positions = np.array(p_WM, dtype=np.float64)
+    seen = np.asarray(np.isfinite(positions).all(axis=2))
+    positions[~seen] = np.nan
+    splined, open_gaps = _spline_all(positions, seen, round(spline_gap_s * rate_hz))
+    mates = {marker: [m for m in group if m != marker] for group in groups for marker in group}
+    # Registered from what was seen or splined only: filled markers do not prop each other up.
+    base = splined.copy()
+    record: list[Gap] = []
+    for gap in open_gaps:
+        if gap.method == "left" and gap.last - gap.first + 1 <= round(rigid_gap_s * rate_hz):
+            path = _rigid(base, gap, mates.get(gap.marker, []))
+            if path is not None:
+                splined[gap.first : gap.last + 1, gap.marker] = path
+                gap = Gap(gap.marker, gap.first, gap.last, "rigid")
+        record.append(gap)
+    return GapFilling(splined, record, np.asarray(~seen & np.isfinite(splined).all(axis=2)))
+
+
+def _spline_all(positions: FloatArray, seen: BoolArray, limit: int) -> tuple[FloatArray, list[Gap]]:
+    """Fill every gap of at most `limit` frames; return the positions and all gaps, unfilled ones as `left`."""
+    filled = positions.copy()
+    gaps: list[Gap] = []
+    for marker in range(positions.shape[1]):
+        frames = np.flatnonzero(seen[:, marker])
+        for first, stop in finite_stretches(~seen[:, marker]):
+            method: GapMethod = "left"
+            before = frames[(frames < first) & (frames >= first - NEIGHBOURS)]
+            after = frames[(frames >= stop) & (frames < stop + NEIGHBOURS)]
+            if stop - first <= limit and min(len(before), len(after)) >= MIN_NEIGHBOURS:
+                known = np.concatenate([before, after])
+                spline = make_interp_spline(known, positions[known, marker], k=3)
+                filled[first:stop, marker] = spline(np.arange(first, stop))
+                method = "spline"
+            gaps.append(Gap(marker, first, stop - 1, method))
+    return filled, gaps
+
+
+def _rigid(positions: FloatArray, gap: Gap, mates: Sequence[int]) -> FloatArray | None:
+    """Path (n, 3) m of a marker through a gap, carried by its segment; None where the segment's pose is not known."""
+    frames = len(positions)
+    edges = [frame for frame in (gap.first - 1, gap.last + 1) if 0 <= frame < frames]
+    edges = [frame for frame in edges if np.isfinite(positions[frame, gap.marker]).all()]
+    if not edges:
+        return None
+    rows = np.arange(min([*edges, gap.first]), max([*edges, gap.last]) + 1)
+    usable = [mate for mate in mates if np.isfinite(positions[rows, mate]).all()]
+    if len(usable) < MIN_MARKERS:
+        return None
+    shape = positions[edges[0], usable]
+    if np.linalg.svd(shape - shape.mean(axis=0), compute_uv=False)[1] < MIN_SPREAD_M:
+        return None
+    R, p = rigid_fit(shape, positions[rows][:, usable])
+    ends = [int(edge - rows[0]) for edge in edges]
+    offsets = [R[k].T @ (positions[edge, gap.marker] - p[k]) for k, edge in zip(ends, edges, strict=True)]
+    inside = np.arange(gap.first, gap.last + 1) - rows[0]
+    share = (inside - ends[0]) / (ends[-1] - ends[0]) if len(ends) == 2 else np.zeros(len(inside))
+    offset = offsets[0] + share[:, None] * (offsets[-1] - offsets[0])
+    return np.einsum("tij,tj->ti", R[inside], offset) + p[inside]

@@ -1,0 +1,117 @@
+"""Damaged channels of a force plate: cut off at the end of their range, constant, without a number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording.values import ForcePlate
+
+# A plate that carries more than this shows it in every channel.
+_LOADED_N = 50.0
+# Equal samples at the largest value for this long are looked at ...
+_FLAT_S = 0.005
+# ... if that value is farther than this from where the channel rests, as a share of all it does.
+_AWAY_SHARE = 0.2
+_SLOPE_S, _SLOPE_SHARE = 0.01, 0.25  # the slope beside the flat is taken over this time, or share of the flat
+# Cut off is what would have risen by more than this share of all it does beyond the top. A smooth peak that is stored in
+# steps is flat too, but falls by 9/4 of a step over a quarter of its flat (a parabola), one more by rounding.
+_OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
+_ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale, no steps
+
+
+def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tuple[Diagnostic, ...]:
+    """Name channels that say nothing while the plate is loaded (`largest_n`, N), and the time others are cut off.
+
+    `rest` (C,) is what the channels read unloaded, in their own units.
+    """
+    notes: list[Diagnostic] = []
+    silent = [column for column in range(plate.channels.shape[1]) if _is_constant(plate.channels[:, column])]
+    if silent and largest_n > _LOADED_N:
+        names = ", ".join(_name(plate, column) for column in silent)
+        notes.append(
+            Diagnostic(
+                "plate-channel-constant",
+                "warning",
+                f"Plate {plate.number} is loaded, but its channel {names} is constant: what it measures is missing.",
+                value=float(len(silent)),
+                limit=0.0,
+                hint="Check the cables and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need every channel.",
+            )
+        )
+    cut = [(column, runs) for column in range(plate.channels.shape[1]) if (runs := _cut_off(plate, column, rest))]
+    if cut:
+        longest = max(stop - first for _, runs in cut for first, stop in runs) / plate.rate_hz
+        names = ", ".join(_name(plate, column) for column, _ in cut)
+        notes.append(
+            Diagnostic(
+                "plate-saturated",
+                "error",
+                f"Plate {plate.number} is cut off at the end of its range for up to {1000 * longest:.0f} ms "
+                f"(channel {names}): its real force was larger.",
+                value=longest,
+                limit=_FLAT_S,
+                unit="s",
+                hint="Choose a larger range of the plate's amplifier; the contacts concerned are not used.",
+            )
+        )
+    return tuple(notes)
+
+
+def saturated(plate: ForcePlate, rest: FloatArray) -> tuple[tuple[float, float], ...]:
+    """Begin and end in s of the stretches in which some channel stands at the end of its range."""
+    hit = np.zeros(len(plate.channels), dtype=bool)
+    for column in range(plate.channels.shape[1]):
+        for first, stop in _cut_off(plate, column, rest):
+            hit[first:stop] = True
+    return tuple((first / plate.rate_hz, stop / plate.rate_hz) for first, stop in finite_stretches(hit))
+
+
+def _name(plate: ForcePlate, column: int) -> str:
+    label = plate.channel_labels[column] if column < len(plate.channel_labels) else ""
+    return label or f"number {column + 1}"
+
+
+def _is_constant(values: FloatArray) -> bool:
+    seen = values[np.isfinite(values)]
+    return not len(seen) or bool(np.ptp(seen) == 0.0)
+
+
+def _cut_off(plate: ForcePlate, column: int, rest: FloatArray) -> list[tuple[int, int]]:
+    """Samples [first, stop) of the flat tops of a channel, at its largest and at its smallest value."""
+    values = plate.channels[:, column]
+    if plate.type == 1 and column in (3, 4):  # positions are computed
+        return []
+    seen = values[np.isfinite(values)]
+    if not len(seen) or np.ptp(seen) == 0.0:
+        return []
+    found: list[tuple[int, int]] = []
+    for sense in (1.0, -1.0):
+        found += _flat_tops(sense * values, sense * seen, sense * float(rest[column]), plate.rate_hz)
+    return found
+
+
+def _flat_tops(values: FloatArray, seen: FloatArray, rest: float, rate_hz: float) -> list[tuple[int, int]]:
+    """Flat stretches at the largest value that a parabola with the slopes at both ends would have exceeded by far.
+
+    A parabola over the duration D with slopes s and -s at its ends rises by s D / 4 in between.
+    """
+    top, reach = float(seen.max()), float(np.ptp(seen))
+    if top - rest < _AWAY_SHARE * reach:
+        return []  # the unloaded level: some software stores it without noise
+    found = []
+    step = float("nan")
+    for first, stop in finite_stretches(values == top):
+        length = stop - first
+        beside = max(2, round(_SLOPE_S * rate_hz), round(_SLOPE_SHARE * length))
+        if length < max(3, _FLAT_S * rate_hz) or first < beside or stop + beside > len(values):
+            continue
+        if not np.isfinite(step):
+            steps = np.diff(np.unique(seen))
+            step = float(steps[steps > _ROUNDING * reach].min(initial=reach))
+        fall = 0.5 * (2.0 * top - values[first - beside] - values[stop + beside - 1])
+        if fall > _FALL_STEPS * step and fall / beside * length / 4.0 > _OVERSHOOT_SHARE * reach:
+            found.append((first, stop))
+    return found

@@ -1,0 +1,232 @@
+"""Force plates: from stored channels to the reaction wrench about the world origin, C3D types 1 to 5.
+
+Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y,
+usually pointing down), with r_SO the stored ORIGIN, which points from the sensor's origin to the surface centre S:
+
+    M_S = M_O + F × ORIGIN          moment about the surface centre
+    F_W = R F,  M_Wo = R M_S + p_WS × F_W
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import PlateError
+from biodyn.processing.signals.plate_channels import channel_notes, saturated
+from biodyn.processing.signals.plate_offset import find_offset, offset_notes
+from biodyn.recording.values import ForcePlate
+from biodyn.recording.wrenches import PlateWrench
+
+SUPPORTED_TYPES = (1, 2, 3, 4, 5)
+
+_FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
+# Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
+_LOADED_N = 50.0
+
+
+class _PlateAxes(NamedTuple):
+    """Pose of the plate's surface: R_WP (3, 3) axes as columns, p_WS (3,) surface centre, half sides in m."""
+
+    R_WP: FloatArray
+    p_WS: FloatArray
+    half_sides: FloatArray
+
+
+def plate_wrench(
+    plate: ForcePlate, frame_count: int, marker_rate_hz: float, beside: BoolArray | None = None
+) -> PlateWrench:
+    """Return the reaction of a plate on what stands on it, as F_Wo_W [moment; force] at the analog rate.
+
+    `plate.corners` must already be in World (Y up). The offset is removed, the sign and the sign of ORIGIN are
+    checked against the data, and what was decided is in `diagnostics`. `frame_count` and `marker_rate_hz` (Hz) are
+    those of the markers; `beside` (frame_count,) are the frames in which no foot is over the plate, None where the feet
+    are not known yet. Raises PlateError for a type that is not supported or channels that do not fit.
+    """
+    if plate.type not in SUPPORTED_TYPES:
+        raise PlateError(
+            f"Force plate {plate.number} is of type {plate.type}; supported are {SUPPORTED_TYPES}.",
+            "Let the capture software export the plate as type 2 (forces and moments).",
+        )
+    rates = (plate.rate_hz, marker_rate_hz)
+    if not all(np.isfinite(rate) and 0.0 < rate < _FASTEST_HZ for rate in rates):
+        raise PlateError(
+            f"Force plate {plate.number} has {rates[0]:g} samples per second at {rates[1]:g} frames per second; expected "
+            f"positive numbers below {_FASTEST_HZ:g}.",
+            "Check POINT:RATE and ANALOG:RATE, and export the trial again.",
+        )
+    expected = round(frame_count * plate.rate_hz / marker_rate_hz)
+    if plate.channels.shape[0] != expected:
+        raise PlateError(
+            f"Force plate {plate.number} has {plate.channels.shape[0]} samples; expected {expected} "
+            f"({frame_count} frames at {marker_rate_hz:g} Hz, forces at {plate.rate_hz:g} Hz)."
+        )
+    axes = _plate_axes(plate)
+    stored_up = _vertical_force(plate, axes, plate.channels)
+    offset = find_offset(plate, stored_up, marker_rate_hz, beside)
+    force, moment_at_sensor, origin = _sensor_wrench(plate, plate.channels - offset.channels)
+    force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
+    moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
+    F_W = force @ axes.R_WP.T
+    M_Wo = moment @ axes.R_WP.T + np.cross(axes.p_WS, F_W)
+    # The offset is told in the sense of the reaction, whatever the file stores.
+    sense = -1.0 if sign_notes else 1.0
+    zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
+    rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
+    largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
+    return PlateWrench(
+        number=plate.number,
+        corners=plate.corners,
+        wrench=np.hstack([M_Wo, F_W]),
+        rate_hz=plate.rate_hz,
+        diagnostics=(
+            *offset.notes,
+            *offset_notes(plate.number, zero, beside is not None, largest),
+            *sign_notes,
+            *origin_notes,
+            *channel_notes(plate, rest, largest),
+        ),
+        zero=zero,
+        saturated_s=saturated(plate, rest),
+    )
+
+
+def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz: float) -> PlateWrench:
+    """Return the wrench at the marker frames: the first analog sample of each frame belongs to it.
+
+    Filter before: picking samples does not keep higher frequencies out. `marker_rate_hz` in Hz.
+    """
+    ratio = plate_wrench.rate_hz / marker_rate_hz
+    samples = plate_wrench.wrench
+    step = round(ratio)
+    if abs(ratio - step) < 1e-6 * ratio and samples.shape[0] >= (frame_count - 1) * step + 1:
+        picked = samples[: (frame_count - 1) * step + 1 : step]
+    else:
+        at = np.arange(frame_count) / marker_rate_hz * plate_wrench.rate_hz
+        picked = np.column_stack([np.interp(at, np.arange(samples.shape[0]), column) for column in samples.T])
+    return replace(plate_wrench, wrench=np.ascontiguousarray(picked), rate_hz=marker_rate_hz)
+
+
+def _plate_axes(plate: ForcePlate) -> _PlateAxes:
+    """Axes from the corners (+x+y, -x+y, -x-y, +x-y); measured corners are not quite a rectangle."""
+    c = plate.corners
+    x = (c[0] - c[1]) + (c[3] - c[2])
+    y = (c[0] - c[3]) + (c[1] - c[2])
+    z = np.cross(x, y)
+    lengths = np.linalg.norm([x, y], axis=1) / 2
+    if not np.isfinite(c).all() or np.linalg.norm(z) < 1e-9:
+        raise PlateError(f"The corners of force plate {plate.number} do not span a surface.", "Check FORCE_PLATFORM.")
+    x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
+    return _PlateAxes(np.column_stack([x, np.cross(z, x), z]), c.mean(axis=0), lengths / 2)
+
+
+def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:
+    """(T, C) channels through the calibration matrix where the type has one."""
+    if plate.type not in (4, 5):
+        return channels
+    if plate.cal_matrix is None:
+        raise PlateError(
+            f"Force plate {plate.number} is of type {plate.type} but has no calibration matrix.",
+            "Export the trial with FORCE_PLATFORM:CAL_MATRIX, or as type 2.",
+        )
+    return channels @ plate.cal_matrix.T
+
+
+def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Force, moment about the sensor origin (plate axes, (T, 3) each) and the ORIGIN to shift it by (3,)."""
+    c = _calibrated(plate, channels)
+    force = c[:, :3]
+    if plate.type == 1:  # Fx Fy Fz, centre of pressure x y on the surface, free moment
+        p = np.column_stack([c[:, 3:5], np.zeros(len(c))])
+        moment = np.cross(p, force)
+        moment[:, 2] += c[:, 5]
+        return force, moment, np.zeros(3)
+    if plate.type == 3:  # Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4, sensors at (±a, ±b)
+        a, b = abs(plate.origin[0]), abs(plate.origin[1])
+        x12, x34, y14, y23, z1, z2, z3, z4 = c.T
+        force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])
+        moment = np.column_stack([b * (z1 + z2 - z3 - z4), a * (-z1 + z2 + z3 - z4), b * (x34 - x12) + a * (y14 - y23)])
+        return force, moment, np.array([0.0, 0.0, plate.origin[2]])
+    return force, c[:, 3:6], plate.origin  # types 2, 4 and, after its matrix, 5
+
+
+def _as_reaction(
+    plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray
+) -> tuple[FloatArray, FloatArray, tuple[Diagnostic, ...]]:
+    """A person can only push a plate down: where loaded, the reaction must point up, else all signs are reversed."""
+    up = (force @ axes.R_WP.T)[:, 1]
+    up = up[np.isfinite(up)]
+    low, high = np.percentile(up, [1.0, 99.0]) if up.size else (0.0, 0.0)
+    if max(high, -low) < _LOADED_N or high > -low:
+        return force, moment, ()
+    note = Diagnostic(
+        "plate-sign",
+        "warning",
+        f"The stored force of plate {plate.number} pulls down on the person when loaded "
+        f"(down to {low:.0f} N, up to {high:.0f} N); its opposite is taken as the reaction.",
+        value=float(low),
+        limit=0.0,
+        unit="N",
+        hint="The file stores the action on the plate, or its corners are in the wrong order.",
+    )
+    return -force, -moment, (note,)
+
+
+def _at_surface(
+    plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
+) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """Moment about the surface centre. Writers disagree on the sign of ORIGIN: the format's z is negative.
+
+    Where z is 0 the rule says nothing, and some files follow no rule: then the sign with which the centre of pressure
+    lies on the plate is taken, if exactly one does.
+    """
+    by_rule = -origin if origin[2] > 0 else origin
+    candidates = (by_rule, -by_rule)
+    on_plate = [_share_on_plate(axes, force, moment + np.cross(force, o)) for o in candidates]
+    chosen = 1 if on_plate[0] < 0.5 <= on_plate[1] else 0
+    notes: tuple[Diagnostic, ...] = ()
+    if chosen:
+        notes = (
+            Diagnostic(
+                "plate-origin-sign",
+                "warning",
+                f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign, which brings the "
+                f"centre of pressure onto the plate in {100 * on_plate[1]:.0f} % of the loaded samples (else "
+                f"{100 * on_plate[0]:.0f} %).",
+                value=on_plate[0],
+                limit=0.5,
+            ),
+        )
+    elif on_plate[0] < 0.5:
+        notes = (
+            Diagnostic(
+                "plate-cop-outside",
+                "warning",
+                f"The centre of pressure of plate {plate.number} lies outside the plate in "
+                f"{100 * (1 - on_plate[0]):.0f} % of the loaded samples.",
+                value=1 - on_plate[0],
+                limit=0.5,
+                hint="Check corners, origin, channel order and units of the plate in the capture software.",
+            ),
+        )
+    return moment + np.cross(force, candidates[chosen]), notes
+
+
+def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> float:
+    """Share of the loaded samples whose centre of pressure is on the plate (2 cm tolerance); 1 if never loaded."""
+    loaded = np.abs(force[:, 2]) > _LOADED_N
+    if not loaded.any():
+        return 1.0
+    p = np.column_stack([-moment[loaded, 1], moment[loaded, 0]]) / force[loaded, 2:3]
+    return float((np.abs(p) <= axes.half_sides + 0.02).all(axis=1).mean())
+
+
+def _vertical_force(plate: ForcePlate, axes: _PlateAxes, channels: FloatArray) -> FloatArray:
+    """(T,) N along World Y, in whichever sense the file stores it."""
+    force, _, _ = _sensor_wrench(plate, channels)
+    vertical: FloatArray = (force @ axes.R_WP.T)[:, 1]
+    return vertical

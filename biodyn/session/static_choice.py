@@ -1,0 +1,188 @@
+"""Which of several possible static trials a walk belongs to: stored joint offsets, marker distances, then names.
+
+A static serves the walks that were recorded with the same markers in the same places. The laboratory's own software says
+so by the joint offsets it computed from one and stored in the other; the markers say so by their distances within segments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.io.c3d._names import names
+from biodyn.recording.values import Markers
+
+Offsets = Literal["same", "unknown", "different"]
+_ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
+_LEAST_OFFSETS = 2  # one equal number may be chance
+_RIGID_M = 0.008  # spread of a distance within a segment during walking
+# Markers that were put on again lie millimetres elsewhere: nearer by this much is another placement, whatever is stored ...
+_OTHER_PLACEMENT_M = 0.002
+# ... and by this much is a better one: the median over the pairs is itself known to a few tenths of a millimetre.
+_NEARER_M = 0.0005
+_SAME_SCORE = 0.1  # of names and places
+
+
+@dataclass(frozen=True)
+class Possible:
+    """A static trial in which the person stands still.
+
+    Attributes:
+        path: the file. score: what names, places and header speak for it.
+        offsets: whether its stored joint offsets are those of the walk.
+        distance_m: median difference of the marker distances within segments from the walk's, None if unknown.
+    """
+
+    path: Path
+    score: float
+    offsets: Offsets
+    distance_m: float | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The one that belongs to the walk, what decided ("" where there was one only), and what the user should know."""
+
+    chosen: Possible
+    why: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> Offsets:
+    """Compare the stored joint offsets of a walk and a static trial (by name, rad)."""
+    shared = walk.keys() & static.keys()
+    if len(shared) < _LEAST_OFFSETS:
+        return "unknown"
+    limit = float(names()["static"]["same_rad"])
+    return "same" if all(abs(walk[key] - static[key]) <= limit for key in shared) else "different"
+
+
+def choose(possible: Sequence[Possible]) -> Choice:
+    """Return the static trial that belongs to the walk, of one or more.
+
+    Those whose markers clearly sat elsewhere are out first; then equal stored offsets decide, then nearer markers, then
+    names and places, then the order given, which is said.
+    """
+    if len(possible) == 1:
+        return Choice(possible[0], "")
+    nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
+    left = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
+    why = _by_distance(possible, left)
+    best = min(_ORDER.index(p.offsets) for p in left)
+    fitting = [p for p in left if _ORDER.index(p.offsets) == best]
+    if len(fitting) < len(left):
+        why = _by_offsets(fitting[0], [p for p in left if p not in fitting])
+    nearest = min((p.distance_m for p in fitting if p.distance_m is not None), default=None)
+    near = [p for p in fitting if _within(p, nearest, _NEARER_M)]
+    why = _by_distance(fitting, near) or why
+    top = max(p.score for p in near)
+    named = [p for p in near if top - p.score <= _SAME_SCORE]
+    if len(named) < len(near):
+        why = f"named and placed nearest to the walk among {len(near)} whose markers agree alike"
+    chosen = named[0]
+    return Choice(chosen, why, (*_alike(named), *_contradicted(chosen, possible)))
+
+
+def _within(candidate: Possible, nearest: float | None, slack_m: float) -> bool:
+    return nearest is None or candidate.distance_m is None or candidate.distance_m <= nearest + slack_m
+
+
+def _by_distance(before: Sequence[Possible], after: Sequence[Possible]) -> str:
+    out = [p for p in before if p not in after]
+    if not out:
+        return ""
+    own = min(p.distance_m for p in after if p.distance_m is not None)
+    others = ", ".join(f"{_mm(p.distance_m)} in {p.path.name}" for p in out)
+    return f"marker distances within segments agree to {_mm(own)}, against {others}"
+
+
+def _by_offsets(fitting: Possible, others: Sequence[Possible]) -> str:
+    listed = ", ".join(p.path.name for p in others)
+    if fitting.offsets == "same":
+        return f"its stored joint offsets are the walk's, those of {listed} are not"
+    return f"the stored joint offsets of {listed} are not the walk's"
+
+
+def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
+    if len(named) < 2:
+        return ()
+    first, *others = named
+    listed = ", ".join(f"{p.path.name} ({_mm(p.distance_m)})" for p in others)
+    return (
+        Diagnostic(
+            "static-trials-alike",
+            "info",
+            f"{first.path.name} ({_mm(first.distance_m)} from the walk's marker distances) and {listed} belong to the walk "
+            f"equally well; {first.path.name} is used.",
+            hint="Name the one to use with --static, or in study.toml.",
+        ),
+    )
+
+
+def _contradicted(chosen: Possible, possible: Sequence[Possible]) -> tuple[Diagnostic, ...]:
+    """Say where the stored offsets speak for another one than the markers."""
+    named = [p for p in possible if p.offsets == "same"]
+    if chosen.offsets == "same" or not named:
+        return ()
+    return (
+        Diagnostic(
+            "static-offsets-disagree",
+            "warning",
+            f"{chosen.path.name} is used: its marker distances are {_mm(chosen.distance_m)} from the walk's, those of "
+            f"{named[0].path.name} {_mm(named[0].distance_m)}, although the walk stores the joint offsets of the latter.",
+            value=named[0].distance_m,
+            limit=_OTHER_PLACEMENT_M,
+            unit="m",
+            hint="Markers were probably put on again. Name the static trial to use with --static if this is wrong.",
+        ),
+    )
+
+
+def _mm(value_m: float | None) -> str:
+    return "unknown" if value_m is None else f"{1000.0 * value_m:.2f} mm"
+
+
+def typical_motion_m(markers: Markers) -> float:
+    """Return the median over the markers of the largest range of a coordinate, m; 0 for a single frame."""
+    seen = np.isfinite(markers.positions[..., 0]).any(axis=0)
+    if markers.frame_count < 2 or not seen.any():
+        return 0.0
+    positions = markers.positions[:, seen]
+    ranges = np.nanmax(positions, axis=0) - np.nanmin(positions, axis=0)
+    return float(np.median(ranges.max(axis=1)))
+
+
+def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> float | None:
+    """Return the median difference of the distances between markers that move as one in the walk, m.
+
+    Only markers that the recordings `shared` hold too count: then the numbers of several statics can be compared.
+    None where fewer than three such pairs are in both.
+    """
+    others = [set(markers.labels) for markers in (static, *shared)]
+    common = [label for label in walk.labels if all(label in labels for labels in others)]
+    frames = walk.positions[:: max(1, walk.frame_count // 40)]
+    moving = frames[:, [walk.index(label) for label in common]]
+    seen = np.atleast_1d(np.isfinite(static.positions[..., 0]).any(axis=0))
+    standing = np.full((len(common), 3), np.nan)
+    for i, label in enumerate(common):
+        column = static.index(label)
+        if seen[column]:
+            standing[i] = np.nanmedian(static.positions[:, column], axis=0)
+    first, second = np.triu_indices(len(common), k=1)
+    distance = np.linalg.norm(moving[:, first] - moving[:, second], axis=2)
+    enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
+    if not enough.any():
+        return None
+    distance, first, second = distance[:, enough], first[enough], second[enough]
+    rigid = np.nanstd(distance, axis=0) < _RIGID_M
+    difference: FloatArray = np.abs(
+        np.nanmedian(distance, axis=0) - np.linalg.norm(standing[first] - standing[second], axis=1)
+    )[rigid]
+    difference = difference[np.isfinite(difference)]
+    return float(np.median(difference)) if difference.size >= 3 else None

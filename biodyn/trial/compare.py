@@ -1,0 +1,164 @@
+"""How far the laboratory software's own channels in a C3D file agree with biodyn's results, over measured stance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.c3d.read import read_c3d_many
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.recording import Recording
+from biodyn.session.static_choice import typical_motion_m
+
+# Fewer frames than this are no stance.
+_LEAST_FRAMES = 10
+# Markers of walking people travel farther than this.
+_WALKING_M = 0.3
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of one variable of one side over all measured stance frames of a trial.
+
+    r: Pearson correlation. rms: root mean square difference; for angles after removing the mean difference `offset`.
+    r_same, rms_same: the same after the channel went through the trial's own low-pass filter: laboratory software smooths
+    forces less, and what a filter takes from the first 100 ms of stance is no disagreement about mechanics.
+    peak: largest absolute value of the channel. unit: deg or Nm/kg.
+    least_r, most_rms: what is called good agreement.
+    """
+
+    trial: str
+    side: str
+    variable: str
+    kind: str
+    r: float
+    rms: float
+    r_same: float
+    rms_same: float
+    offset: float
+    peak: float
+    unit: str
+    frames: int
+    least_r: float
+    most_rms: float
+
+    @property
+    def meets_targets(self) -> bool:
+        """True if correlation and difference are within `least_r` and `most_rms` (lab_outputs.toml)."""
+        return self.r >= self.least_r and self.rms <= self.most_rms
+
+
+def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
+    """Return the walks among files and below folders that hold channels to compare with: known, on plates, and walking.
+
+    Files that cannot be read are left out; a file named by itself is always kept, so that its trouble is told.
+    """
+    walks: list[Path] = []
+    for place in map(Path, places):
+        if not place.is_dir():
+            walks.append(place)
+            continue
+        files = sorted(path for path in place.rglob("*") if path.suffix.lower() == ".c3d")
+        walks += [path for path, found in zip(files, read_c3d_many(files), strict=True) if _is_comparable(found)]
+    return walks
+
+
+def _is_comparable(recording: Recording | InputFileError) -> bool:
+    if isinstance(recording, InputFileError) or not recording.plates:
+        return False
+    known = {
+        name
+        for raw in load_table("formats/lab_outputs")["output"]
+        for _, e in for_each_side(raw)
+        for name in e["channels"]
+    }
+    return bool(known & set(recording.model_outputs)) and typical_motion_m(recording.markers) > _WALKING_M
+
+
+def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
+    """Compare every known channel of the file with biodyn's counterpart, frame by frame, where a plate carries the foot.
+
+    Angles lose their constant offset first (neutral positions are defined differently); moments do not.
+    """
+    found = []
+    for raw in load_table("formats/lab_outputs")["output"]:
+        for side, entry in for_each_side(raw):
+            outputs = analysis.recording.model_outputs
+            channel = next((outputs[name] for name in entry["channels"] if name in outputs), None)
+            if channel is None:
+                continue
+            theirs = channel.values[:, entry["component"]] * entry.get("scale", 1.0)
+            ours = entry["sign"] * _ours(analysis, entry, side)
+            frames = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
+            if frames.sum() < _LEAST_FRAMES:
+                continue
+            signals = analysis.settings.signals
+            smooth = butterworth_lowpass(
+                theirs, analysis.recording.markers.rate_hz, signals.cutoff_hz, signals.filter_order
+            )
+            found.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
+    return found
+
+
+def _ours(analysis: TrialAnalysis, entry: dict[str, Any], side: str) -> FloatArray:
+    if entry["kind"] == "angle":
+        coordinate = analysis.model.coordinate(entry["coordinate"])
+        return np.rad2deg(analysis.fit.motion.q[:, coordinate.q_index])
+    load = next(j for j in analysis.dynamics.joints if (j.joint, j.side) == (entry["joint"], side))
+    return load.moment[entry["frame"]][:, entry["axis"]] / analysis.subject.mass_kg
+
+
+def _stance(analysis: TrialAnalysis, side: str) -> BoolArray:
+    time_s = analysis.time_s
+    stance = np.zeros(len(time_s), dtype=bool)
+    for contact in analysis.contacts:
+        if contact.decision == "assigned" and contact.side == side:
+            stance |= (time_s >= contact.start_s) & (time_s <= contact.end_s)
+    return stance
+
+
+def _agreement(
+    trial: str,
+    side: str,
+    entry: dict[str, Any],
+    theirs: FloatArray,
+    smooth: FloatArray,
+    ours: FloatArray,
+    frames: BoolArray,
+) -> Agreement:
+    is_angle = entry["kind"] == "angle"
+    r, rms, offset = _fit(ours[frames], theirs[frames], is_angle)
+    r_same, rms_same, _ = _fit(ours[frames], smooth[frames], is_angle)
+    return Agreement(
+        trial=trial,
+        side=SIDE_NAMES[side],
+        variable=entry["variable"],
+        kind=entry["kind"],
+        r=r,
+        rms=rms,
+        r_same=r_same,
+        rms_same=rms_same,
+        offset=offset,
+        peak=float(np.abs(theirs[frames]).max()),
+        unit="deg" if is_angle else "Nm/kg",
+        frames=int(frames.sum()),
+        least_r=entry.get("least_r", -1.0),
+        most_rms=entry["most_rms"],
+    )
+
+
+def _fit(ours: FloatArray, theirs: FloatArray, without_offset: bool) -> tuple[float, float, float]:
+    difference = ours - theirs
+    offset = float(difference.mean())
+    if without_offset:
+        difference = difference - offset
+    return float(np.corrcoef(ours, theirs)[0, 1]), float(np.sqrt(np.mean(difference**2))), offset

@@ -1,0 +1,148 @@
+"""What is in a C3D file, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
+from biodyn.io.c3d.read import read_c3d_many
+from biodyn.library.load import is_path
+from biodyn.model.from_library.marker_set_file import starting_marker_set
+from biodyn.model.from_library.markersets import MarkerMapping, MarkerSet, load_marker_set, normalise, recognise
+from biodyn.model.from_library.user_tables import user_tables
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.recording import Recording
+from biodyn.settings import Settings, settings_from
+
+# A plate that never carries this much was not stepped on.
+_LOADED_N = 20.0
+_WELL_SEEN = 0.9
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """Lines for people, and the findings behind them."""
+
+    lines: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def check_file(
+    path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
+) -> FileCheck:
+    """Read a C3D file and say what it holds; raises InputFileError if it cannot be read at all.
+
+    Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
+    of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
+    """
+    options = settings_from(settings)
+    chosen = options.model.marker_set if marker_set is None else marker_set
+    user_tables(replace(options.tables, marker_set=chosen))
+    (result,) = read_c3d_many([path])
+    if isinstance(result, InputFileError):
+        raise result
+    recording = result
+    notes = list(recording.diagnostics)
+    world = find_world(recording)
+    notes += world.diagnostics
+    lines = [*_contents(recording), f"World: {world.reason}"]
+    lines += _markers(recording, chosen, notes)
+    lines += _plates(recording.rotated(world.R_WL), notes)
+    return FileCheck(tuple(lines), tuple(notes))
+
+
+def _contents(recording: Recording) -> Iterator[str]:
+    markers, subject = recording.markers, recording.subject
+    yield f"{recording.path.name}: {markers.frame_count} frames at {markers.rate_hz:g} Hz, first frame {recording.first_frame}"
+    facts = [f"name {subject.name}" if subject.name else "no name"]
+    facts.append(f"{subject.mass_kg:.1f} kg" if subject.mass_kg else "no mass")
+    facts.append(f"{subject.height_m:.2f} m" if subject.height_m else "no height")
+    yield f"Subject: {', '.join(facts)}; {len(subject.measures)} measures ({', '.join(subject.measures) or 'none'})"
+    yield f"Events in the file: {len(recording.events)}; model outputs: {len(recording.model_outputs)}"
+
+
+def start_marker_set(path: str | Path, target: str | Path) -> Path:
+    """Write a commented marker set file for the labels of a C3D file; returns its path.
+
+    Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
+    """
+    place = Path(target)
+    if not is_path(place.name):
+        raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
+    (result,) = read_c3d_many([path])
+    if isinstance(result, InputFileError):
+        raise result
+    text = starting_marker_set(result.markers.labels, Path(path).name, place.name)
+    try:
+        with place.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        raise TableError(f"'{place}' is there already and will not be replaced.", "Choose another name.") from error
+    except OSError as error:
+        raise TableError(f"'{place}' cannot be written: {error.strerror}.", "Choose another place.") from error
+    return place
+
+
+def _markers(recording: Recording, marker_set: str, notes: list[Diagnostic]) -> Iterator[str]:
+    markers = recording.markers
+    share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
+    yield f"Markers: {len(markers.labels)}: {', '.join(markers.labels)}"
+    gappy = [
+        f"{label} {100 * seen:.0f} %" for label, seen in zip(markers.labels, share, strict=True) if seen < _WELL_SEEN
+    ]
+    if gappy:
+        notes.append(
+            Diagnostic("marker-visibility", "warning", f"Seen in less than 90 % of the frames: {', '.join(gappy)}.")
+        )
+    try:
+        mapping = recognise(markers.labels, marker_set)
+    except MarkerSetError as error:
+        notes.append(Diagnostic("marker-set", "error", error.message, hint=error.hint))
+        if marker_set != "auto":
+            yield from _found(load_marker_set(marker_set), markers.labels)
+        return
+    yield f"Marker set: {mapping.title} ({100 * mapping.scores[mapping.name]:.0f} % of its markers)"
+    if marker_set != "auto":
+        yield from _under(load_marker_set(marker_set), mapping)
+    if mapping.unknown:
+        yield f"Not understood, attached by their movement: {', '.join(mapping.unknown)}"
+
+
+def _under(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:
+    """What a set that was asked for finds, and what it takes from the anatomical names."""
+    yield from _found(marker_set, [role.label for role in mapping.roles if role.source == mapping.name])
+    beside = [f"{role.label} ({role.landmark or role.body})" for role in mapping.roles if role.source != mapping.name]
+    if beside:
+        yield f"Understood by the anatomical names beside it: {', '.join(beside)}"
+
+
+def _found(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
+    present = {normalise(label) for label in labels}
+    found = [f"{label} ({e.landmark or e.body})" for label in labels if (e := marker_set.find(label)) is not None]
+    absent = [e.keys[0] + (" (static trial only)" if e.static_only else "") for e in marker_set.entries
+              if present.isdisjoint(e.keys)]  # fmt: skip
+    yield f"Found of '{marker_set.name}': {', '.join(found) or 'none'}"
+    yield f"Not found of '{marker_set.name}': {', '.join(absent) or 'none'}"
+
+
+def _plates(recording: Recording, notes: list[Diagnostic]) -> Iterator[str]:
+    if not recording.plates:
+        yield "Force plates: none"
+    for plate in recording.plates:
+        size = [np.linalg.norm(plate.corners[0] - plate.corners[i]) for i in (1, 3)]
+        text = f"Plate {plate.number}: type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m, {plate.rate_hz:g} Hz"
+        try:
+            wrench = plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz)
+        except PlateError as error:
+            notes.append(Diagnostic("plate", "error", error.message, hint=error.hint))
+            yield text
+            continue
+        notes += wrench.diagnostics
+        peak = float(np.nanmax(wrench.wrench[:, 4]))
+        yield text + (f", largest vertical force {peak:.0f} N" if peak > _LOADED_N else ", never loaded")

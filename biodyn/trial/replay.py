@@ -1,0 +1,300 @@
+"""Forward replay of a result: forward dynamics with its torques, compared with the recorded motion."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.output.report.record import json_ready, result_arrays
+from biodyn.output.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
+from biodyn.output.store.loaded import StoredResult
+from biodyn.output.store.owned import raw_record
+from biodyn.output.store.read import read_view
+from biodyn.output.store.replacing import updating
+from biodyn.output.store.user_files import changed_since
+from biodyn.output.store.write import adding
+from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
+from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
+from biodyn.settings import ReplaySettings, settings_from
+from biodyn.trial.result import TrialResult
+from biodyn.verification.integrators import replay_windows
+from biodyn.verification.replay import Convergence, OpenLoop, Tracked, convergence, open_loop, tracked
+from biodyn.verification.replay_input import replay_inputs, resting
+
+Progress = Callable[[str], None]
+# The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
+_ORDER_WINDOW_S = 0.1
+_ORDER_STEPS = (1, 2, 4, 8, 16)
+_ORDER_TOLERANCES = (1e-4, 1e-8, 1e-12)
+_FRAME_OF_ANIMATION_S = 0.03
+_SLOWDOWN = 4.0
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """A replayed trial.
+
+    Attributes:
+        actuated: the motion and its forces. coordinates: index in q and in v by name. settings: used.
+        walk: open-loop replay by kind of torques (recorded, recomputed); rest: the standing body, recorded torques.
+        tracked: replay under feedback, one part per stretch; joints_only: without feedback at the base.
+        convergence: of every integrator.
+        restarted: (T, nq) open-loop replay that starts again from the recorded state in every longest window.
+    """
+
+    actuated: ActuatedMotion
+    coordinates: Mapping[str, tuple[int, int]]
+    settings: ReplaySettings
+    walk: Mapping[str, OpenLoop]
+    rest: OpenLoop
+    tracked: tuple[Tracked, ...]
+    joints_only: tuple[Tracked, ...]
+    convergence: tuple[Convergence, ...]
+    restarted: np.ndarray
+
+    def tables(self) -> dict[str, Any]:
+        """Tables (pandas) by the names of their files."""
+        names = {at_v: name for name, (_, at_v) in self.coordinates.items()}
+        cases = {f"walk:{name}": found for name, found in self.walk.items()} | {"rest": self.rest}
+        return {
+            "replay_drift": replay_drift(cases, names),
+            "replay_feedback": replay_feedback(self.tracked, self.actuated.time_s, self.actuated.q, self.coordinates),
+            "replay_convergence": replay_convergence(self.convergence),
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """Figures (matplotlib) by the names of their files."""
+        from biodyn.output.figures.replay import convergence_figure, drift_figure, feedback_figure
+
+        cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
+        return {
+            "drift": drift_figure(cases, self.actuated.rate_hz, self.settings.angle_deg),
+            "feedback": feedback_figure(self.tables()["replay_feedback"]),
+            "convergence": convergence_figure(self.convergence),
+        }
+
+    def animation(self) -> bytes:
+        """GIF of the recorded, the open-loop and the tracked motion over the longest stretch."""
+        from biodyn.output.figures.animation import replay_gif
+
+        longest = max(self.tracked, key=lambda part: len(part.q))
+        rows = slice(longest.frames[0], longest.frames[1] + 1)
+        again_s = max(self.settings.windows_s)
+        motions = {
+            "recorded": self.actuated.q[rows],
+            f"open-loop, restarted every {again_s:g} s": self.restarted[rows],
+            "tracked": longest.q,
+        }
+        return replay_gif(
+            self.actuated.multibody,
+            motions,
+            self.actuated.time_s[rows],
+            frames_s=_FRAME_OF_ANIMATION_S,
+            slowdown=_SLOWDOWN,
+        )
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The values of `replay.json`."""
+        loops = {**{f"walk_{name}": found for name, found in self.walk.items()}, "rest": self.rest}
+        return json_ready(
+            {
+                "settings": self.settings.model_dump(mode="json"),
+                "residual": "applied as an external wrench on the root, in world axes, about the world origin",
+                "open_loop": {
+                    name: {
+                        "largest_window_s_all_within": found.prediction_horizon_s,
+                        "largest_window_s_half_within": found.median_horizon_s,
+                        "doubling_time_s": found.doubling_s,
+                        "windows": len(found.deviation.starts),
+                    }
+                    for name, found in loops.items()
+                },
+                "tracked": tracking_record(self.tracked),
+                "tracked_joints_only": tracking_record(self.joints_only),
+                "convergence_order": {case.method: case.order for case in self.convergence},
+                "text": self.summary(),
+            }
+        )
+
+    def summary(self) -> list[str]:
+        """Plain sentences."""
+        s = self.settings
+        tolerance = f"{s.angle_deg:g}° and {100 * s.position_m:g} cm"
+        lines = []
+        for name, found in self.walk.items():
+            lines.append(
+                f"Open-loop, {name} torques: prediction horizon {found.prediction_horizon_s:.2f} s (all of "
+                f"{len(found.deviation.starts)} windows within {tolerance}), {found.median_horizon_s:.2f} s for half of them"
+                + (f"; a small error doubles in {1000 * found.doubling_s:.0f} ms." if found.doubling_s > 0 else ".")
+            )
+        lines.append(
+            f"Standing still: within {tolerance} for {self.rest.prediction_horizon_s:.2f} s of {s.rest_s:g} s, starting from "
+            "round-off."
+        )
+        held = tracking_record(self.tracked)
+        if math.isfinite(held["joint_error_deg"]):
+            lines.append(
+                f"Tracked over the whole trial: joints within {held['joint_error_deg']:.2g}° with feedback torques up to "
+                f"{held['feedback_peak_Nm']:.2g} Nm beside recorded ones up to {held['recorded_peak_Nm']:.0f} Nm, and up to "
+                f"{held['base_feedback_peak_N']:.2g} N and {held['base_feedback_peak_Nm']:.2g} Nm beside the residual."
+            )
+        else:
+            lines.append("Tracked: the feedback could not keep the body on the recorded motion.")
+        alone = tracking_record(self.joints_only)
+        lines.append(
+            f"With feedback at the joints only: whole-body drift {alone['orientation_error_deg']:.2g}°, "
+            f"feedback torques up to {alone['feedback_peak_Nm']:.2g} Nm."
+        )
+        orders = ", ".join(f"{case.method} {case.order:.1f}" for case in self.convergence if math.isfinite(case.order))
+        lines.append(f"Measured order of convergence: {orders}.")
+        return lines
+
+    def save(self, folder: str | Path, progress: Progress | None = None) -> Path:
+        """Write tables, figures, animation and `replay.json` into `folder`/replay; returns that folder.
+
+        An earlier replay is replaced; ResultError where `folder` is a result and a name is taken by another's file.
+        """
+        tables, figures, target = self.tables(), self.figures(), Path(folder)
+        files = [
+            *(f"{name}.csv" for name in tables),
+            *(f"{name}.png" for name in figures),
+            REPLAY_ANIMATION,
+            REPLAY_RECORD,
+        ]
+        names = [f"{REPLAY_FOLDER}/{name}" for name in files]
+        target.mkdir(parents=True, exist_ok=True)
+        with updating(target) if raw_record(target) is None else adding(target, names) as place:
+            self._write(place / REPLAY_FOLDER, tables, figures, progress)
+        return target / REPLAY_FOLDER
+
+    def _write(
+        self, target: Path, tables: Mapping[str, Any], figures: Mapping[str, Any], progress: Progress | None
+    ) -> None:
+        target.mkdir()
+        for name, table in tables.items():
+            decimals = CONVERGENCE_DECIMALS if name == "replay_convergence" else 6
+            write_csv(table, target / f"{name}.csv", decimals)
+        if progress is not None:
+            progress("drawing the replay")
+        from biodyn.output.figures.style import figure_png
+
+        for name, figure in figures.items():
+            (target / f"{name}.png").write_bytes(figure_png(figure))
+        (target / REPLAY_ANIMATION).unlink(missing_ok=True)  # of an earlier replay
+        if self.settings.animation:
+            (target / REPLAY_ANIMATION).write_bytes(self.animation())
+        text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
+        (target / REPLAY_RECORD).write_text(text, encoding="utf-8")
+
+
+def replay(
+    source: TrialResult | StoredResult | str | Path,
+    settings: ReplaySettings | Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Integrate forward dynamics with the torques and ground wrenches of a result.
+
+    Parameters:
+        source: the result of `run_trial` or `load`, or a result folder.
+        settings: entries over those of the result's own section [replay].
+        progress: called with the name of each step as it begins.
+
+    Raises ResultError where the folder is no result or nothing can be replayed, SettingsError for unknown settings.
+    """
+    if isinstance(source, TrialResult):
+        arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
+    else:
+        view = source.view if isinstance(source, StoredResult) else read_view(Path(source))
+        arrays, stored = dict(view.arrays), view.record["settings"].get("replay", {})
+    if isinstance(settings, ReplaySettings):
+        options = settings
+    else:
+        options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
+    actuated = stored_actuated_motion(arrays)
+    coordinates = {
+        str(name): (int(at_q), int(at_v))
+        for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
+    }
+    steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
+    say = progress if progress is not None else _silent
+    common: dict[str, Any] = {
+        "method": options.method,
+        "steps": steps,
+        "start_every_s": options.start_every_s,
+        "angle_rad": math.radians(options.angle_deg),
+        "position_m": options.position_m,
+    }
+    walk = {}
+    for torques in ("recorded", "recomputed"):
+        say(f"replaying windows with {torques} torques")
+        walk[torques] = open_loop(actuated, torques, options.windows_s, **common)  # type: ignore[arg-type]
+    say("standing still")
+    still = resting(actuated, options.rest_s)
+    windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
+    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
+    say("replaying under feedback")
+    how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
+    everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
+    say("measuring the integrators")
+    orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
+    again = _restarted(actuated, options, steps)
+    return ReplayResult(actuated, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
+
+
+def changed_files(folder: str | Path) -> list[str]:
+    """Return a sentence for every file of the user that is no longer what the result in `folder` was made with."""
+    found = changed_since(read_view(Path(folder)).record, Path(folder))
+    return [f"{note.message} {note.hint}" for note in found]
+
+
+def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
+    """Return the largest errors of a tracked replay and its feedback beside the recorded torques; infinite where lost."""
+    feedback = _lost(np.concatenate([part.feedback for part in parts]))
+    recorded = np.concatenate([part.recorded for part in parts])
+
+    def peak(name: str) -> float:
+        return float(max(np.max(_lost(getattr(part.deviation, name))) for part in parts))
+
+    return {
+        "stretches": [list(part.frames) for part in parts],
+        "joint_error_deg": math.degrees(peak("joint_rad")),
+        "position_error_m": peak("position_m"),
+        "orientation_error_deg": math.degrees(peak("orientation_rad")),
+        "feedback_peak_Nm": float(np.max(np.abs(feedback[:, 6:]))),
+        "feedback_rms_Nm": float(np.sqrt(np.mean(feedback[:, 6:] ** 2))),
+        "base_feedback_peak_Nm": float(np.max(np.linalg.norm(feedback[:, :3], axis=1))),
+        "base_feedback_peak_N": float(np.max(np.linalg.norm(feedback[:, 3:6], axis=1))),
+        "recorded_peak_Nm": float(np.abs(recorded).max()),
+        "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
+    }
+
+
+def _restarted(actuated: ActuatedMotion, options: ReplaySettings, steps: int) -> np.ndarray:
+    """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
+    motion = np.full_like(actuated.q, np.nan)
+    length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
+    for stretch in replay_inputs(actuated, "recorded"):
+        starts = np.arange(0, len(stretch.times_s) - 1, length)
+        found = replay_windows(stretch, starts, length, options.method, steps)
+        for start, q in zip(starts.tolist(), found.q, strict=True):
+            first = stretch.frames[0] + start
+            stop = min(first + length, stretch.frames[1] + 1)
+            motion[first:stop] = q[: stop - first]
+    return motion
+
+
+def _silent(name: str) -> None:
+    """Say nothing."""
+
+
+def _lost(values: np.ndarray) -> np.ndarray:
+    """A lost replay counts as infinitely far away."""
+    return np.where(np.isnan(values), np.inf, values)

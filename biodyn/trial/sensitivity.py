@@ -1,0 +1,95 @@
+"""The same walk with other choices: which of them the joint moments depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from biodyn.analysis import TrialAnalysis, Variation
+from biodyn.errors import SettingsError
+from biodyn.library.tables import entry_names
+from biodyn.model.from_library.hip_centre import hip_centre_names
+from biodyn.settings import Settings, settings_from
+from biodyn.trial.result import TrialResult
+from biodyn.trial.run import Progress, analyse_trial, own_files_of, read_files
+
+_Level = tuple[str, Settings]
+
+
+def vary_trial(
+    trial: str | Path,
+    factors: Sequence[str] = ("hip_centre", "anthropometry", "cutoff"),
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    height_m: float | None = None,
+    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    progress: Progress | None = None,
+) -> TrialResult:
+    """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
+
+    Parameters:
+        factors: of "hip_centre", "anthropometry", "cutoff", "marker_weights"; levels see `settings.VariationSettings`.
+        others: as for `run_trial`.
+
+    Raises SettingsError for an unknown factor, and what `run_trial` raises.
+    """
+    if isinstance(factors, str):  # a string is a sequence of letters too
+        raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
+    if not factors:
+        raise SettingsError("Nothing to vary: --vary names no factor.", f"Factors: {', '.join(FACTORS)}.")
+    unknown = [factor for factor in factors if factor not in FACTORS]
+    if unknown:
+        raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
+    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings)
+    files = read_files(Path(trial), static)
+    base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
+    found = []
+    for factor in dict.fromkeys(factors):
+        for level, changed in FACTORS[factor](options, base):
+            if progress is not None:
+                progress(f"{factor.replace('_', ' ')}: {level}")
+            other = analyse_trial(trial, static, mass_kg, height_m, changed, None, files, torques_only=True)
+            found.append(Variation(factor, level, other))
+    return TrialResult(replace(base, variations=tuple(found), user_files=own_files_of(settings, options)))
+
+
+def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+    for name in hip_centre_names():
+        if name != options.model.hip_centre:
+            yield name, _with(options, "model", hip_centre=name)
+
+
+def _anthropometries(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+    for name in entry_names("anthropometry"):
+        if name != options.model.anthropometry:
+            yield name, _with(options, "model", anthropometry=name)
+
+
+def _cutoffs(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+    rate_hz = base.recording.markers.rate_hz
+    for hz in options.variation.cutoff_hz:
+        if hz != options.signals.cutoff_hz and hz < 0.5 * rate_hz:
+            yield f"{hz:g} Hz", _with(options, "signals", cutoff_hz=hz)
+
+
+def _marker_weights(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
+    given = options.inverse_kinematics.marker_weights
+    weights = {marker.label: given.get(marker.label, marker.weight) for marker in base.model.markers}
+    for level, power in options.variation.marker_weight_powers.items():
+        changed = {label: weight**power for label, weight in weights.items() if weight > 0.0}
+        yield level, _with(options, "inverse_kinematics", marker_weights=given | changed)
+
+
+def _with(options: Settings, section: str, **entries: Any) -> Settings:
+    return options.model_copy(update={section: getattr(options, section).model_copy(update=entries)})
+
+
+#: What can be varied, and how its levels are made.
+FACTORS: dict[str, Callable[[Settings, TrialAnalysis], Iterator[_Level]]] = {
+    "hip_centre": _hip_centres,
+    "anthropometry": _anthropometries,
+    "cutoff": _cutoffs,
+    "marker_weights": _marker_weights,
+}

@@ -1,0 +1,250 @@
+"""One standard deviation of every joint torque in every frame, by source and together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from biodyn.conventions import FloatArray
+from biodyn.processing.kinematics.fit import visibility_weights
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.rigid_body import body_poses
+from biodyn.uncertainty import parameters
+from biodyn.uncertainty.fit_response import fit_response, held_coordinates
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.parameters import Frames, Source
+from biodyn.uncertainty.spectra import PAIRS, filtered_noise, measured_noise, stride_movement
+from biodyn.uncertainty.torque_response import rates, torque_response
+
+_BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
+    "joint_centres": parameters.joint_centres,
+    "inertias": parameters.inertias,
+    "centre_of_pressure": parameters.centre_of_pressure,
+    "cutoff": parameters.cutoff,
+}
+#: Sources of error in the order of tables.
+SOURCES = ("marker_noise", "soft_tissue", *_BY_COLUMN)
+#: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
+BLOCK_FRAMES = 256
+_CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
+_UNRELATED = 1e-7  # correlation that is round-off: far from the ends an error and its rate have none
+_MARGIN_FRAMES = 2  # that the difference formula needs on both sides
+_LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1  # that it needs at all
+
+
+@dataclass(frozen=True)
+class TorqueUncertainty:
+    """Standard deviations of the joint torques.
+
+    Attributes:
+        coordinates: names (C,).
+        by_source: per source (T, C) Nm, NaN where there is no torque.
+        noise_m: noise (M,) taken for each fitted marker, m an axis.
+    """
+
+    coordinates: tuple[str, ...]
+    by_source: Mapping[str, FloatArray]
+    noise_m: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """All sources together (T, C) Nm: they are independent, so variances add."""
+        return np.sqrt(np.sum([sd**2 for sd in self.by_source.values()], axis=0))
+
+
+def torque_uncertainty(
+    inputs: TrialInputs,
+    magnitudes: Magnitudes,
+    scale: Mapping[Any, float] | None = None,
+    block_frames: int = BLOCK_FRAMES,
+    noise_taken_off: bool = True,
+) -> TorqueUncertainty:
+    """Propagate the errors of all inputs to the torques.
+
+    Parameters:
+        scale: multiplies the standard deviation of a source by its name (see `SOURCES`), 0 leaves it out.
+        block_frames: how many frames are worked on at a time; of no consequence but memory and time.
+        noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
+            its square. False for comparisons with repeated analyses, which cannot.
+    """
+    factor = {name: (scale or {}).get(name, 1.0) for name in SOURCES}
+    model, motion = inputs.model, inputs.fit.motion
+    rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
+    moving = np.asarray(np.isfinite(motion.vdot).all(axis=1))
+    seen = np.isfinite(inputs.fit.marker_error)
+    weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+    seen_at = inputs.fitted(inputs.markers)
+    ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
+    held = held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames)
+    markers = _marker_moments(inputs, magnitudes)
+    sources = {name: make(inputs, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
+    variance = {name: np.zeros((len(moving), len(rows))) for name in SOURCES}
+    estimated = np.zeros((len(moving), len(rows)))
+    near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
+    for first, stop in finite_stretches(moving):
+        if stop - first < _LEAST_FRAMES:
+            continue
+        for own, wide in blocks(first, stop, block_frames):
+            frames = Frames(
+                inputs=inputs,
+                at=np.arange(wide.start, wide.stop),
+                rows=rows,
+                q=motion.q[wide],
+                v=motion.v[wide],
+                vdot=motion.vdot[wide],
+                wrenches=inputs.dynamics.foot_wrenches[wide],
+                seen_at=seen_at[wide],
+                weights=weights[wide],
+                held=held[wide],
+            )
+            inner = slice(own.start - wide.start, own.stop - wide.start)
+            found, share = _propagate(frames, sources, markers, noise_taken_off)
+            estimated[own] = share[inner]
+            for name, part in found.items():
+                variance[name][own] = part[inner]
+        stretch = slice(first, stop)
+        estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
+    variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
+    missing = np.isnan(inputs.dynamics.torques)
+    return TorqueUncertainty(
+        coordinates=tuple(coordinate.name for coordinate in model.coordinates),
+        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in SOURCES},
+        noise_m=markers.noise_m,
+    )
+
+
+def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
+    """Cut the frames first .. stop - 1 into blocks of about `size`: their own frames, and with a margin for differences.
+
+    The margin is wide enough for every block to differentiate as the whole stretch would.
+    """
+    count = max(round((stop - first) / max(size, _LEAST_FRAMES)), 1)
+    edges = np.linspace(first, stop, count + 1).round().astype(int).tolist()
+    return [
+        (slice(low, high), slice(max(low - _MARGIN_FRAMES, first), min(high + _MARGIN_FRAMES, stop)))
+        for low, high in pairwise(edges)
+    ]
+
+
+@dataclass(frozen=True)
+class _MarkerMoments:
+    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,)."""
+
+    noise_m: FloatArray
+    skin_m: FloatArray
+    noise: FloatArray
+    skin: FloatArray
+
+
+def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMoments:
+    rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
+    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
+    # The trial's own noise, where it shows more than the least.
+    raw = inputs.fitted(inputs.raw)
+    found = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)
+    return _MarkerMoments(
+        noise_m=np.fmax(found, magnitudes.marker_noise_m),
+        skin_m=np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in inputs.model.markers]),
+        noise=filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order),
+        skin=stride_movement(magnitudes.shares, stride_s, rate_hz, cutoff_hz, order),
+    )
+
+
+def _propagate(
+    frames: Frames, sources: Mapping[str, Source], markers: _MarkerMoments, noise_taken_off: bool
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
+
+    The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
+    noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
+    """
+    inputs, count = frames.inputs, len(frames.at)
+    mb, rate_hz = inputs.model.multibody, inputs.rate_hz
+    variance = {name: np.zeros((count, len(frames.rows))) for name in SOURCES}
+    columns = {name: source(frames) for name, source in sources.items()}
+    gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
+    G = torque_response(
+        mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
+    )
+    steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
+    attitude = _single(body_poses(mb, frames.q)[0][:, inputs.model.marker_arrays()[0]])  # of each marker's link
+    known = {name: np.zeros_like(variance[name]) for name in columns}
+    for own, wide in blocks(0, count, _CACHED_FRAMES):
+        inner = slice(own.start - wide.start, own.stop - wide.start)
+        fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
+        if gradient is not None:
+            steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
+        rows = tuple(_single(part[own]) for part in G)
+        A = _single(fit.by_markers)
+        g = _torque_weights(rows, A, inner, rate_hz)
+        variance["marker_noise"][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+        for name, column in columns.items():
+            if column.noise is not None and noise_taken_off:
+                known[name][own] = _quadratic(g, column.noise[own], markers.noise_m)
+        skin = _torque_weights(rows, _along_segments(A, attitude[wide]), inner, rate_hz)
+        variance["soft_tissue"][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
+    moved = (steps, *rates(steps, rate_hz))
+    estimated = np.zeros((count, len(frames.rows)))
+    at = 0
+    for name, column in columns.items():
+        here = slice(at, at + column.gradient.shape[2])
+        at = here.stop
+        change, by_motion = column.torque, np.zeros(1)
+        if here.stop > here.start:
+            by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
+            change = change + by_motion
+        variance[name] = np.sum(change**2, axis=2)
+        if column.noise is not None and noise_taken_off:
+            through_markers = by_motion[:, :, -1] ** 2
+            variance[name] -= through_markers
+            estimated += through_markers - known[name]
+    return variance, estimated
+
+
+def _single(values: FloatArray) -> FloatArray:
+    """Single precision, in half the time: a standard deviation needs three digits, and no differences of large numbers follow."""
+    return values.astype(np.float32)  # type: ignore[return-value]
+
+
+def _quadratic(g: tuple[FloatArray, ...], moments: FloatArray, sd: FloatArray) -> FloatArray:
+    """Variance (T, C) of g0 n + g1 n' + g2 n'' (T, C, 3M) for moments (T or 1, M or 1, 6) and standard deviations (M,) of n."""
+    total = np.zeros(g[0].shape[:2])
+    for column, (i, j) in enumerate(PAIRS):
+        size = np.sqrt(moments[..., PAIRS.index((i, i))] * moments[..., PAIRS.index((j, j))])
+        if np.any(np.abs(moments[..., column]) > _UNRELATED * size):
+            twice = 1.0 if i == j else 2.0
+            weight = _single(np.tile(twice * moments[..., column] * sd**2, (1, 3)))
+            total += ((g[i] * g[j]) @ weight[:, :, None])[..., 0]
+    return np.maximum(total, 0.0)  # round-off where nothing moves
+
+
+def _torque_weights(
+    G: tuple[FloatArray, ...], A: FloatArray, inner: slice, rate_hz: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return g0, g1, g2 (T, C, 3M) of dtau = g0 n + g1 n' + g2 n'' for errors n of the markers that move the fit by A n.
+
+    G: (T, C, nv) each; A: (T, nv, 3, M), with margins around the frames `inner`.
+    """
+    A0 = A.reshape(*A.shape[:2], -1)
+    A1, A2 = (rate[inner] for rate in rates(A0, rate_hz))
+    A0 = A0[inner]
+    G0, G1, G2 = G
+    # xi = A n:  xi' = A n' + A' n,  xi'' = A n'' + 2 A' n' + A'' n
+    return G0 @ A0 + G1 @ A1 + G2 @ A2, G1 @ A0 + 2.0 * (G2 @ A1), G2 @ A0
+
+
+def _along_segments(A: FloatArray, attitude: FloatArray) -> FloatArray:
+    """The same A (T, nv, 3, M) for errors s along the axes of the markers' links, n = R s; attitude R: (T, M, 3, 3)."""
+    R = attitude.transpose(0, 2, 3, 1)[:, :, :, None]  # (T, 3, 3, 1, M): every product below runs along the markers
+    result = np.empty_like(A)
+    for axis in range(3):
+        np.multiply(A[:, :, 0], R[:, 0, axis], out=result[:, :, axis])
+        for b in (1, 2):
+            result[:, :, axis] += A[:, :, b] * R[:, b, axis]
+    return result

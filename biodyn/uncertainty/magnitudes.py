@@ -1,0 +1,70 @@
+"""One standard deviation of every source of error, from the library or a user's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side, user_table
+
+_KIND = "uncertainty"
+
+
+@dataclass(frozen=True)
+class Magnitudes:
+    """Standard deviations, SI; per axis where there are axes.
+
+    Attributes:
+        marker_noise_m: white noise of a marker, at least; noise_from_hz: above this a trial shows its own noise.
+        soft_tissue_m: movement of a marker against the bone, by segment; shares: of its variance, offset first, then the
+            harmonics of the stride; stride_s: where no stride is known.
+        joint_centre_m: by the segment beyond the joint.
+        mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
+        centre_of_pressure_m, cutoff_hz.
+        citations: by source.
+    """
+
+    marker_noise_m: float
+    noise_from_hz: float
+    soft_tissue_m: Mapping[str, float]
+    shares: tuple[float, ...]
+    stride_s: float
+    joint_centre_m: Mapping[str, float]
+    mass_share: float
+    moment_share: float
+    com_m: float
+    centre_of_pressure_m: float
+    cutoff_hz: float
+    citations: Mapping[str, str]
+
+
+def load_magnitudes(file: str | None = None) -> Magnitudes:
+    """Return the library's magnitudes, or those of a TOML file laid out alike.
+
+    Raises TableError where the file cannot be read or an entry is not valid.
+    """
+    return _from_table(load_table("uncertainty/magnitudes") if file is None else user_table(_KIND, file).content)
+
+
+def _from_table(table: Mapping[str, Any]) -> Magnitudes:
+    shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
+    return Magnitudes(
+        marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
+        noise_from_hz=float(table["marker_noise"]["from_hz"]),
+        soft_tissue_m=_by_segment(table["soft_tissue"]["sd_mm"]),
+        shares=shares,
+        stride_s=float(table["soft_tissue"]["stride_s"]),
+        joint_centre_m=_by_segment(table["joint_centres"]["sd_mm"]),
+        mass_share=0.01 * float(table["inertias"]["mass_percent"]),
+        moment_share=0.01 * float(table["inertias"]["moment_percent"]),
+        com_m=1e-3 * float(table["inertias"]["centre_mm"]),
+        centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
+        cutoff_hz=float(table["cutoff"]["sd_hz"]),
+        citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
+    )
+
+
+def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:
+    return {name: 1e-3 * float(mm) for pattern, mm in millimetres.items() for _, name in for_each_side(pattern)}

@@ -1,0 +1,152 @@
+"""The same errors drawn at random and sent through the analysis itself: what the linear propagation is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.scaling import with_inertias
+from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.recording import GroundReaction, Markers
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.parameters import (
+    LOWEST_CUTOFF_HZ,
+    filter_bias,
+    filtered_wrenches,
+    inertia_of,
+    segment_groups,
+    with_mass_factor,
+)
+
+#: Fits a skeleton to filtered markers, as the analysis did.
+Solver = Callable[[SubjectModel, Markers], Fit]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One draw of errors: unfiltered markers, model, change of the wrenches on the feet (T, K, 6), cut-off.
+
+    bias: (T, N, 3) m, added to the markers behind the filter; None = none.
+    """
+
+    raw: FloatArray
+    model: SubjectModel
+    wrench_change: FloatArray
+    cutoff_hz: float
+    bias: FloatArray | None = None
+
+
+def draw(
+    inputs: TrialInputs,
+    magnitudes: Magnitudes,
+    noise_m: FloatArray,
+    sources: Sequence[str],
+    rng: np.random.Generator,
+) -> Drawn:
+    """Draw one set of errors of the named sources; noise_m (M,) of the fitted markers."""
+    raw = inputs.raw.positions
+    columns = [inputs.raw.labels.index(label) for label in inputs.fit.labels]
+    model = inputs.model
+    wrenches = inputs.dynamics.foot_wrenches
+    change = np.zeros_like(wrenches)
+    cutoff_hz, bias = inputs.cutoff_hz, None
+    if "marker_noise" in sources:
+        raw = raw.copy()
+        raw[:, columns] += noise_m[:, None] * rng.normal(size=raw[:, columns].shape)
+    if "soft_tissue" in sources:
+        raw = raw.copy()
+        raw[:, columns] += drawn_skin(inputs, magnitudes, rng)
+    if "joint_centres" in sources:
+        for body in inputs.model.moving:
+            sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
+            if sd:
+                model = with_misplaced_centre(model, body.definition.name, sd * rng.normal(size=3))
+    if "inertias" in sources:
+        model = drawn_inertias(model, magnitudes, rng)
+    if "centre_of_pressure" in sources:
+        shift = magnitudes.centre_of_pressure_m * rng.normal(size=(wrenches.shape[1], 3)) * (1.0, 0.0, 1.0)
+        change[:, :, :3] += np.cross(shift, wrenches[:, :, 3:])
+    if "cutoff" in sources:
+        cutoff_hz = max(cutoff_hz + magnitudes.cutoff_hz * rng.normal(), LOWEST_CUTOFF_HZ)
+        force = max(inputs.force_cutoff_hz + cutoff_hz - inputs.cutoff_hz, LOWEST_CUTOFF_HZ)
+        change += filtered_wrenches(inputs, force) - filtered_wrenches(inputs, inputs.force_cutoff_hz)
+        marker_bias, wrench_bias = filter_bias(inputs)
+        size = rng.normal()
+        change += size * wrench_bias
+        bias = size * marker_bias
+    return Drawn(raw, model, change, cutoff_hz, bias)
+
+
+def drawn_skin(inputs: TrialInputs, magnitudes: Magnitudes, rng: np.random.Generator) -> FloatArray:
+    """Draw movements of the fitted markers against the bone (T, M, 3) m in World."""
+    stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
+    time_s = np.arange(inputs.markers.frame_count) / inputs.rate_hz
+    model = inputs.model
+    sd = np.array([magnitudes.soft_tissue_m.get(marker.body, 0.0) for marker in model.markers])
+    moved = np.zeros((len(time_s), len(sd), 3))
+    for k, share in enumerate(magnitudes.shares):
+        angle = 2.0 * np.pi * k * time_s / stride_s
+        for wave in (np.cos(angle), np.sin(angle)):
+            # The variance of a cos + b sin with independent a and b of variance s is s, and that of the offset too.
+            moved += np.sqrt(share) * wave[:, None, None] * sd[:, None] * rng.normal(size=(len(sd), 3))
+    links = model.marker_arrays()[0]
+    R = inputs.fit.link_R_W[:, links]
+    return np.asarray(np.nan_to_num(np.einsum("tmij,tmj->tmi", R, moved)))
+
+
+def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.Generator) -> SubjectModel:
+    """Draw other segment inertias: each kind of segment gains or loses mass, and all are scaled back to the body's mass."""
+    inertias = {}
+    for group in segment_groups(model):
+        factor = 1.0 + magnitudes.mass_share * rng.normal()
+        step = magnitudes.com_m * rng.normal(size=3) * (1.0, 1.0, 0.0)
+        turn = 1.0 + magnitudes.moment_share * rng.normal()
+        for name in group:
+            one = inertia_of(model, name)
+            inertias[name] = with_mass_factor(replace(one, com=one.com + step, tensor=one.tensor * turn), factor)
+    total = sum(inertia.mass for inertia in inertias.values())
+    scale = model.mass_kg / total
+    return with_inertias(model, {name: with_mass_factor(inertia, scale) for name, inertia in inertias.items()})
+
+
+def repeated_torques(inputs: TrialInputs, drawn: Drawn, solve: Solver) -> FloatArray:
+    """Return the torques (T, C) Nm of one draw, from its unfiltered markers to its inverse dynamics."""
+    geometry_changed = drawn.model.markers is not inputs.model.markers
+    if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.raw.positions:
+        smooth = butterworth_lowpass(drawn.raw, inputs.rate_hz, drawn.cutoff_hz, inputs.filter_order)
+        smooth += 0.0 if drawn.bias is None else drawn.bias
+        smooth[np.isnan(inputs.markers.positions)] = np.nan  # what was left out stays out
+        fit = solve(drawn.model, replace(inputs.markers, positions=smooth))
+    else:
+        fit = replace(inputs.fit, model=drawn.model)
+    reaction = _changed(inputs, drawn.wrench_change)
+    return solve_dynamics(fit, reaction).torques
+
+
+def _changed(inputs: TrialInputs, change: FloatArray) -> GroundReaction:
+    sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
+    wrench = {side: inputs.reaction.wrench[side] + change[:, foot] for foot, side in enumerate(sides)}
+    return replace(inputs.reaction, wrench={**inputs.reaction.wrench, **wrench})
+
+
+def spread(
+    inputs: TrialInputs,
+    magnitudes: Magnitudes,
+    noise_m: FloatArray,
+    sources: Sequence[str],
+    solve: Solver,
+    runs: int,
+    seed: int,
+) -> FloatArray:
+    """Return the standard deviation (T, C) of the torques over `runs` draws of the named sources."""
+    rng = np.random.default_rng(seed)
+    draws = [repeated_torques(inputs, draw(inputs, magnitudes, noise_m, sources, rng), solve) for _ in range(runs)]
+    return np.asarray(np.std(draws, axis=0, ddof=1))

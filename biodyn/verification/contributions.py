@@ -1,0 +1,58 @@
+"""Contributions to the joint torques: gravity, inertia, velocity and ground reaction, which sum to the whole.
+
+tau = gravity(q) + M(q) vdot' + C(q, v') v' - J^T F, each contribution by its own pass of the recursive Newton-Euler algorithm.
+
+How much is inertia and how much velocity depends on the observer: the root's spatial acceleration holds omega x v, so to
+someone who walks along, or to a treadmill, the contributions would differ. v' and vdot' are those of the observer who moves with
+the root's origin at that instant (its velocity is zero, its acceleration the classical one); any steadily moving observer
+finds the same contributions then. Each concerns the segments beyond the joint: a leg's torque holds the leg, not the trunk,
+against gravity, and the ground reaction carries the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import cross
+from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.rigid_body import inverse_dynamics
+
+#: Contributions in the order of tables and figures.
+CONTRIBUTIONS = ("gravity", "inertia", "velocity", "ground")
+
+
+@dataclass(frozen=True)
+class TorqueContributions:
+    """Contributions to the generalised forces: by name (T, nv), units of tau; NaN rows where the motion or forces are unknown."""
+
+    values: Mapping[str, FloatArray]
+
+    @property
+    def total(self) -> FloatArray:
+        """Sum of the contributions (T, nv)."""
+        return np.sum([self.values[name] for name in CONTRIBUTIONS], axis=0)
+
+
+def torque_contributions(actuated: ActuatedMotion) -> TorqueContributions:
+    """Split the torques of a trial; the base's columns split the residual the same way."""
+    mb, known = actuated.multibody, actuated.known
+    weightless = replace(mb, gravity_W=(0.0, 0.0, 0.0))
+    q = actuated.q[known]
+    v, vdot = actuated.v[known].copy(), actuated.vdot[known].copy()
+    vdot[:, 3:6] += cross(v[:, :3], v[:, 3:6])
+    v[:, 3:6] = 0.0
+    still = np.zeros_like(v)
+    found = {
+        "gravity": inverse_dynamics(mb, q, still, still),
+        "inertia": inverse_dynamics(weightless, q, still, vdot),
+        "velocity": inverse_dynamics(weightless, q, v, still),
+        "ground": inverse_dynamics(weightless, q, still, still, actuated.wrenches[known], actuated.wrench_bodies),
+    }
+    values = {name: np.full_like(actuated.v, np.nan) for name in CONTRIBUTIONS}
+    for name, part in found.items():
+        values[name][known] = part
+    return TorqueContributions(values)

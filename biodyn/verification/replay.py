@@ -1,0 +1,346 @@
+"""Do the recorded torques move the body as it moved? Forward dynamics over the trial, open-loop and tracked.
+
+A walking body is unstable (Runge et al. 1995, IEEE Trans Biomed Eng 42:1158): forward dynamics without feedback runs away
+from the recorded motion however right the torques are. So an open-loop replay restarts from the recorded state at
+many instants, and says how far it has drifted after each length of window; a tracked replay adds the feedback torques that
+keep it on the recorded motion, which should be small beside the recorded ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.rigid_body import Multibody, difference, mass_matrix
+from biodyn.verification.integrators import METHODS, Feedback, Method, Windows, replay_windows
+from biodyn.verification.replay_input import ReplayInput, Torques, replay_inputs
+
+_BASE = 6
+# Windows for the order of convergence start here and there; more would only cost time.
+_ORDER_WINDOWS = 8
+# Below this an error (rad, m) is round-off and says nothing about the order.
+_ROUND_OFF = 1e-11
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """Distance of replayed from recorded motion, one row per window and one column per frame; NaN where lost or over.
+
+    Attributes:
+        starts: (W,) first frame (of the trial). measured: (W, L + 1) the ground reaction was measured all the time since.
+        inside: (W, L + 1) the window lies within its stretch (NaN there means: lost).
+        joint_rad: largest error of any joint angle; coordinate: its velocity index. position_m, orientation_rad: of the base.
+    """
+
+    starts: IntArray
+    measured: BoolArray
+    inside: BoolArray
+    joint_rad: FloatArray
+    coordinate: IntArray
+    position_m: FloatArray
+    orientation_rad: FloatArray
+
+    def within(self, angle_rad: float, position_m: float) -> BoolArray:
+        """(W, L + 1): the replay has stayed within these since its start."""
+        now = (
+            (self.joint_rad <= angle_rad) & (self.orientation_rad <= angle_rad) & (self.position_m <= position_m)
+        )  # NaN compares false
+        return np.logical_and.accumulate(now, axis=1)
+
+
+@dataclass(frozen=True)
+class DriftRow:
+    """Drift of all windows of one length: largest values within the window, over joints and time; median and worst window.
+
+    Attributes:
+        ground: "measured" (known under every foot all the window long) or "all" (the residual makes up for the rest).
+        lost: windows that left the motion altogether; medians and largest values that fall on one are NaN.
+        coordinate: velocity index of the joint angle that drifted most (among windows not lost).
+        within: share of windows that stayed within the tolerance.
+    """
+
+    torques: Torques
+    window_s: float
+    ground: str
+    windows: int
+    lost: int
+    joint_median_deg: float
+    joint_worst_deg: float
+    position_median_cm: float
+    position_worst_cm: float
+    orientation_median_deg: float
+    orientation_worst_deg: float
+    coordinate: int
+    within: float
+
+
+@dataclass(frozen=True)
+class OpenLoop:
+    """Open-loop replay of one trial with one kind of torques.
+
+    Attributes:
+        torques: recorded or recomputed. deviation: of every window. rows: one row per window length.
+        prediction_horizon_s, median_horizon_s: largest window in which all, and half of the windows stay within the tolerance.
+        doubling_s: time in which a small deviation doubles (median), NaN if it does not grow.
+    """
+
+    torques: Torques
+    deviation: Deviation
+    rows: tuple[DriftRow, ...]
+    prediction_horizon_s: float
+    median_horizon_s: float
+    doubling_s: float
+
+
+def open_loop(
+    actuated: ActuatedMotion,
+    torques: Torques,
+    windows_s: Sequence[float],
+    *,
+    method: Method,
+    steps: int,
+    start_every_s: float,
+    angle_rad: float,
+    position_m: float,
+) -> OpenLoop:
+    """Replay windows that start all over the trial, all at once."""
+    length = round(max(windows_s) * actuated.rate_hz)
+    every = max(round(start_every_s * actuated.rate_hz), 1)
+    found = []
+    for stretch in replay_inputs(actuated, torques):
+        starts = np.arange(0, len(stretch.times_s) - 1, every)
+        found.append(deviation(actuated, stretch, replay_windows(stretch, starts, length, method, steps)))
+    whole = _joined(found)
+    rows = tuple(
+        row
+        for window_s in windows_s
+        for ground in ("measured", "all")
+        if (row := _drift(whole, torques, window_s, ground, actuated.rate_hz, angle_rad, position_m)) is not None
+    )
+    within = whole.within(angle_rad, position_m)
+    return OpenLoop(
+        torques,
+        whole,
+        rows,
+        prediction_horizon_s=_held(within, whole.inside, 1.0) / actuated.rate_hz,
+        median_horizon_s=_held(within, whole.inside, 0.5) / actuated.rate_hz,
+        doubling_s=_doubling(whole, actuated.rate_hz),
+    )
+
+
+def deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
+    """Compare replayed windows with the recorded motion."""
+    first, last = stretch.frames
+    mb = actuated.multibody
+    W, L = windows.q.shape[:2]
+    at = windows.starts[:, None] + np.arange(L)
+    inside = at <= last - first
+    frames = np.minimum(first + at, last)
+    step = difference(mb, actuated.q[frames].reshape(-1, mb.nq), windows.q.reshape(-1, mb.nq)).reshape(W, L, mb.nv)
+    joints = np.abs(step[..., _BASE:])
+    return Deviation(
+        starts=first + windows.starts,
+        measured=np.logical_and.accumulate(actuated.measured[frames] & inside, axis=1),
+        inside=inside,
+        joint_rad=joints.max(axis=-1),
+        coordinate=_BASE + np.argmax(np.nan_to_num(joints), axis=-1),
+        position_m=np.linalg.norm(windows.q[..., :3] - actuated.q[frames][..., :3], axis=-1),
+        orientation_rad=np.linalg.norm(step[..., :3], axis=-1),
+    )
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Replay under feedback of one stretch.
+
+    Attributes:
+        frames: first and last. q: (N, nq) replayed. deviation: one window.
+        feedback: (N, nv) torques added; for the base [moment; force] in body axes. recorded: (N, nv) torques, zero for
+            the base.
+    """
+
+    frames: tuple[int, int]
+    q: FloatArray
+    deviation: Deviation
+    feedback: FloatArray
+    recorded: FloatArray
+
+
+def tracked(
+    actuated: ActuatedMotion,
+    *,
+    method: Method,
+    steps: int,
+    bandwidth_hz: float,
+    base: bool = True,
+    offset: FloatArray | None = None,
+) -> tuple[Tracked, ...]:
+    """Replay every stretch from its first frame to its last with feedback on the way.
+
+    The feedback is tau_f = M(q) (w^2 e + 2 w edot), e = recorded - replayed, w = 2 pi bandwidth: a critically damped spring
+    for every coordinate. At the base it adds to the residual. Without `base` only the joints have feedback, with
+    M_eff = M_jj - M_jb M_bb^-1 M_bj, what they feel of a body that floats freely: then nothing but the external wrenches,
+    fixed in advance, moves the whole body, which slowly tips over, the feet leave the place of the recorded ground
+    force, and the torques grow.
+    """
+    results = []
+    for stretch in replay_inputs(actuated, "recorded"):
+        first, last = stretch.frames
+        law = feedback_law(actuated.multibody, actuated.q[first : last + 1], bandwidth_hz, base)
+        found = replay_windows(
+            stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
+        )
+        q, v = found.q[0], found.v[0]
+        frames = np.arange(last - first + 1)
+        q_ref, v_ref, _ = stretch.reference(stretch.times_s)
+        tau = actuated.tau[first : last + 1].copy()
+        tau[:, :_BASE] = 0.0
+        results.append(
+            Tracked(stretch.frames, q, deviation(actuated, stretch, found), law(frames, q, v, q_ref, v_ref), tau)
+        )
+    return tuple(results)
+
+
+def feedback_law(mb: Multibody, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
+    """Return the feedback of `tracked` for a stretch with configurations q (N, nq); inertia held over each frame."""
+    inertia = mass_matrix(mb, q)
+    if not base:
+        M_bj = inertia[:, :_BASE, _BASE:]
+        joints = inertia[:, _BASE:, _BASE:] - np.swapaxes(M_bj, 1, 2) @ np.linalg.solve(
+            inertia[:, :_BASE, :_BASE], M_bj
+        )
+        inertia = np.zeros_like(inertia)
+        inertia[:, _BASE:, _BASE:] = joints
+    stiffness = (2.0 * np.pi * bandwidth_hz) ** 2
+    damping = 2.0 * 2.0 * np.pi * bandwidth_hz  # critical: back without overshoot
+
+    def law(frames: IntArray, q: FloatArray, v: FloatArray, q_ref: FloatArray, v_ref: FloatArray) -> FloatArray:
+        push = stiffness * difference(mb, q, q_ref) + damping * (v_ref - v)
+        torque: FloatArray = (inertia[frames] @ push[..., None])[..., 0]
+        return torque
+
+    return law
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """Error of one integrator over the same short windows, against the exact solution.
+
+    Attributes:
+        method; window_s. control: steps a frame, or the relative tolerance of solve_ivp.
+        error: largest error of any coordinate at the end of any window, rad or m, for each control. evaluations: of the
+            equations of motion a window. order: slope of error against step, NaN for solve_ivp.
+    """
+
+    method: Method
+    window_s: float
+    control: tuple[float, ...]
+    error: tuple[float, ...]
+    evaluations: tuple[float, ...]
+    order: float
+
+
+def convergence(
+    actuated: ActuatedMotion, window_s: float, steps: Sequence[int], tolerances: Sequence[float]
+) -> tuple[Convergence, ...]:
+    """Measure the order of every integrator where the exact solution is known: recomputed torques, the recorded curve."""
+    stretch = max(replay_inputs(actuated, "recomputed"), key=lambda stretch: len(stretch.times_s))
+    length = max(round(min(window_s * actuated.rate_hz, len(stretch.times_s) - 1)), 1)
+    starts = np.unique(np.linspace(0, len(stretch.times_s) - 1 - length, _ORDER_WINDOWS).astype(np.int64))
+    exact = stretch.reference(stretch.times_s[starts + length])[0]
+    results = []
+    for method in METHODS:
+        controls: Sequence[float] = tolerances if method == "solve_ivp" else steps
+        errors, evaluations = [], []
+        for control in controls:
+            kind = {"rtol": control} if method == "solve_ivp" else {"steps": int(control)}
+            found = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
+            errors.append(float(np.abs(difference(actuated.multibody, exact, found.q[:, -1])).max()))
+            evaluations.append(found.evaluations / len(starts))
+        order = np.nan if method == "solve_ivp" else _order(np.array(controls, dtype=float), np.array(errors))
+        results.append(
+            Convergence(method, length / actuated.rate_hz, tuple(controls), tuple(errors), tuple(evaluations), order)
+        )
+    return tuple(results)
+
+
+def _order(steps: FloatArray, errors: FloatArray) -> float:
+    """Slope over the finest halvings above round-off."""
+    usable = np.flatnonzero(np.isfinite(errors) & (errors > _ROUND_OFF))[-3:]
+    if len(usable) < 2:
+        return float("nan")
+    return float(-np.polyfit(np.log(steps[usable]), np.log(errors[usable]), 1)[0])
+
+
+def _joined(parts: Sequence[Deviation]) -> Deviation:
+    names = ("starts", "measured", "inside", "joint_rad", "coordinate", "position_m", "orientation_rad")
+    return Deviation(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+
+def _drift(
+    found: Deviation,
+    torques: Torques,
+    window_s: float,
+    ground: str,
+    rate_hz: float,
+    angle_rad: float,
+    position_m: float,
+) -> DriftRow | None:
+    end = round(window_s * rate_hz)
+    if end >= found.inside.shape[1]:
+        return None
+    rows = found.measured[:, end] if ground == "measured" else found.inside[:, end]
+    if not rows.any():
+        return None
+    values = []
+    for part in (found.joint_rad, found.position_m, found.orientation_rad):
+        largest = np.max(np.where(np.isnan(part[rows, : end + 1]), np.inf, part[rows, : end + 1]), axis=1)
+        values += [x if np.isfinite(x) else np.nan for x in (float(np.median(largest)), float(largest.max()))]
+    joint, position, orientation = values[:2], values[2:4], values[4:]
+    return DriftRow(
+        torques,
+        window_s,
+        ground,
+        windows=int(rows.sum()),
+        lost=int(np.isnan(found.joint_rad[rows, end]).sum()),
+        joint_median_deg=float(np.degrees(joint[0])),
+        joint_worst_deg=float(np.degrees(joint[1])),
+        position_median_cm=100.0 * position[0],
+        position_worst_cm=100.0 * position[1],
+        orientation_median_deg=float(np.degrees(orientation[0])),
+        orientation_worst_deg=float(np.degrees(orientation[1])),
+        coordinate=_most_drifted(found, rows, end),
+        within=float(found.within(angle_rad, position_m)[rows, end].mean()),
+    )
+
+
+def _most_drifted(found: Deviation, rows: BoolArray, end: int) -> int:
+    sizes = np.nan_to_num(found.joint_rad[rows, : end + 1])
+    return int(found.coordinate[rows, : end + 1].flat[int(np.argmax(sizes))])
+
+
+def _held(within: BoolArray, inside: BoolArray, share: float) -> int:
+    """Most frames after which at least this share of the windows (that are so long) is within the tolerance."""
+    count = inside.sum(axis=0)
+    kept = np.where(count > 0, (within & inside).sum(axis=0) / np.maximum(count, 1), 0.0)
+    failed = np.flatnonzero(kept < share)
+    possible = int(np.flatnonzero(count > 0)[-1])
+    return min(int(failed[0]) - 1, possible) if len(failed) else possible
+
+
+def _doubling(found: Deviation, rate_hz: float) -> float:
+    """Doubling time from the growth of the joints' error while it is small: slope of its median logarithm."""
+    low, high = np.radians(1e-3), np.radians(1.0)
+    size = np.where(found.inside & (found.joint_rad > 0.0), found.joint_rad, np.nan)
+    logs = np.log(size)
+    growth = []
+    for row in logs:
+        usable = np.flatnonzero((row > np.log(low)) & (row < np.log(high)))
+        if len(usable) >= 3:
+            growth.append(np.polyfit(usable / rate_hz, row[usable], 1)[0])
+    rate = float(np.median(growth)) if growth else float("nan")
+    return float(np.log(2.0) / rate) if rate > 0.0 else float("nan")
