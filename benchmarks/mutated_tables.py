@@ -30,7 +30,7 @@ from biodyn.cli import app
 from biodyn.settings import Settings
 from biodyn.simulation import Person, TrialOptions, session, write_c3d
 
-LIBRARY = files("biodyn.model") / "library"
+LIBRARY = files("biodyn.library")
 LIMIT_S = 60
 QUICK = "[output]\nfigures = false\nreport = false\n[uncertainty]\ncompute = {bands}\n"
 
@@ -53,13 +53,13 @@ def kinds() -> tuple[Kind, ...]:
     return (
         Kind("settings", settings_text()),
         Kind("study.toml", STUDY),
-        Kind("marker set", table("markersets/plug_in_gait_lower"), 'model.marker_set = "own.toml"'),
+        Kind("marker set", table("body/markersets/plug_in_gait_lower"), 'model.marker_set = "own.toml"'),
         Kind("renaming marker set", RENAMING, 'model.marker_set = "own.toml"'),
-        Kind("anthropometry", table("anthropometry/de_leva_1996"), 'model.anthropometry = "own.toml"'),
-        Kind("skeleton", table("skeletons/full_body"), 'model.skeleton = "own.toml"'),
-        Kind("lower skeleton", table("skeletons/lower_limb"), 'model.skeleton = "own.toml"'),
+        Kind("anthropometry", table("body/anthropometry/de_leva_1996"), 'model.anthropometry = "own.toml"'),
+        Kind("skeleton", table("body/skeletons/full_body"), 'model.skeleton = "own.toml"'),
+        Kind("lower skeleton", table("body/skeletons/lower_limb"), 'model.skeleton = "own.toml"'),
         Kind("hip centre", HIP_CENTRE, 'model.hip_centre = "own.toml"'),
-        Kind("uncertainty", table("uncertainty"), 'uncertainty.magnitudes = "own.toml"'),
+        Kind("uncertainty", table("uncertainty/magnitudes"), 'uncertainty.magnitudes = "own.toml"'),
     )
 
 

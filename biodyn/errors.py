@@ -129,10 +129,10 @@ def printable(text: str | os.PathLike[str], keep: str = "") -> str:
     text = os.fspath(text)
     if _HARMLESS.fullmatch(text):
         return text
-    return "".join(c if c in keep else _shown(c) for c in text)
+    return "".join(c if c in keep else _escaped(c) for c in text)
 
 
-def _shown(character: str) -> str:
+def _escaped(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte of a file name, as Python hands it over (PEP 383)
         return f"\\x{code - 0xDC00:02x}"

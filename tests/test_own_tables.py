@@ -40,7 +40,7 @@ def refused(result: Result, *said: str) -> None:
 
 
 def table(name: str) -> str:
-    return (files("biodyn.model") / "library" / f"{name}.toml").read_text(encoding="utf-8")
+    return (files("biodyn.library") / f"{name}.toml").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def own(
     """A result made with settings and tables in a folder of their own; (folder of the tables, result folder, outcome)."""
     place = tmp_path_factory.mktemp("own")
     (place / "tables").mkdir()
-    masses = table("anthropometry/de_leva_1996").replace("mass = 0.1416", "mass = 0.1316")
+    masses = table("body/anthropometry/de_leva_1996").replace("mass = 0.1416", "mass = 0.1316")
     (place / "tables" / "masses.toml").write_text(masses, encoding="utf-8")
     (place / "tables" / "markers.toml").write_text('extends = "../parent.toml"\n', encoding="utf-8")
     (place / "parent.toml").write_text('title = "Parent"\nextends = "plug_in_gait_full"\n', encoding="utf-8")
@@ -147,27 +147,27 @@ def test_a_table_must_not_change_while_it_is_used(tmp_path: Path) -> None:
     [
         (
             "model.marker_set",
-            table("markersets/plug_in_gait_full").replace("body =", "bdy =", 1),
+            table("body/markersets/plug_in_gait_full").replace("body =", "bdy =", 1),
             ("own.toml", "[[marker]] 1", "'body'"),
         ),
         (
             "model.marker_set",
-            table("markersets/plug_in_gait_full").replace('"c7"', '"c77"', 1),
+            table("body/markersets/plug_in_gait_full").replace('"c7"', '"c77"', 1),
             ("own.toml", "[[marker]] 3 (C7)", "'c7'"),
         ),
         (
             "model.anthropometry",
-            table("anthropometry/winter_2009").replace("[[segment]]", "[[segmen]]"),
+            table("body/anthropometry/winter_2009").replace("[[segment]]", "[[segmen]]"),
             ("own.toml", "'segment'"),
         ),
         (
             "model.anthropometry",
-            table("anthropometry/winter_2009").replace("mass = 0.1,", "mass = -0.1,"),
+            table("body/anthropometry/winter_2009").replace("mass = 0.1,", "mass = -0.1,"),
             ("(thigh)", "male.mass", "-0.1"),
         ),
         (
             "model.skeleton",
-            table("skeletons/full_body").replace("origin =", "orign ="),
+            table("body/skeletons/full_body").replace("origin =", "orign ="),
             ("own.toml", "[[body]] 1", "'origin'"),
         ),
         ("model.hip_centre", "x = 3\n", ("own.toml", "'x'", "a table")),

@@ -11,11 +11,11 @@ import pytest
 from biodyn.errors import BiodynError, SettingsError, TableError
 from biodyn.library.load import beside, load_table, nearest, read_user_toml
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.tables import entry_names
+from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
 
-LIBRARY = files("biodyn.model") / "library"
+LIBRARY = files("biodyn.library")
 DEFAULT = Settings().tables
 RENAME = 'extends = "plug_in_gait_full"\n[rename]\n"Left_Front_Hip" = "LASI"\n'
 MARKER = 'extends = "plug_in_gait_lower"\n[[marker]]\nlabels = ["{S}KIN"]\nlandmark = "knee_medial_{s}"\nbody = "femur_{s}"\n'
@@ -27,11 +27,11 @@ def library_text(name: str) -> str:
 
 
 TEXTS = {
-    "marker_set": library_text("markersets/plug_in_gait_lower"),
-    "anthropometry": library_text("anthropometry/winter_2009"),
-    "skeleton": library_text("skeletons/full_body"),
+    "marker_set": library_text("body/markersets/plug_in_gait_lower"),
+    "anthropometry": library_text("body/anthropometry/winter_2009"),
+    "skeleton": library_text("body/skeletons/full_body"),
     "hip_centre": HIP,
-    "magnitudes": library_text("uncertainty"),
+    "magnitudes": library_text("uncertainty/magnitudes"),
 }
 
 
@@ -45,16 +45,18 @@ def choice(folder: Path, entry: str, text: str | bytes) -> TableChoice:
 @pytest.mark.parametrize("kind", ["skeletons", "markersets", "anthropometry"])
 def test_the_library_keeps_its_own_schemas(kind: str) -> None:
     for name in entry_names(kind):
-        table = load_table(f"{kind}/{name}")
+        table = library_entry(kind, name)
         SCHEMAS[kind].model_validate(table)
         assert table["name"] == name
         assert table["title"]
         assert table["citation"]
 
 
-@pytest.mark.parametrize("name", ["uncertainty", "landmarks", "measures"])
-def test_single_tables_keep_their_schemas(name: str) -> None:
-    SCHEMAS[name].model_validate(load_table(name))
+@pytest.mark.parametrize("table", ["uncertainty/magnitudes", "body/landmarks", "body/measures"])
+def test_single_tables_keep_their_schemas(table: str) -> None:
+    SCHEMAS[{"uncertainty/magnitudes": "uncertainty"}.get(table, table.removeprefix("body/"))].model_validate(
+        load_table(table)
+    )
 
 
 def test_every_hip_regression_could_be_a_user_s() -> None:

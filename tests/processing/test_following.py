@@ -13,8 +13,9 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.markersets import MarkerMapping
 from biodyn.model.from_library.scaling import uncertain_turns, with_centre_refinement, with_moved_centres
 from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.processing.calibration.refine import find_turns, outlier_frames, refine_centres, sample
+from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
 from biodyn.processing.kinematics.fit import bridge, long_stretches, visibility_weights
+from biodyn.processing.kinematics.outliers import outlier_frames
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial

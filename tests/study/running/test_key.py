@@ -15,7 +15,7 @@ from biodyn.study.discovery.definition import all_table_paths, read_definition
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.key import trial_key
 
-LIBRARY = files("biodyn.model") / "library"
+LIBRARY = files("biodyn.library")
 
 
 @pytest.fixture
@@ -25,12 +25,12 @@ def root(tmp_path: Path) -> Path:
     root.mkdir()
     for name in ("walk.c3d", "static.c3d"):
         (root / name).write_bytes(name.encode())
-    masses = (LIBRARY / "anthropometry" / "de_leva_1996.toml").read_text(encoding="utf-8")
+    masses = (LIBRARY / "body" / "anthropometry" / "de_leva_1996.toml").read_text(encoding="utf-8")
     (root / "masses.toml").write_text(masses, encoding="utf-8")
     (root / "mine.toml").write_text('extends = "parent.toml"\n', encoding="utf-8")
     (root / "parent.toml").write_text('extends = "plug_in_gait_full"\n[rename]\nHIP = "LASI"\n', encoding="utf-8")
     (root / "hips.toml").write_text("x = { PD = -0.2 }\ny = { PW = -0.3 }\nz = { PW = 0.3 }\n", encoding="utf-8")
-    sd = (LIBRARY / "uncertainty.toml").read_text(encoding="utf-8")
+    sd = (LIBRARY / "uncertainty" / "magnitudes.toml").read_text(encoding="utf-8")
     (root / "sd.toml").write_text(sd, encoding="utf-8")
     skeleton = 'extends = "full_body"\nfree = ["pelvis", "femur_{s}", "tibia_{s}", "calcn_{s}"]\n'
     (root / "skeleton.toml").write_text(skeleton, encoding="utf-8")
