@@ -14,8 +14,8 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
 from biodyn.output.figures.display import display_table
 from biodyn.study.group.observations import Cell, Observations
-from biodyn.study.group.scores import norm_reference, score_table, score_variables
-from biodyn.study.group.symmetry import symmetry_table
+from biodyn.study.group.statistics.gait_scores import norm_reference, score_table, score_variables
+from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.variables import is_known, load_norms, usual_norms, variable, variables
 
 _PACKAGE = Path(__file__).parents[2] / "biodyn"

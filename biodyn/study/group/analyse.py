@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from biodyn.output.tables.csv import write_csv
 from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.exclusion import excluded_trials, without_trials
 from biodyn.study.group.beforehand import Possible, names_of, possible_names
-from biodyn.study.group.compare import compared
 from biodyn.study.group.curves import SUBJECT_CURVE_SCHEMA, GroupCurves, mean_curves, norm_table, subject_curve_table
 from biodyn.study.group.cycles import CYCLE_COLUMNS, cycle_table, outliers
 from biodyn.study.group.definitions import all_definitions, require_known
@@ -26,7 +25,7 @@ from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
 from biodyn.study.group.observations import Observations
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
-from biodyn.study.group.repeatability import Repeatabilities, repeatability_notes
+from biodyn.study.group.registry import STATISTICS, Found, GroupData
 from biodyn.study.group.results import (
     FOLDER_NAME,
     PARAMETERS_NAME,
@@ -34,7 +33,7 @@ from biodyn.study.group.results import (
     GroupResults,
     write_record,
 )
-from biodyn.study.group.scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import (
     CYCLE_KEYS,
     STRIDES_NAME,
@@ -118,7 +117,7 @@ class _Stream:
         sides = (options.side,) if options.side in SIDES else SIDES
         self.observations = Observations(self.definitions, kept, sides)
         self.group_curves = GroupCurves()
-        self.repeatability = Repeatabilities(self.definitions, options.curve_variables)
+        self.statistics = [start(self.definitions, options) for start in STATISTICS.values()]
         self.variables: dict[str, str] = {}
         self.strides: dict[str, None] = {}
         self.known = np.zeros(len(self.definitions), dtype=np.int64)
@@ -142,14 +141,15 @@ class _Stream:
         self._curves.add(subject_curve_table(data, curves))
         self.group_curves.add(data, curves)
         self.observations.add(data, curves, values)
-        if options.repeatability:
-            self.repeatability.add(data, curves, values)
+        for statistic in self.statistics:
+            statistic.add(data, curves, values)
 
     def results(self, folder: Path) -> GroupResults:
         """Compare what was taken in."""
         absent = self._absent_names()
         summary = self._parameter_summary()
-        found = compared(self.observations, self.variables, list(summary["unit"]), self.options)
+        data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options)
+        found = _joined([statistic.found(data) for statistic in self.statistics])
         tables = {
             "group_curves": self.group_curves.table(),
             "normative_bands": norm_table(norm_sets(self.options.norms), self.variables, SIDES),
@@ -167,10 +167,6 @@ class _Stream:
             **found.notes,
         }
         diagnostics = (*absent, *found.diagnostics)
-        if self.options.repeatability:
-            cells, units = self.observations.cells, [self.variables.get(v, "") for v in self.options.curve_variables]
-            tables["repeatability"] = self.repeatability.table(cells, list(summary["unit"]), units)
-            notes["repeatability"] = repeatability_notes(cells, tables["repeatability"])
         return GroupResults(folder, self.options, tables, summary, notes, diagnostics)
 
     def _absent_names(self) -> tuple[Diagnostic, ...]:
@@ -218,6 +214,19 @@ class _Stream:
         )
         if judged < len(cycles):
             yield f"{len(cycles) - judged} cycles were not assessed: part of their curves is missing."
+
+
+def _joined(found: Sequence[Found]) -> Found:
+    """All tables, sentences and doubts; ValueError where two statistics have a table of one name."""
+    tables: dict[str, pd.DataFrame] = {}
+    notes: dict[str, tuple[str, ...]] = {}
+    for one in found:
+        taken = tables.keys() & one.tables.keys()
+        if taken:
+            raise ValueError(f"two group statistics have a table '{min(taken)}'")
+        tables |= one.tables
+        notes |= one.notes
+    return Found(tables, notes, tuple(note for one in found for note in one.diagnostics))
 
 
 def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.style import INK, LIMIT, MUTED, SIDE_COLORS
-from biodyn.study.group.scores import BOTH_SIDES, score_variables
+from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.report.drawing import Bars, Key, Mark, Panel, figure
 from biodyn.study.report.means import Cell
 from biodyn.study.report.source import Trial

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.output.report.page import page_environment, resource
 from biodyn.study.group.options import AnalysisOptions
-from biodyn.study.group.scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.report import quality, sections
 from biodyn.study.report.bar_figures import profile_figure, quality_figure
 from biodyn.study.report.curve_figures import Norm, View, display_figures, group_figure, views

@@ -14,7 +14,7 @@ from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.report.page import page_environment, resource
-from biodyn.study.group.scores import score_variables
+from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.record import FAILED
 from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_figure

@@ -9,9 +9,15 @@ from made_studies import PERCENT, MadeCycle, made_subject
 from biodyn.study.group.cycles import cycle_table
 from biodyn.study.group.definitions import default_definitions
 from biodyn.study.group.observations import Cell
-from biodyn.study.group.scores import Reference, group_reference, norm_reference, score_table, score_variables
+from biodyn.study.group.statistics.gait_scores import (
+    Reference,
+    group_reference,
+    norm_reference,
+    score_table,
+    score_variables,
+)
+from biodyn.study.group.statistics.symmetry import symmetry_table
 from biodyn.study.group.subject_cycles import SubjectCycles, subject_cycles
-from biodyn.study.group.symmetry import symmetry_table
 from biodyn.variables import load_norms
 from biodyn.variables import variable as shown
 

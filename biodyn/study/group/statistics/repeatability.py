@@ -16,6 +16,8 @@ from biodyn.statistics.waveforms import multiple_correlation
 from biodyn.study.group.curves import MeanCurves, mean_and_sd
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Cell
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.registry import STATISTICS, Found, GroupData, Statistic
 from biodyn.study.group.subject_cycles import SubjectCycles
 
 REPEATABILITY_COLUMNS = [
@@ -84,6 +86,12 @@ class Repeatabilities:
         pool.cycles = pool.cycles + np.where(repeated, count, 0)
         pool.means.append(np.where(count > 0, mean.mean(axis=1), np.nan))
 
+    def found(self, data: GroupData) -> Found:
+        """Return repeatability.csv and what is said of it."""
+        cells, units = data.observations.cells, [data.units.get(name, "") for name in self._variables]
+        table = self.table(cells, data.parameter_units, units)
+        return Found({"repeatability": table}, {"repeatability": repeatability_notes(cells, table)})
+
     def table(self, cells: Sequence[Cell], parameter_units: Sequence[str], curve_units: Sequence[str]) -> pd.DataFrame:
         """Return all rows; what the data do not allow has none."""
         rows: list[dict[str, object]] = []
@@ -127,6 +135,22 @@ class Repeatabilities:
                         }
                     )  # fmt: skip
         return rows
+
+
+class _NotWanted:
+    """The options leave repeatability out."""
+
+    def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
+        """Nothing is kept."""
+
+    def found(self, data: GroupData) -> Found:
+        """Return no table."""
+        return Found()
+
+
+@STATISTICS.register("repeatability", place=50)
+def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> Statistic:
+    return Repeatabilities(definitions, options.curve_variables) if options.repeatability else _NotWanted()
 
 
 def _agreement(values: FloatArray) -> dict[str, object]:

@@ -11,12 +11,23 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.symmetry import curve_difference, symmetry_angle, symmetry_index
 from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Cell
+from biodyn.study.group.registry import Found, GroupData, group_statistic
 from biodyn.variables import same_side
 
 SYMMETRY_COLUMNS = [
     "subject", "session", "condition", "group", "kind", "name", "unit", "right", "left", "difference",
     "symmetry_index", "symmetry_angle",
 ]  # fmt: skip
+
+
+@group_statistic("symmetry", place=40)
+def symmetry(data: GroupData) -> Found:
+    """symmetry.csv, where the options ask for it."""
+    if not data.options.symmetry:
+        return Found()
+    observations = data.observations
+    table = symmetry_table(observations.cells, observations.definitions, list(data.parameter_units), data.curves)
+    return Found({"symmetry": table}, {"symmetry": _notes(table)})
 
 
 def symmetry_table(
@@ -73,3 +84,12 @@ def _pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
         found.setdefault((cell.subject, cell.session, cell.condition, cell.group), {})[cell.side] = cell
     first, second = SIDES
     return [(sides[first], sides[second]) for sides in found.values() if first in sides and second in sides]
+
+
+def _notes(table: pd.DataFrame) -> tuple[str, ...]:
+    if not len(table):
+        return ("No symmetry: no subject has cycles of both sides.",)
+    return (
+        "Symmetry of each subject: right minus left; symmetry index 100 (R - L) / (0.5 (R + L)) (Robinson et al. 1987) and "
+        "symmetry angle (Zifchock et al. 2008) in percent; of curves the root mean square of right minus left.",
+    )

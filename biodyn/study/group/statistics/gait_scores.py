@@ -12,8 +12,10 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.scores import gait_profile_score, gait_variable_score
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.definitions import group_table
-from biodyn.study.group.observations import Cell
-from biodyn.variables import Norms, variable
+from biodyn.study.group.observations import Cell, Observations
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.registry import Found, GroupData, group_statistic
+from biodyn.variables import Norms, load_norms, usual_norms, variable
 
 BOTH_SIDES = "both"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
@@ -53,6 +55,21 @@ class Scores:
 
     table: pd.DataFrame
     notes: tuple[str, ...]
+
+
+@group_statistic("gait_scores", place=10)
+def gait_scores(data: GroupData) -> Found:
+    """gait_scores.csv against published norms or a group of the study."""
+    reference = _reference(data.observations, data.options)
+    scores = score_table(data.observations.cells, data.observations.variables, reference)
+    return Found({"gait_scores": scores.table}, {"gait_scores": scores.notes})
+
+
+def _reference(observations: Observations, options: AnalysisOptions) -> Reference:
+    if options.reference_group is not None:
+        return group_reference(observations.cells, options.reference_group, observations.variables)
+    named = options.norms not in ("none", "auto")
+    return norm_reference(load_norms(options.norms) if named else usual_norms()[0])
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:

@@ -16,6 +16,7 @@ from biodyn.study.group.designs import named
 from biodyn.study.group.number_tests import adjusted
 from biodyn.study.group.observations import TrialMean
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.registry import Found, GroupData, group_statistic
 from biodyn.study.group.results import joined_finding, joined_notes, reason_of
 
 MIXED_COLUMNS = [
@@ -31,6 +32,12 @@ class MixedModels:
     table: pd.DataFrame
     notes: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+
+@group_statistic("mixed_models", place=30)
+def _of_study(data: GroupData) -> Found:
+    models = mixed_models(data.observations.trials, data.parameters, data.options)
+    return Found({"mixed_models": models.table}, {"mixed_models": models.notes}, models.diagnostics)
 
 
 def mixed_models(
