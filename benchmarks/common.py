@@ -156,6 +156,14 @@ def real_recordings() -> Path:
     return _folder_of("BIODYN_TEST_DATA", "real recordings")
 
 
+def recordings_at_hand() -> list[Path]:
+    """Return the folders of recordings there are: the sample data, and that of real recordings where it is named."""
+    folders = [REPOSITORY / "sample_data"]
+    if os.environ.get("BIODYN_TEST_DATA"):
+        folders.append(real_recordings())
+    return folders
+
+
 def walks_below(folder: Path) -> Iterator[Path]:
     """Yield the C3D files below a folder that have force plates and markers that travel."""
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() == ".c3d"):

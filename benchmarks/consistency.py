@@ -10,13 +10,13 @@ torques that tracking needs beside the recorded ones.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import recordings_at_hand
 
 from biodyn.errors import BiodynError
 from biodyn.library.load import load_table
@@ -27,15 +27,11 @@ from biodyn.trial.run import run_trial
 from biodyn.verification.consistency import verify
 from biodyn.verification.contributions import torque_contributions
 
-_SAMPLE = Path(__file__).parents[1] / "sample_data"
-
 
 def trials() -> Iterator[tuple[str, Path]]:
     """Yield name and path of every recording that may be a walk."""
-    folders = [_SAMPLE]
-    if os.environ.get("BIODYN_TEST_DATA"):
-        folders.append(Path(os.environ["BIODYN_TEST_DATA"]) / "gait")
-    for folder in folders:
+    sample, *real = recordings_at_hand()
+    for folder in (sample, *(folder / "gait" for folder in real)):
         for path in sorted(folder.rglob("*.c3d")):
             yield str(path.relative_to(folder)), path
 

@@ -18,8 +18,8 @@ import spm1d
 
 from biodyn.statistics import spm
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "statistics"))
-from reference_cases import (
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.reference_cases import (
     field_difference,
     one_effect_cases,
     reference_inference,

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_body"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from common import Record, reference_vectors, take_turns
-from reference_vectors import reference_model
+from support.reference_vectors import reference_model
 
 from biodyn.rigid_body import Multibody, difference, inverse_kinematics, warm_up
 
@@ -25,7 +25,7 @@ REPETITIONS = 20
 def gauss_newton_in_pinocchio(mb: Multibody, problem: dict[str, np.ndarray], q: np.ndarray, frames: int) -> float:
     """Return microseconds a frame of a plain Gauss-Newton in Python on Pinocchio's Jacobians, the usual way."""
     import pinocchio as pin
-    from trees import InPinocchio
+    from support.trees import InPinocchio
 
     other = InPinocchio(mb)
     model, data = other.model, other.data

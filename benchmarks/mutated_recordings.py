@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from common import recordings_at_hand
 
 from biodyn.errors import InputFileError
 from biodyn.io.c3d._data_section import read_data
@@ -34,8 +35,8 @@ from biodyn.recording.values import Recording
 from biodyn.trial.inspect import check_file
 
 _ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(_ROOT / "tests" / "io"))
-from independent_reader import PlainFile, read_plainly  # noqa: E402
+sys.path.insert(0, str(_ROOT / "tests"))
+from support.independent_reader import PlainFile, read_plainly  # noqa: E402
 
 LARGEST_BYTES = 550_000
 BATCH = 40
@@ -198,9 +199,8 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 def sources() -> list[Path]:
     """Sound files to damage."""
-    folders = [_ROOT / "sample_data"]
-    if shared := os.environ.get("BIODYN_TEST_DATA"):
-        folders.append(Path(shared) / "reader")
+    sample, *real = recordings_at_hand()
+    folders = [sample, *(folder / "reader" for folder in real)]
     found = sorted(p for folder in folders for p in folder.rglob("*") if p.suffix.lower() == ".c3d")
     return [p for p in found if 1024 < p.stat().st_size < LARGEST_BYTES]
 

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "rigid_body"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 import pinocchio as pin
 from common import Record, reference_vectors, take_turns
-from reference_vectors import MODELS, reference
-from trees import InPinocchio, random_state, random_tree
+from support.reference_vectors import MODELS, reference
+from support.trees import InPinocchio, random_state, random_tree
 
 from biodyn.rigid_body import forward_dynamics, inverse_dynamics, mass_matrix, warm_up
 from biodyn.rigid_body.jacobians import joint_jacobians

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from sessions import Laboratory
+from support import real
+from support.sessions import Laboratory
 
 from biodyn.output.figures.style import figure_png
 from biodyn.output.report.view import TrialView
@@ -55,7 +55,4 @@ def blank_figures() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def real_data() -> Path:
     """Folder of real recordings; tests that need it skip where it is not named."""
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
-    return Path(folder)
+    return real.recordings()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sessions import Laboratory, cut, hidden, renamed, unloaded, without_parameter, without_plates
+from support.sessions import Laboratory, cut, hidden, renamed, unloaded, without_parameter, without_plates
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from sessions import Laboratory
+from support import benchmark
+from support.sessions import Laboratory
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app
@@ -283,14 +284,7 @@ def test_the_landmarks_page_is_up_to_date() -> None:
 
 def test_mutated_tables_are_refused_or_read(tmp_path: Path) -> None:
     """A small part of the corpus of benchmarks/mutated_tables.py, without whole analyses."""
-    spec = importlib.util.spec_from_file_location("mutated_tables", ROOT / "benchmarks" / "mutated_tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules["mutated_tables"] = module
-    spec.loader.exec_module(module)
+    module = benchmark.load("mutated_tables")
     walk = module.recordings(tmp_path / "session")
     faults = []
     for kind, mutation, data in module.corpus(60, seed=11):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 from typer.testing import CliRunner
 
 from biodyn.cli import app

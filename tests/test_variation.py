@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 from typer.testing import CliRunner, Result
 
 import biodyn

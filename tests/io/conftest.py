@@ -1,8 +1,7 @@
-"""Small C3D files written through ezc3d: a stick person of sixteen markers, plates, events, parameters."""
+"""Small C3D files written through ezc3d: a stick person, plates, events, parameters."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,38 +9,7 @@ from typing import Any
 import ezc3d
 import numpy as np
 import pytest
-
-LABELS = ["LASI", "RASI", "LPSI", "RPSI"] + [s + m for s in "LR" for m in ("THI", "KNE", "TIB", "ANK", "HEE", "TOE")]
-# mm, laboratory axes: x across to the right, y ahead, z up
-PERSON_MM = np.array(
-    [
-        [-120, 90, 950],
-        [120, 90, 950],
-        [-50, -80, 960],
-        [50, -80, 960],
-        [-180, 20, 700],
-        [-130, 20, 500],
-        [-170, 0, 300],
-        [-120, 0, 90],
-        [-100, -50, 50],
-        [-110, 130, 45],
-        [180, 20, 690],
-        [130, 20, 500],
-        [170, 0, 310],
-        [120, 0, 90],
-        [100, -50, 50],
-        [110, 130, 45],
-    ],
-    dtype=float,
-)
-RATE_HZ = 100.0
-
-
-def person_mm(frame_count: int = 60, speed_mm_s: float = 0.0) -> np.ndarray:
-    """(T, 16, 3) mm: the stick person standing, or gliding ahead."""
-    travel = np.arange(frame_count)[:, None, None] / RATE_HZ * np.array([0.0, speed_mm_s, 0.0])
-    return PERSON_MM[None] + travel
-
+from support.stick_person import LABELS, RATE_HZ, person_mm
 
 Writer = Callable[..., Path]
 
@@ -93,30 +61,3 @@ def write_c3d(tmp_path: Path) -> Writer:
         return path
 
     return write
-
-
-def plate_parameters(
-    kind: int = 2, count: int = 1, channels: int = 6, origin_mm: Sequence[float] = (0.0, 0.0, -40.0)
-) -> dict[str, Any]:
-    """FORCE_PLATFORM of plates 400 x 600 mm side by side along y, z pointing down (as Vicon and AMTI have it)."""
-    corners = np.empty((3, 4, count))
-    for p in range(count):
-        low, high = 600.0 * p, 600.0 * (p + 1)
-        corners[:, :, p] = np.array([[200, high, 0], [200, low, 0], [-200, low, 0], [-200, high, 0]]).T
-    return {
-        "FORCE_PLATFORM:USED": [count],
-        "FORCE_PLATFORM:TYPE": [kind] * count,
-        "FORCE_PLATFORM:ZERO": [1, 0],
-        "FORCE_PLATFORM:CORNERS": corners,
-        "FORCE_PLATFORM:ORIGIN": np.tile(np.asarray(origin_mm, dtype=float)[:, None], (1, count)),
-        "FORCE_PLATFORM:CHANNEL": np.arange(1, channels * count + 1).reshape(count, channels).T,
-    }
-
-
-@pytest.fixture(scope="session")
-def real_data() -> Path:
-    """Folder of real recordings; tests that need it skip where it is not named."""
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
-    return Path(folder)

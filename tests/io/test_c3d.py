@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import LABELS, PERSON_MM, RATE_HZ, person_mm, plate_parameters
+from support.stick_person import LABELS, PERSON_MM, RATE_HZ, person_mm, plate_parameters
 
 from biodyn.io.c3d._process import Parsed, parse_files
 from biodyn.io.c3d.read import read_c3d, read_c3d_many

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import LABELS, person_mm, plate_parameters
+from support.stick_person import LABELS, person_mm, plate_parameters
 
 from biodyn.errors import InputFileError
 from biodyn.io.c3d import _ezc3d

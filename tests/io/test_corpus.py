@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
-from independent_reader import PlainFile, dec_float, read_plainly
+from support.c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
+from support.independent_reader import PlainFile, dec_float, read_plainly
 
 from biodyn.io.c3d._data_section import read_data
 from biodyn.io.c3d._header import read_header

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support import benchmark
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the benchmark forks its workers")
-_BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "mutated_recordings.py"
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
     """The benchmark, loaded as a module."""
-    spec = importlib.util.spec_from_file_location("benchmark_mutated_recordings", _BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return benchmark.load("mutated_recordings")
 
 
 def require_nothing_gave_way(bench: ModuleType, folder: Path, count: int, seed: int) -> None:

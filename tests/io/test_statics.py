@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import LABELS, person_mm
+from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import InputFileError
 from biodyn.io.c3d.read import read_c3d

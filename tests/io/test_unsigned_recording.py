@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from c3d_corpus import DEC, INTEL, MIPS, Kind, Trial, write_trial
-from independent_reader import read_plainly
+from support.c3d_corpus import DEC, INTEL, MIPS, Kind, Trial, write_trial
+from support.independent_reader import read_plainly
 
 from biodyn.io.c3d._header import read_header
 from biodyn.trial.inspect import check_file

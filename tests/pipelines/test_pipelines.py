@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
-from sessions import Laboratory, cut
+from support.sessions import Laboratory, cut
 
 import biodyn
 from biodyn.settings import settings_from

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 from biodyn import run_trial
 from biodyn.conventions import FloatArray

@@ -2,7 +2,18 @@
 
 import numpy as np
 import pytest
-from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
+from support.walker import (
+    ANALOG_HZ,
+    LIMITS,
+    RATE_HZ,
+    SMEAR_S,
+    WEIGHT_N,
+    Step,
+    level_steps,
+    plate,
+    walk,
+    wrench_about_origin,
+)
 
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.foot_outline import floor_velocity, foot_outline

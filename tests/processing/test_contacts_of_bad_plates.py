@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from walker import ANALOG_HZ, LIMITS, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
+from support.walker import (
+    ANALOG_HZ,
+    LIMITS,
+    RATE_HZ,
+    SMEAR_S,
+    WEIGHT_N,
+    Step,
+    level_steps,
+    plate,
+    walk,
+    wrench_about_origin,
+)
 
 from biodyn.processing.contacts.foot_outline import beside_plate, foot_outline
 from biodyn.processing.contacts.ground_reaction import feet_on_plates

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sessions import hidden
+from support.sessions import hidden
 
 from biodyn.checks.data import body_against_plates, data_checks, data_measures
 from biodyn.checks.evidence import labels as label_checks

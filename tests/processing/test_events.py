@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from walker import LIMITS, RATE_HZ, SMEAR_S, level_steps, plate, walk
+from support.walker import LIMITS, RATE_HZ, SMEAR_S, level_steps, plate, walk
 
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.gait.events import gait_events, kinematic_events, merge_events, plate_events

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sessions import Laboratory, hidden
+from support.sessions import Laboratory, hidden
 
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.body_model import SubjectModel

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.model.from_library.scaling import with_mass

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import real
 
 from biodyn.errors import InputFileError
 from biodyn.processing.signals.orientation import find_world
@@ -141,10 +141,7 @@ def test_two_markers_are_enough_to_answer():
 
 @pytest.fixture(scope="module")
 def data() -> Path:
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
-    return Path(folder)
+    return real.recordings()
 
 
 @pytest.mark.real

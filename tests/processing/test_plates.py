@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import real
 
 from biodyn.errors import PlateError
 from biodyn.processing.contacts.loading import pressure_at_height
@@ -246,10 +246,7 @@ Z_UP = np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
 
 @pytest.fixture(scope="module")
 def data() -> Path:
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
-    return Path(folder)
+    return real.recordings()
 
 
 def recording_in_world(path):

@@ -1,13 +1,13 @@
 """Contacts and events of real recordings against what the laboratories stored; soles from three foot markers."""
 
-import os
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-from walker import LIMITS
+from support import real
+from support.walker import LIMITS
 
 from biodyn.io.c3d.read import read_c3d
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
@@ -107,9 +107,7 @@ def carried(points, still, moving):
 
 @pytest.fixture(scope="module")
 def scenes():
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder:
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
+    folder = real.recordings()
     return {
         Path(walk).name: (Scene(Path(folder, f"{static}.c3d"), Path(folder, f"{walk}.c3d")), expected)
         for (static, walk), expected in WALKS.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 import biodyn
 from biodyn.library.load import load_table

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from synthetic import walker
+from support.synthetic import walker
 
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import MASS_KG, walker
+from support.synthetic import MASS_KG, walker
 
 from biodyn.library.load import load_table
 from biodyn.output import tables
@@ -230,13 +229,10 @@ def test_the_chart_shows_nothing_where_nothing_is_known(view):
 
 
 @pytest.mark.real
-def test_a_real_walk_gives_a_whole_report(tmp_path):
-    data = os.environ.get("BIODYN_TEST_DATA")
-    if not data:
-        pytest.skip("BIODYN_TEST_DATA names no folder of real recordings")
+def test_a_real_walk_gives_a_whole_report(real_data):
     from biodyn.trial.run import analyse_trial
 
-    analysis = analyse_trial(Path(data) / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
+    analysis = analyse_trial(real_data / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
     view = TrialView.of(analysis)
     parsed(trial_report(view, view.figures_png(50)))
     json.dumps(view.record, allow_nan=False)

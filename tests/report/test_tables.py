@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from synthetic import (
+from support.synthetic import (
     MASS_KG,
     OFF_SHARE,
     RATE_HZ,

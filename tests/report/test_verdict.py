@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from synthetic import MASS_KG, UNMEASURED, walker, with_mass
+from support.synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge, quality_checks

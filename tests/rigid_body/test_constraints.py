@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from trees import random_state, random_tree, relative
+from support.trees import random_state, random_tree, relative
 
 from biodyn.rigid_body import Body, Joint, Multibody, body_poses, energies, inverse_dynamics, simulate
 from biodyn.rigid_body.constraints import (

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trees import random_state, random_tree
+from support.trees import random_state, random_tree
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Multibody, estimate_masses, inverse_dynamics

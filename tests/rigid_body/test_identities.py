@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trees import random_state, random_tree, relative
+from support.trees import random_state, random_tree, relative
 
 from biodyn.rigid_body import (
     bias_forces,

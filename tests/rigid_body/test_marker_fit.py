@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference_vectors import FOLDER, needs_reference, reference_model
 from scipy.optimize import minimize
-from trees import random_tree
+from support.real import reference_vectors
+from support.reference_vectors import reference_model
+from support.trees import random_tree
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Body, Joint, Multibody, body_poses, difference, integrate, inverse_kinematics
@@ -188,12 +187,11 @@ def test_angles_do_not_wind_up_where_markers_are_missing():
     assert apart(mb, fit.q[determined], q[determined]) < 1e-5
 
 
-@needs_reference
 @pytest.mark.parametrize("name", ["full22", "lower12"])
 def test_reaches_the_reference_optimum_in_every_frame(name):
     """Noisy markers of a walking-like motion; the optimum was found by an independent Gauss-Newton program."""
     mb = reference_model(f"{name}_rev")
-    folder = Path(FOLDER) / "ik_synthetic"
+    folder = reference_vectors() / "ik_synthetic"
     problem, optimum = np.load(folder / f"{name}.npz"), np.load(folder / f"{name}_optimum.npz")
     bodies = np.array([mb.body_index(body) for body in problem["marker_body"]])
     fit = inverse_kinematics(mb, bodies, problem["marker_local"], problem["markers"], np.ones(len(bodies)))

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from trees import InPinocchio, random_state, random_tree, relative
+from support.trees import InPinocchio, random_state, random_tree, relative
 
 from biodyn.errors import ModelError
 from biodyn.model.from_library.markersets import recognise

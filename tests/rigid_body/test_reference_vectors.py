@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference_vectors import MODELS, needs_reference, reference
-from trees import relative
+from support.reference_vectors import MODELS, reference
+from support.trees import relative
 
 from biodyn.rigid_body import (
     bias_forces,
@@ -23,7 +23,7 @@ from biodyn.rigid_body import (
     momentum,
 )
 
-pytestmark = [needs_reference, pytest.mark.parametrize("name", MODELS)]
+pytestmark = pytest.mark.parametrize("name", MODELS)
 EXACT = 1e-10
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from reference_vectors import MODELS, needs_reference, reference
+from support.reference_vectors import MODELS, reference
+from support.trees import random_state, random_tree, relative
 from test_identities import central, seeds, step, trees, wrenches_for
-from trees import random_state, random_tree, relative
 
 from biodyn.rigid_body import (
     Body,
@@ -145,7 +145,6 @@ def test_jacobian_between_two_bodies():
     np.testing.assert_allclose(J[:, :, only], at[:, :, only], atol=1e-12)
 
 
-@needs_reference
 def test_reference_jacobians():
     for name in MODELS:
         mb, ref = reference(name)
@@ -219,7 +218,6 @@ def test_subtree_masses_and_random_configurations():
     assert np.abs(body_poses(leg, q)[0][:, 0].mean(axis=0)).max() < 4 / np.sqrt(3 * 4000)
 
 
-@needs_reference
 def test_reference_momentum_rates():
     for name in MODELS:
         mb, ref = reference(name)

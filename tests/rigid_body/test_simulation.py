@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from trees import random_state, random_tree, relative
+from support.trees import random_state, random_tree, relative
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
 from biodyn.io.c3d.read import read_c3d

@@ -9,7 +9,7 @@ import pytest
 
 spm1d = pytest.importorskip("spm1d")
 
-from reference_cases import (  # noqa: E402
+from support.reference_cases import (  # noqa: E402
     Case,
     field_difference,
     one_effect_cases,

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stored import contents, made, note
+from support.stored import contents, made, note
 
 from biodyn.errors import ResultError
 from biodyn.output.store.leftovers import MARK, remove_all_unfinished, remove_unfinished

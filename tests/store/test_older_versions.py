@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from stored import OLD, contents, unpacked
+from support.stored import OLD, contents, unpacked
 from typer.testing import CliRunner, Result
 
 import biodyn

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stored import OLD, contents, made, note, unpacked
+from support.stored import OLD, contents, made, note, unpacked
 
 from biodyn.errors import ResultError
 from biodyn.output.store.owned import RECORD_NAME, trial_files

@@ -23,7 +23,7 @@ from biodyn.study.record import read_record
 from biodyn.study.study import Study, StudyResult, _remove_obsolete
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
-from made_folder import made_folder, two_by_two
+from support.made_folder import made_folder, two_by_two
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from support import benchmark
 
 from biodyn.simulation.study import write_study
 
@@ -16,19 +15,12 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="watches processes through /proc"),
 ]
-_BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "study.py"
 
 
 @pytest.fixture(scope="module")
 def bench() -> ModuleType:
     """The benchmark, loaded as a module."""
-    spec = importlib.util.spec_from_file_location("benchmark_study", _BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return benchmark.load("study")
 
 
 def test_exactly_the_damaged_fail_each_with_its_reason(bench, tmp_path):

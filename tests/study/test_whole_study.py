@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 from typer.testing import CliRunner
 
 import biodyn

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from study_folder import StudyFolder
+from support.study_folder import StudyFolder
 
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from study_folder import StudyFolder
+from support.study_folder import StudyFolder
 
 import biodyn.study.collecting.collection as collecting
 from biodyn.errors import ResultError

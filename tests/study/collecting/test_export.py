@@ -10,7 +10,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from study_folder import StudyFolder
+from support.study_folder import StudyFolder
 
 from biodyn.study.collecting import OutputOptions, collect, export, read_cycles
 from biodyn.study.collecting.wide import DECIMALS, wide_columns

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import Fake, write_tree
+from support.recordings import Fake, write_tree
 
 from biodyn.errors import InputFileError
 from biodyn.session.file_facts import file_facts

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from recordings import Fake, write_tree
+from support.recordings import Fake, write_tree
 
 from biodyn.errors import BiodynError, SettingsError, StudyError
 from biodyn.study.discovery import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from recordings import Fake, write_tree
+from support.recordings import Fake, write_tree
 
 from biodyn.study.discovery import discover
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -19,14 +18,6 @@ def test_the_sample_data() -> None:
         for subject in ("subject01", "subject02")
         for trial in ("walk01", "walk02")
     ]
-
-
-@pytest.fixture
-def real_data() -> Path:
-    folder = os.environ.get("BIODYN_TEST_DATA")
-    if not folder or not Path(folder).is_dir():
-        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
-    return Path(folder)
 
 
 @pytest.mark.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from recordings import Fake, write_tree
+from support.recordings import Fake, write_tree
 
 from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial

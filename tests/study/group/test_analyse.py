@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from made_studies import PERCENT, MadeStudy, made_study
+from support.made_studies import PERCENT, MadeStudy, made_study
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import SettingsError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from made_studies import PERCENT, MadeCycle, made_study, made_subject
+from support.made_studies import PERCENT, MadeCycle, made_study, made_subject
 
 from biodyn.errors import ResultError
 from biodyn.study.group.curves import GroupCurves, mean_curves, norm_table, subject_curve_table

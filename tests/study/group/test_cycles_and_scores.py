@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_studies import PERCENT, MadeCycle, made_subject
+from support.made_studies import PERCENT, MadeCycle, made_subject
 
 from biodyn.study.group.cycles import cycle_table
 from biodyn.study.group.definitions import default_definitions

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from made_studies import PERCENT, MadeStudy, MadeSubject, made_study
+from support.made_studies import PERCENT, MadeStudy, MadeSubject, made_study
 
 from biodyn.errors import ResultError
 from biodyn.study.collecting.data_set import DataSetFile

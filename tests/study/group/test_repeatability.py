@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from made_studies import PERCENT, MadeCycle, MadeStudy, made_subject
+from support.made_studies import PERCENT, MadeCycle, MadeStudy, made_subject
 
 from biodyn.study.group.analyse import analyse_frames
 from biodyn.study.group.options import AnalysisOptions

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_folder import MadeTrial, made_folder, two_by_two
+from support.made_folder import MadeTrial, made_folder, two_by_two
 
 from biodyn.checks.titles import finding_title
 from biodyn.study.collecting import read_cycles

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
-from made_folder import MadeTrial, made_folder, two_by_two
+from support.made_folder import MadeTrial, made_folder, two_by_two
 
 from biodyn.errors import ResultError
 from biodyn.study.plan import StudyFile

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, StudyError
 from biodyn.session.statics import find_static

@@ -1,20 +1,16 @@
-"""The reference models and states made with another engine; found through BIODYN_TEST_REFERENCE."""
+"""The reference models and states made with another engine; a test that asks for one is skipped where they are not."""
 
 from __future__ import annotations
 
 import json
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import pytest
 
 from biodyn.rigid_body import Body, Joint, Multibody
+from support.real import reference_vectors
 
-FOLDER = os.environ.get("BIODYN_TEST_REFERENCE", "")
 MODELS = ("full22_rev", "full22_sph", "lower12_rev", "lower12_sph")
-needs_reference = pytest.mark.skipif(not FOLDER, reason="BIODYN_TEST_REFERENCE names no folder of reference vectors")
 # [linear; angular] to [angular; linear]
 SWAP = [3, 4, 5, 0, 1, 2]
 
@@ -22,7 +18,7 @@ SWAP = [3, 4, 5, 0, 1, 2]
 @cache
 def reference_model(name):
     """Return the Multibody of a reference model."""
-    given = json.loads((Path(FOLDER) / "rigid_body" / f"{name}.json").read_text())
+    given = json.loads((reference_vectors() / "rigid_body" / f"{name}.json").read_text())
     links = given["links"]
     bodies = tuple(
         Body(
@@ -44,7 +40,7 @@ def reference_model(name):
 def reference(name):
     """Return (model, vectors in our conventions): q scalar first, free joints [angular; linear]."""
     mb = reference_model(name)
-    given = dict(np.load(Path(FOLDER) / "rigid_body" / f"{name}_ref.npz"))
+    given = dict(np.load(reference_vectors() / "rigid_body" / f"{name}_ref.npz"))
     q = given["q"].copy()
     for body in mb.bodies:
         if body.joint.kind in ("free", "spherical"):

@@ -1,0 +1,25 @@
+"""Real recordings and reference vectors: found through the environment, or the test is skipped, here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+def recordings() -> Path:
+    """Return the folder of real recordings, BIODYN_TEST_DATA; skips the test where there is none."""
+    return _folder("BIODYN_TEST_DATA", "real recordings")
+
+
+def reference_vectors() -> Path:
+    """Return the folder of reference vectors, BIODYN_TEST_REFERENCE; skips the test where there is none."""
+    return _folder("BIODYN_TEST_REFERENCE", "reference vectors")
+
+
+def _folder(variable: str, what: str) -> Path:
+    folder = os.environ.get(variable, "")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip(f"{variable} does not name the folder of {what}")
+    return Path(folder)
