@@ -1,0 +1,68 @@
+"""The command line: one command a file, over the Python interface.
+
+In: words of a terminal. Out: lines on it, result folders, and an exit code (`endings`). A command reads its arguments, calls
+the function of `biodyn.trial` or `biodyn.study` that does the same from Python, and prints what that returns; it computes
+nothing. Imports inside commands are lazy, so that help answers at once.
+
+Read `run` first; `check`, `replay`, `report`, `study` and `models` are built like it. `screen` is how commands print and show
+progress, `endings` how they end: exit codes, one sentence for what cannot be done, signals, faults of the program itself.
+A new command is a function in a file of its own and a line in the list below, whose order is that of the help.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from biodyn.cli.check import check
+from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
+from biodyn.cli.models import models
+from biodyn.cli.replay import replay
+from biodyn.cli.report import report
+from biodyn.cli.run import run
+from biodyn.cli.screen import print_what_the_terminal_can
+from biodyn.cli.study import study
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="biodyn",
+    help="From a gait laboratory's raw C3D files to joint torques one can trust.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        print(f"biodyn {version('biodyn')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """From a gait laboratory's raw C3D files to joint torques one can trust."""
+
+
+for _command in (run, check, replay, report, study, models):
+    app.command()(_command)
+
+
+def main() -> None:
+    """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    print_what_the_terminal_can()
+    end_in_order()
+    try:
+        app()
+    except Exception as error:  # whatever was not foreseen: the only place that may catch it
+        tell_program_error(error)
+        sys.exit(PROGRAM_ERROR)

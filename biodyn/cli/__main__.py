@@ -1,0 +1,5 @@
+"""`python -m biodyn.cli`."""
+
+from biodyn.cli import main
+
+main()

@@ -1,0 +1,85 @@
+"""How commands end: exit codes, one sentence for what cannot be done, signals, faults of the program itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from biodyn.errors import BiodynError, system_refusal
+
+#: Finished, some checks failed; bad usage or unreadable input; some trials of a study failed. 0 is fine.
+CHECKS_FAILED, BAD_INPUT, SOME_FAILED = 1, 2, 3
+INTERRUPTED = 130  # as shells say of Ctrl-C; other signals end with 128 and their number too
+PROGRAM_ERROR = 70  # EX_SOFTWARE of sysexits.h: outside the meanings above
+_TRACEBACK_SWITCH = "BIODYN_TRACEBACK"
+
+
+def end_in_order() -> None:
+    """Let SIGTERM and a closed terminal end the program as Ctrl-C does, so that what it was writing is removed."""
+    import signal
+    from types import FrameType
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # once is enough: the second would interrupt the tidying
+        sys.exit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
+
+
+def tell_program_error(error: Exception) -> None:
+    """Say that the program failed and what to send; the traceback goes to a file, and to the screen if asked for."""
+    import os
+    import platform
+    import tempfile
+    import traceback
+    from importlib.metadata import version
+
+    trace = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as stream:
+            stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
+            stream.write(f"{' '.join(sys.argv)}\n\n{trace}")
+        place = stream.name
+    except OSError:
+        place = f"what {_TRACEBACK_SWITCH}=1 shows"
+    if os.environ.get(_TRACEBACK_SWITCH):
+        print(trace, file=sys.stderr)
+    first = str(error).splitlines()[0] if str(error) else ""
+    print(
+        f"biodyn: the program failed ({type(error).__name__}{': ' + first if first else ''}): a fault of biodyn, not of your "
+        f"data; please report it with {place} (what was called and where it failed, no measured data).",
+        file=sys.stderr,
+    )
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Turn what cannot be done into one sentence on standard error and exit code 2."""
+    try:
+        yield
+    except BiodynError as error:
+        _refuse(error)
+    except (OSError, MemoryError) as error:
+        refusal = system_refusal(error)
+        if refusal is None:
+            raise
+        _refuse(refusal)
+    except EOFError as error:  # to typer the end of standard input, which is never read here
+        raise RuntimeError(f"unexpected end of data: {error}") from error
+    except KeyboardInterrupt:
+        print("biodyn: stopped.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse(error: BiodynError) -> NoReturn:
+    print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
+    raise typer.Exit(BAD_INPUT) from None

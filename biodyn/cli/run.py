@@ -1,0 +1,76 @@
+"""`biodyn run`: one walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biodyn.cli.endings import CHECKS_FAILED, plain_errors
+from biodyn.cli.screen import open_console, print_diagnostics, progress
+
+if TYPE_CHECKING:
+    from biodyn.trial.result import TrialResult
+
+
+def run(
+    walk: Annotated[
+        Path, typer.Argument(help="The walk: a C3D file with markers and force plates.", metavar="WALK.c3d")
+    ],
+    static: Annotated[
+        Path | None,
+        typer.Option(help="The static trial; by default it is looked for beside the walk.", metavar="STATIC.c3d"),
+    ] = None,
+    mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
+    height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
+    settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
+    vary: Annotated[
+        str | None,
+        typer.Option(
+            help="Analyse again with other choices and show what they change: hip_centre, anthropometry, cutoff, "
+            "marker_weights; several with commas.",
+            metavar="FACTORS",
+        ),
+    ] = None,
+) -> None:
+    """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
+    from biodyn.output.store.replacing import default_folder, require_free
+
+    console = open_console()
+    with plain_errors():
+        folder = out if out is not None else default_folder(walk)
+        require_free(folder, force)  # before any work is done
+        with progress(console) as step:
+            result = _analysed(walk, static, mass, height, settings, vary, step)
+            result.save(folder, force=force, progress=step)
+        for line in result.summary():
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_diagnostics(console, tuple(result.verdict.besides(result.diagnostics)))
+        console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
+    if result.failed:
+        raise typer.Exit(CHECKS_FAILED)
+
+
+def _analysed(
+    walk: Path,
+    static: Path | None,
+    mass: float | None,
+    height: float | None,
+    settings: Path | None,
+    vary: str | None,
+    step: Callable[[str], None],
+) -> TrialResult:
+    if vary is None:
+        from biodyn.trial.run import run_trial
+
+        return run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+    from biodyn.trial.sensitivity import vary_trial
+
+    factors = [name.strip() for name in vary.split(",") if name.strip()]
+    return vary_trial(walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step)

@@ -1,0 +1,99 @@
+"""`biodyn study`: a whole folder of recordings."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
+from biodyn.cli.screen import SEVERITY_STYLE, open_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from biodyn.study import Study
+    from biodyn.study.progress import Progress
+    from biodyn.study.running.task import Outcome
+
+_TELL_EVERY_S = 10.0  # where there is no terminal for a live line
+
+
+def study(
+    source: Annotated[
+        Path, typer.Argument(help="A folder of C3D files, or a study.toml.", metavar="FOLDER|STUDY.toml")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
+    init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")
+    ] = False,
+) -> None:
+    """Analyse a whole folder of recordings: one data set, group results, a report. Resumes where it stopped."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.study import Study
+        from biodyn.study.discovery import plan_lines, write_definition
+
+        found = Study.open(source)
+        if dry_run or init:
+            for line in plan_lines(found.plan):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+            if init:
+                console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
+            return
+        folder = out if out is not None else found.default_folder
+        try:
+            progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+        except (KeyboardInterrupt, SystemExit):
+            console.print("Stopped. The same command resumes where it stopped.", highlight=False)
+            raise
+        console.print(f"{progress.line()}.", highlight=False)
+        console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
+    if progress.failed:
+        raise typer.Exit(SOME_FAILED)
+    if progress.checks_failed:
+        raise typer.Exit(CHECKS_FAILED)
+
+
+def _run_study(
+    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
+) -> Progress:
+    """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
+    from biodyn.study.progress import Progress
+
+    progress = Progress(len(found.plan.trials))
+    step, told = "", time.monotonic()
+    with console.status("starting") as status:
+
+        def say(text: str) -> None:
+            nonlocal step
+            step = text
+            status.update(f"{text} ...")
+            if not console.is_terminal:
+                console.print(text, highlight=False)
+
+        def ended(outcome: Outcome) -> None:
+            nonlocal told
+            progress.add(outcome)
+            if outcome.failed and not outcome.kept:
+                text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
+                console.print(text, style=SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
+            status.update(f"{step}: {progress.line()}")
+            if not console.is_terminal and time.monotonic() - told > _TELL_EVERY_S:
+                told = time.monotonic()
+                console.print(progress.line(), highlight=False)
+
+        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
+    return progress
