@@ -1,6 +1,12 @@
 """Statistics of numbers and curves: tests, repeatability, symmetry, gait scores. See docs/statistics.md.
 
-Tests of whole curves are in `biodyn.statistics.spm`. Nothing here knows of trials or studies: arrays in, results out.
+In: arrays of numbers or curves, one row a subject or a measurement. Out: frozen results (statistic, degrees of freedom, p,
+confidence limits, effect size) that say in a sentence what was done. Nothing here knows of trials or studies; missing values
+are left out and said (`missing`), and what the data do not allow raises StatisticsError.
+
+Read `comparisons` (two samples, several groups, families) with `effect_sizes`; `mixed` (repeated measures; `mixed_design`,
+`mixed_fit`, `mixed_df` are its parts); `repeatability`; `symmetry`; `waveforms` and `scores` (whole curves as one number). Tests
+of whole curves are in `spm`. `levels` holds the error rates that are taken when a caller does not say.
 """
 
 from biodyn.statistics.comparisons import (

@@ -18,9 +18,11 @@ from biodyn.study.collecting.shard import write_table
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.beforehand import possible_names, require_possible
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.output_folder import remove_obsolete
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import read_record
-from biodyn.study.study import Study, StudyResult, _remove_obsolete
+from biodyn.study.result import StudyResult
+from biodyn.study.study import Study
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
 from support.made_folder import made_folder, two_by_two
@@ -134,7 +136,7 @@ def test_recordings_anywhere_in_the_output_survive(out: Path) -> None:
             (place / name).write_text("mine", encoding="utf-8")
     smaller = StudyPlan(plan.name, plan.root, plan.trials[1:], ())
     for _ in range(2):
-        _remove_obsolete(out, smaller.trials)
+        remove_obsolete(out, smaller.trials)
         Study(StudyDefinition(), smaller).summarise(out)
     for place in places:
         for name in names:
@@ -150,7 +152,7 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
     (out / "trials" / "S98").mkdir()
     (out / "trials" / "S98" / "walk").symlink_to(archive / "walk")
     (out / "trials" / "S99").symlink_to(archive)
-    _remove_obsolete(out, plan.trials)
+    remove_obsolete(out, plan.trials)
     assert (archive / "walk" / "trial.json").is_file()
     assert (archive / "walk" / "cycles.arrow").is_file()
 

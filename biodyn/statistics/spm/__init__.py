@@ -1,4 +1,13 @@
-"""One-dimensional statistical parametric mapping: tests of whole curves."""
+"""One-dimensional statistical parametric mapping: tests of whole curves (Friston; Pataky 2010).
+
+In: curves (J, Q), one a subject or observation, and how they are grouped. Out: an `SpmResult`: the statistic at every node,
+the threshold, clusters with p, and sentences that say it. Thresholds come from random field theory or from permutations.
+
+Read `designs` (the tests people ask for) and `linear_model` (the one core behind them), then `field` (a statistic at every
+node), `smoothness`, `random_field` and `arrangements` (how high noise goes), `clusters` and `inference` (the answer), `result`.
+`factorial`, `welch` and `sphericity` are further designs and their corrections; `curves` decides which nodes can be tested;
+`noise` makes curves without effect to try it all on.
+"""
 
 from biodyn.statistics.spm.designs import (
     anova,

@@ -15,7 +15,7 @@ from biodyn.study.discovery import StudyDefinition
 from biodyn.study.exclusion import exclusion_reason, trial_failed
 from biodyn.study.record import TRIAL_RECORD_NAME, TrialRecord, read_record
 from biodyn.study.report.findings import Findings
-from biodyn.study.study import StudyResult
+from biodyn.study.result import StudyResult
 
 TITLES = "Pelvis residual; Marker tracking"
 REASON = f"the trial failed its checks: {TITLES}"
