@@ -72,37 +72,21 @@ def estimate_masses(
     low, high = bounds
     if not 0 < low < high:
         raise ModelError(f"bounds must be 0 < least < largest factor, found {bounds!r}.")
-    count = len(mb.bodies)
     heavy = np.array([body.mass_kg > 0 for body in mb.bodies])
-    Y = regressor(mb, positions, rates, accelerations)[:, rows]
-    by_body = np.einsum("tjbk,bk->tjb", Y.reshape(*Y.shape[:2], count, 10), inertial_parameters(mb).reshape(count, 10))
-    matrix, right = by_body.reshape(-1, count)[:, heavy], forces[:, rows].ravel()
-    good = np.isfinite(matrix).all(axis=1) & np.isfinite(right)
-    matrix, right = matrix[good], right[good]
+    matrix, right = _equations(mb, regressor(mb, positions, rates, accelerations), forces, rows, heavy)
     masses = np.array([body.mass_kg for body in mb.bodies])[heavy]
     data = len(right)
-    if prior_weight > 0:
-        matrix = np.concatenate([matrix, np.sqrt(prior_weight) * np.eye(len(masses))])
-        right = np.concatenate([right, np.full(len(masses), np.sqrt(prior_weight))])
-    if total_mass_kg is not None:  # so heavy a row that the sum holds to 1e-6 of it
-        firm = 1e6 * np.abs(matrix).max() / masses.sum()
-        matrix = np.concatenate([matrix, firm * masses[None]])
-        right = np.concatenate([right, [firm * total_mass_kg]])
-    singular = np.linalg.svd(matrix, compute_uv=False) if len(right) >= len(masses) else np.zeros(1)
-    if not singular[-1] > IDENTIFIABLE * singular[0] * (1e-6 if total_mass_kg is not None else 1.0):
-        raise ModelError(
-            "The motion and the known forces do not determine all masses.",
-            "Give a prior_weight, more coordinates or a livelier motion.",
-        )
+    matrix, right = _with_prior(matrix, right, masses, prior_weight, total_mass_kg)
+    _require_determined(matrix, len(right), total_mass_kg is not None)
     found = lsq_linear(matrix, right, bounds=(low, high), method="bvls")
-    factors = np.ones(count)
+    factors = np.ones(len(mb.bodies))
     factors[heavy] = found.x
     left = matrix[:data] @ found.x - right[:data]
     free = found.active_mask == 0
     variance = float(left @ left) / max(data - int(free.sum()), 1)
     error = np.full(len(masses), np.nan)
     error[free] = np.sqrt(variance * np.diag(np.linalg.inv(matrix[:, free].T @ matrix[:, free]))) * masses[free]
-    errors, bound = np.zeros(count), np.zeros(count, dtype=np.bool_)
+    errors, bound = np.zeros(len(factors)), np.zeros(len(factors), dtype=np.bool_)
     errors[heavy], bound[heavy] = error, ~free
     bodies = tuple(
         replace(body, mass_kg=body.mass_kg * x, inertia_com=body.inertia_com * x)
@@ -115,3 +99,38 @@ def estimate_masses(
         residual=float(np.sqrt(np.mean(left**2))),
         at_bound=bound,
     )
+
+
+def _equations(
+    mb: Multibody, Y: FloatArray, forces: FloatArray, rows: BoolArray, heavy: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return matrix (n, heavy bodies) and right side (n,): known forces = sum over bodies of factor x force at factor 1."""
+    count = len(mb.bodies)
+    Y = Y[:, rows]
+    by_body = np.einsum("tjbk,bk->tjb", Y.reshape(*Y.shape[:2], count, 10), inertial_parameters(mb).reshape(count, 10))
+    matrix, right = by_body.reshape(-1, count)[:, heavy], forces[:, rows].ravel()
+    good = np.isfinite(matrix).all(axis=1) & np.isfinite(right)
+    return matrix[good], right[good]
+
+
+def _with_prior(
+    matrix: FloatArray, right: FloatArray, masses: FloatArray, prior_weight: float, total_mass_kg: float | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the equations with those that pull factors towards 1 and that hold the sum of the masses."""
+    if prior_weight > 0:
+        matrix = np.concatenate([matrix, np.sqrt(prior_weight) * np.eye(len(masses))])
+        right = np.concatenate([right, np.full(len(masses), np.sqrt(prior_weight))])
+    if total_mass_kg is not None:  # so heavy a row that the sum holds to 1e-6 of it
+        firm = 1e6 * np.abs(matrix).max() / masses.sum()
+        matrix = np.concatenate([matrix, firm * masses[None]])
+        right = np.concatenate([right, [firm * total_mass_kg]])
+    return matrix, right
+
+
+def _require_determined(matrix: FloatArray, equations: int, has_total: bool) -> None:
+    singular = np.linalg.svd(matrix, compute_uv=False) if equations >= matrix.shape[1] else np.zeros(1)
+    if not singular[-1] > IDENTIFIABLE * singular[0] * (1e-6 if has_total else 1.0):
+        raise ModelError(
+            "The motion and the known forces do not determine all masses.",
+            "Give a prior_weight, more coordinates or a livelier motion.",
+        )
