@@ -215,7 +215,7 @@ def walk_variables() -> tuple[set[str], set[str]]:
     """Of a stored result with the full skeleton."""
     import tarfile
 
-    archive = Path(__file__).parents[1] / "store" / "data" / "plain.tar.xz"
+    archive = Path(__file__).parents[1] / "support" / "data" / "plain.tar.xz"
     with tarfile.open(archive) as stored:
         cycles = stored.extractfile("plain/tables/gait_cycles.csv")
         strides = stored.extractfile("plain/tables/spatiotemporal.csv")
