@@ -15,7 +15,7 @@ from biodyn.geometry.rotations import cross3
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
 from biodyn.model.from_library.hip_centre import hip_centre
-from biodyn.model.from_library.skeleton import AxisRule, BodyDefinition, SkeletonDefinition
+from biodyn.model.from_library.skeleton import AxisRule, BodyRecipe, SkeletonRecipe
 
 _UP = np.array([0.0, 1.0, 0.0])
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
@@ -46,7 +46,7 @@ class StaticPose:
 
     def __init__(
         self,
-        skeleton: SkeletonDefinition,
+        skeleton: SkeletonRecipe,
         points: Mapping[str, FloatArray],
         measures: Mapping[str, float],
         height_m: float | None,
@@ -93,11 +93,11 @@ class StaticPose:
             raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
         return point
 
-    def located(self, body: BodyDefinition) -> bool:
+    def located(self, body: BodyRecipe) -> bool:
         """True if markers place the body in the static trial, False if it is only assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None
 
-    def _lacking(self, body: BodyDefinition) -> list[str]:
+    def _lacking(self, body: BodyRecipe) -> list[str]:
         """Landmarks that would place the body by its first rule but that no marker shows, followed back to the markers."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
@@ -116,7 +116,7 @@ class StaticPose:
                 pending += value if isinstance(value, list) else [value]
         return list(lacking)
 
-    def pose(self, body: BodyDefinition) -> tuple[FloatArray, FloatArray]:
+    def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
         axes = self._axes(body)
         origin = self.measured(body.origin)
@@ -244,7 +244,7 @@ class StaticPose:
 
     # -- frames -------------------------------------------------------------------------------------------------
 
-    def _axes(self, body: BodyDefinition) -> FloatArray | None:
+    def _axes(self, body: BodyRecipe) -> FloatArray | None:
         key = f"axes of {body.name}"
         if body.name in self._frames:
             return self._frames[body.name]
@@ -265,7 +265,7 @@ class StaticPose:
         self._frames[body.name] = None
         return None
 
-    def _template_origin(self, body: BodyDefinition) -> FloatArray:
+    def _template_origin(self, body: BodyRecipe) -> FloatArray:
         _, parent = self.pose(self.skeleton.body(body.parent))
         return parent + self.upright() @ body.template * self.height_m
 
@@ -368,5 +368,5 @@ def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatAr
     return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))
 
 
-def _needs(body: BodyDefinition) -> str:
+def _needs(body: BodyRecipe) -> str:
     return " or ".join(f"{exact.start}, {exact.end}, {plane.start}, {plane.end}" for exact, plane in body.frames)
