@@ -157,7 +157,7 @@ def test_the_walk_finds_a_turned_thigh_wand(truth: SubjectModel, walk: Simulated
     frames = sample(on_skin(truth, walk.q))
 
     def rescale(turns: dict[str, float]) -> SubjectModel:
-        from biodyn.model.from_library.landmarks import about_y
+        from biodyn.model.from_library.constructions import about_y
 
         bodies = []
         for body in truth.bodies:
@@ -175,7 +175,7 @@ def test_the_walk_finds_a_turned_thigh_wand(truth: SubjectModel, walk: Simulated
 
 def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: dict[str, float]) -> SubjectModel:
     from biodyn.model.assembly import assemble
-    from biodyn.model.from_library.landmarks import about_y
+    from biodyn.model.from_library.constructions import about_y
 
     axis = {"z": 2, "x": 0, "y": 1}
     order = {"z": 0, "x": 1, "y": 2}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
@@ -11,6 +11,7 @@ from biodyn.errors import MarkerSetError
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import SubjectModel, body_model
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
+from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
@@ -25,7 +26,7 @@ from biodyn.model.skeleton import SkeletonDefinition, static_angles
 
 @dataclass(frozen=True)
 class ScalingOptions:
-    """What scaling needs from the settings and the subject."""
+    """What scaling needs from the settings and the subject; `functional_trials` by side, for hip centres found from movement."""
 
     mass_kg: float
     height_m: float | None
@@ -35,6 +36,7 @@ class ScalingOptions:
     hip_centre: str
     marker_radius_m: float
     foot_flat: bool
+    functional_trials: Mapping[str, FunctionalTrial] = field(default_factory=dict)
 
 
 def scale(
@@ -66,6 +68,7 @@ def scale(
         options.marker_radius_m,
         options.foot_flat,
         turns_rad,
+        options.functional_trials,
     )
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
