@@ -78,7 +78,7 @@ class HipMethod:
 
 
 HIP_METHODS: Registry[HipMethod] = Registry(
-    "biodyn.model.from_library.joint_centres", "method of the hip joint centre", ModelError
+    "biodyn.model.from_library.joint_centres", "hip joint centre method", ModelError
 )
 
 
