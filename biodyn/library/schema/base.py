@@ -23,7 +23,8 @@ AXES = ("x", "y", "z")
 class Strict(BaseModel):
     """A table in which an unknown key, a wrong type or a number that is not finite is a fault."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    # Built when first used: a run with a table of its own needs one or two of them.
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True)
 
 
 class Table(Strict):
