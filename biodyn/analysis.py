@@ -10,7 +10,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit

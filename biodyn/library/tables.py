@@ -1,4 +1,4 @@
-"""Access to the data files of the body models: skeletons, marker sets, anthropometric tables, regressions, norms."""
+"""Entries of the library by kind and name (skeletons, marker sets, anthropometric tables, norms), or a user's own by path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from biodyn.errors import ModelError, TableError
 from biodyn.library.load import SUFFIX, UserFile, beside, is_path, load_table, nearest, read_user_toml
 
 _ROOT = files(__package__)
-#: Folder of each kind of entry that a settings file can name.
+#: Folder of each kind that has one; its tables share a schema.
 _FOLDERS = {
     "skeletons": "body/skeletons",
     "markersets": "body/markersets",
@@ -52,7 +52,7 @@ def user_table(kind: str, path: str) -> UserFile:
 
     names = ", ".join(entry_names(kind)) if kind in KINDS else ""
     file = read_user_toml(path, ROLES[kind], missing=f"The library has {names}." if names else "Give an existing file.")
-    require_valid(file, kind)
+    require_valid(file, _FOLDERS.get(kind, kind))
     return file
 
 

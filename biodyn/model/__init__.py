@@ -1,11 +1,12 @@
-"""The body model: from a recipe, a marker set and a static trial to the subject's multibody with markers attached.
+"""The body model: the segments, joints, masses and markers of one person, and the tree that the kernels compute with.
 
-Goes in: tables of the library or of the user (skeleton, marker set, anthropometry, hip centres, landmarks), points of
-the static trial, body mass and measures. Comes out: a `SubjectModel`: links, coordinates, segment inertias, markers
-on segments, and notes on what was assumed.
+Goes in: a skeleton (names and joints), scaled segments (pose in the parent, inertia, static angles), markers on segments,
+outlines of the soles. Comes out: a `SubjectModel`, and from it others: with more markers, another mass, other inertias,
+joint centres elsewhere, coordinates locked. How the segments were found is not known here: `from_library`, one storey
+above, makes a model from recipes and a static trial; one read from a file needs neither.
 
-Read `definition` (the skeleton's recipe) and `markersets` (labels and landmarks), `landmarks` (points, joint centres
-and segment axes), `hip_centre`, `anthropometry` (masses and inertias), `scaling` (all of it together), `subject` (the
-model itself), then `observability` (what the markers can see), `inside_body` (points that are no skin markers) and
-`moved_centre` (what a wrong joint centre would change). No marker, segment or joint is named in code: names are data.
+Read `skeleton` (segments and their joints) and `inertia`, `assembly` (scaled segments -> multibody tree), `body_model` (the
+model itself), `changes` (another one from it) and `moved_centre` (a joint centre believed elsewhere), then `observability`
+(what the markers can see) and `inside_body` (points that no skin marker can be). `marker_roles` says what each label of a
+recording is for. No marker, segment or joint is named in code: names are data.
 """

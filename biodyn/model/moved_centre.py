@@ -8,8 +8,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
-from biodyn.model.body_model import SubjectModel, assemble
-from biodyn.model.from_library.scaling import static_angles
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_bodies
+from biodyn.model.skeleton import static_angles
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:
@@ -55,16 +56,7 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     markers = tuple(
         replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body])) for m in model.markers
     )
-    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, tuple(bodies), frozenset(model.locked))
-    return replace(
-        model,
-        bodies=tuple(bodies),
-        markers=markers,
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        locked_segments=locked_segments,
-    )
+    return replace(with_bodies(model, tuple(bodies)), markers=markers)
 
 
 def _swing(start: FloatArray, end: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_locked
 from biodyn.rigid_body import body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 
@@ -33,6 +34,18 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + _RIDGE_M2 * np.eye(nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+
+
+def without_unseen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> SubjectModel:
+    """Return the model with every coordinate locked that its markers do not see in the static posture, root at R_WB, p_WB."""
+    while model.coordinates:
+        lever = levers(model, model.static_configuration(R_WB, p_WB)[None])[0]
+        blind = np.flatnonzero(lever < LEAST_LEVER_M)
+        if not len(blind):
+            break
+        # Of several that share one blind direction, the one farthest from the root is given up.
+        model = with_locked(model, model.coordinates[blind[-1]].name)
+    return model
 
 
 def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:

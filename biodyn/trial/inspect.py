@@ -13,8 +13,9 @@ from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io.c3d.read import read_c3d_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.marker_set_file import starting_marker_set
-from biodyn.model.from_library.markersets import MarkerMapping, MarkerSet, load_marker_set, normalise, recognise
+from biodyn.model.from_library.markersets import MarkerSet, load_marker_set, normalise, recognise
 from biodyn.model.from_library.user_tables import user_tables
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording

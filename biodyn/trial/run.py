@@ -19,9 +19,10 @@ from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrial
 from biodyn.io.c3d.read import read_c3d_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_mass
 from biodyn.model.from_library.markersets import recognise
-from biodyn.model.from_library.scaling import ScalingOptions, scale, uncertain_turns, with_mass
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
@@ -136,7 +137,7 @@ def analyse_trial(
         standing = quiet_standing(standing_file.markers)
         notes += standing.diagnostics
         skeleton = load_skeleton(options.tables.skeleton)
-        carried, mass_notes = standing_mass(standing_file, standing, mapping, skeleton)
+        carried, mass_notes = standing_mass(standing_file, standing, mapping, foot_bodies(skeleton))
         notes += mass_notes
         mass = known_mass(mass_kg, (recording, standing_file)) or carried
         scaling = _scaling_options(options, recording, standing_file, height_m, mass)
@@ -148,8 +149,7 @@ def analyse_trial(
         model, scale_notes = scaled({})
     with clock.step("calibration"):
         frames = sample(signals.markers)
-        hinges = uncertain_turns(model, mapping, frozenset(standing.points))
-        turns, turn_notes = find_turns(frames, model, hinges, lambda turns_rad: scaled(turns_rad)[0])
+        turns, turn_notes = find_turns(frames, model, model.uncertain_turns, lambda turns_rad: scaled(turns_rad)[0])
         if turns:
             model, scale_notes = scaled(turns)
         model, centre_notes = refine_centres(frames, model)

@@ -10,7 +10,7 @@ from typing import Any
 from biodyn.analysis import TrialAnalysis, Variation
 from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
-from biodyn.model.from_library.hip_centre import hip_centre_names
+from biodyn.model.from_library.hip_centre import static_hip_centre_names
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import Progress, analyse_trial, own_files_of, read_files
@@ -56,7 +56,7 @@ def vary_trial(
 
 
 def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
-    for name in hip_centre_names():
+    for name in static_hip_centre_names():
         if name != options.model.hip_centre:
             yield name, _with(options, "model", hip_centre=name)
 

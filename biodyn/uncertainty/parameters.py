@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.anthropometry import Inertia
+from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resample_wrench

@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.scaling import with_inertias
+from biodyn.model.changes import with_inertias
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +11,15 @@ from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError
 from biodyn.io.c3d.read import read_c3d
-from biodyn.model.from_library.hip_centre import hip_centre, hip_centre_names
-from biodyn.model.from_library.landmarks import StaticPose, alignment_device_corner, chord
+from biodyn.model.from_library.constructions import alignment_device_corner, chord
+from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_names, static_hip_centre_names
+from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.processing.signals.orientation import find_world
 
 # A person with pelvis depth 155 mm, width 240 mm, leg length 880 mm, 14 mm markers; mm, X anterior, Y up, Z lateral from
-# mid-ASIS. Worked from the published equations (hip_centres.toml cites them); Davis as pyCGM, pyCGM2 and OpenMA have it.
+# mid-ASIS. Worked from the published equations (joint_centres/hip.toml cites them); Davis as pyCGM, pyCGM2 and OpenMA have it.
 WORKED = {
     "harrington_2007_full": (-47.1, -80.7, 89.7),
     "harrington_2007": (-47.1, -82.9, 86.5),
@@ -27,42 +29,50 @@ WORKED = {
 }
 
 
+def pelvis(**sizes: Any) -> HipInput:
+    """The worked person's right hip."""
+    person = {"pelvis_depth_m": 0.155, "pelvis_width_m": 0.240, "leg_length_m": 0.880, "marker_radius_m": 0.007}
+    return HipInput(**({"side": "r"} | person | sizes))
+
+
 def test_every_regression_has_a_worked_example() -> None:
-    assert set(WORKED) == set(hip_centre_names())
+    assert set(WORKED) == set(static_hip_centre_names()) <= set(hip_centre_names())
 
 
 @pytest.mark.parametrize("name", WORKED)
 def test_worked_examples(name: str) -> None:
     # Davis measures from the marker's centre; the others from the skin, here taken with markers of no size.
     radius = 0.007 if name == "davis_1991" else 0.0
-    found = hip_centre(name, pelvis_depth_m=0.155, pelvis_width_m=0.240, leg_length_m=0.880, marker_radius_m=radius)
-    np.testing.assert_allclose(1e3 * np.array(found), WORKED[name], atol=0.051)  # the examples are rounded to 0.1 mm
+    found = hip_centre(name, pelvis(marker_radius_m=radius))
+    np.testing.assert_allclose(1e3 * found, WORKED[name], atol=0.051)  # the examples are rounded to 0.1 mm
 
 
 @pytest.mark.parametrize("name", WORKED)
 def test_a_marker_stands_its_radius_in_front_of_the_bone(name: str) -> None:
     """A thicker marker on the same pelvis moves the centre back, seen from the marker, and nowhere else (Davis: tilted)."""
-    thin, thick = (
-        np.array(hip_centre(name, pelvis_depth_m=0.155, pelvis_width_m=0.24, leg_length_m=0.88, marker_radius_m=r))
-        for r in (0.005, 0.010)
-    )
+    thin, thick = (hip_centre(name, pelvis(marker_radius_m=radius)) for radius in (0.005, 0.010))
     assert np.linalg.norm(thick - thin) == pytest.approx(0.005)
     assert thick[0] < thin[0]
     assert thick[2] == thin[2]
 
 
+@pytest.mark.parametrize("name", WORKED)
+def test_the_left_hip_mirrors_the_right(name: str) -> None:
+    np.testing.assert_array_equal(hip_centre(name, pelvis(side="l")), hip_centre(name, pelvis()) * (1.0, 1.0, -1.0))
+
+
 def test_a_measured_trochanter_distance_beats_the_regression() -> None:
-    sizes = {"pelvis_depth_m": 0.155, "pelvis_width_m": 0.24, "leg_length_m": 0.88, "marker_radius_m": 0.007}
-    guessed = hip_centre("davis_1991", **sizes)
-    assert hip_centre("davis_1991", **sizes, asis_trochanter_m=0.1288 * 0.88 - 0.04856) == pytest.approx(guessed)
-    further = hip_centre("davis_1991", **sizes, asis_trochanter_m=0.1288 * 0.88 - 0.04856 + 0.01)
+    at = 0.1288 * 0.88 - 0.04856
+    guessed = hip_centre("davis_1991", pelvis())
+    assert hip_centre("davis_1991", pelvis(asis_trochanter_m=at)) == pytest.approx(guessed)
+    further = hip_centre("davis_1991", pelvis(asis_trochanter_m=at + 0.01))
     # 10 mm further back along the pelvis tilt of 18 degrees (0.314 rad)
     np.testing.assert_allclose(np.subtract(further, guessed), (-0.01 * np.cos(0.314), -0.01 * np.sin(0.314), 0.0))
 
 
 def test_an_unknown_regression_is_named() -> None:
     with pytest.raises(ModelError, match=r"nobody_1900.*harrington_2007"):
-        hip_centre("nobody_1900", pelvis_depth_m=0.1, pelvis_width_m=0.2, leg_length_m=0.9, marker_radius_m=0.007)
+        hip_centre("nobody_1900", pelvis())
 
 
 # -- the chord -----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io.c3d.write import C3dContent
 from biodyn.io.c3d.write import write_c3d as write_content
-from biodyn.model.body_model import assemble
+from biodyn.model.assembly import assemble
 from biodyn.processing.calibration.refine import find_turns, sample
 from biodyn.recording import Markers
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d

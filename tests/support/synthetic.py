@@ -11,10 +11,11 @@ import numpy as np
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.body_model import AttachedMarker, ScaledBody, SubjectModel, assemble
-from biodyn.model.from_library.anthropometry import Inertia
-from biodyn.model.from_library.markersets import MarkerMapping
-from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.assembly import ScaledBody
+from biodyn.model.body_model import AttachedMarker, SubjectModel, body_model
+from biodyn.model.from_library.skeleton import definition_of, load_skeleton
+from biodyn.model.inertia import Inertia
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, base_angles, q_kinds
@@ -44,26 +45,21 @@ def skeleton_model(name: str = "full_body") -> SubjectModel:
     share = MASS_KG / len(skeleton.bodies)
     ball = Inertia(share, np.zeros(3), np.eye(3) * 0.4 * share * 0.1**2)
     bodies = tuple(
-        ScaledBody(body, np.eye(3), body.template * HEIGHT_M, ball, (0.0,) * len(body.rotations), True)
+        ScaledBody(body.definition, np.eye(3), body.template * HEIGHT_M, ball, (0.0,) * len(body.rotations), True)
         for body in skeleton.bodies
     )
-    multibody, coordinates, frames, locked_segments = assemble(skeleton, bodies, frozenset())
     sole = np.array([[-0.05, -0.07, 0.02], [0.18, -0.07, 0.04], [0.18, -0.07, -0.04], [-0.05, -0.07, -0.02]])
     feet = {body.side: body.name for body in skeleton.bodies if body.sole is not None}
     markers = tuple(
         AttachedMarker(f"M{i}", body.definition.name, np.array([0.02, 0.0, 0.0]), 1.0) for i, body in enumerate(bodies)
     )
-    return SubjectModel(
-        skeleton=skeleton,
+    return body_model(
+        definition_of(skeleton),
+        bodies,
+        frozenset(),
         mass_kg=MASS_KG,
         height_m=HEIGHT_M,
         sex="mean",
-        bodies=bodies,
-        coordinates=coordinates,
-        locked=(),
-        locked_segments=locked_segments,
-        frames=frames,
-        multibody=multibody,
         markers=markers,
         foot_outlines=dict.fromkeys(feet, sole),
         sole_body=feet,

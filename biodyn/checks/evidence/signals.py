@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
-from biodyn.model.body_model import Coordinate
+from biodyn.model.assembly import Coordinate
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import Gap

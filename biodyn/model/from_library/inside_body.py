@@ -1,4 +1,4 @@
-"""Points that no skin marker can be: inside the body, at a joint centre."""
+"""Where in the standing person no skin marker can be: at the joint centres."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
-from biodyn.model.body_model import ScaledBody, SubjectModel
+from biodyn.model.body_model import InnerCentre
 from biodyn.model.from_library.landmarks import StaticPose
+from biodyn.model.inside_body import inside_note
 
 
 def points_inside(
@@ -36,31 +37,15 @@ def points_inside(
             continue
         distance, limit, title = min(deep)
         inside.append(label)
-        notes.append(_note(label, distance, limit, title))
+        notes.append(inside_note(label, distance, limit, title))
     return frozenset(inside), notes
 
 
-def inside_segment(label: str, place: FloatArray, body: ScaledBody, model: SubjectModel) -> Diagnostic | None:
-    """Return a Diagnostic where a point (3,) m in a segment's axes lies at one of the segment's joint centres."""
-    centres = {body.definition.origin: np.zeros(3)}
-    children = (b for b in model.bodies if b.definition.parent == body.definition.name)
-    centres |= {child.definition.origin: child.p_PB for child in children}
-    for _, entry in sided_rows("body/inside_body", "centre"):
-        if entry["landmark"] in centres:
-            distance = float(np.linalg.norm(place - centres[entry["landmark"]]))
-            limit = entry["share_of_height"] * model.height_m
-            if distance < limit:
-                return _note(label, distance, limit, entry["title"])
-    return None
-
-
-def _note(label: str, distance: float, limit: float, title: str) -> Diagnostic:
-    return Diagnostic(
-        "point-inside-body",
-        "info",
-        f"'{label}' lies {1000 * distance:.0f} mm from the {title}, inside the body: a computed point, no marker. It is not "
-        "fitted.",
-        value=distance,
-        limit=limit,
-        unit="m",
-    )
+def inner_centres(pose: StaticPose) -> dict[str, InnerCentre]:
+    """Return by segment the joint centre at its origin, where the library says how deep inside the body it lies."""
+    rows = {entry["landmark"]: entry for _, entry in sided_rows("body/inside_body", "centre")}
+    return {
+        body.name: InnerCentre(rows[body.origin]["title"], rows[body.origin]["share_of_height"] * pose.height_m)
+        for body in pose.skeleton.bodies
+        if body.origin in rows
+    }

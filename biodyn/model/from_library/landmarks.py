@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -11,14 +10,13 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
-from biodyn.geometry.rotations import cross3
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
-from biodyn.model.from_library.hip_centre import hip_centre
-from biodyn.model.from_library.skeleton import AxisRule, BodyDefinition, SkeletonDefinition
+from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_from, chord
+from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_centre
+from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 
 _UP = np.array([0.0, 1.0, 0.0])
-_AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
 # Height where only its own estimate gives the widths that the estimate needs: where the repetition starts, and how often.
 # A width moves a joint centre sideways, so an error in height comes back smaller than a hundredth of itself.
 _FIRST_HEIGHT_M = 1.7
@@ -39,6 +37,7 @@ class StaticPose:
         marker_radius_m: of the skin markers.
         foot_flat: the feet stand flat on the floor.
         turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
+        functional_trials: by side, for a hip centre that is found from movement.
 
     After use, `assumed` names the measures that were taken as a fraction of body height.
     Landmarks and frames are found on demand and remembered.
@@ -46,7 +45,7 @@ class StaticPose:
 
     def __init__(
         self,
-        skeleton: SkeletonDefinition,
+        skeleton: SkeletonRecipe,
         points: Mapping[str, FloatArray],
         measures: Mapping[str, float],
         height_m: float | None,
@@ -54,6 +53,7 @@ class StaticPose:
         marker_radius_m: float,
         foot_flat: bool,
         turns_rad: Mapping[str, float] | None = None,
+        functional_trials: Mapping[str, FunctionalTrial] | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
@@ -64,7 +64,9 @@ class StaticPose:
         self._hip_regression = hip_regression
         self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_rows("body/landmarks", "landmark")}
         self._origin_of = {body.origin: body for body in skeleton.bodies}
-        self._points: dict[str, FloatArray | None] = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._trials = dict(functional_trials or {})
+        self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._points: dict[str, FloatArray | None] = dict(self._marked)
         self._frames: dict[str, FloatArray | None] = {}
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
@@ -73,7 +75,7 @@ class StaticPose:
                 f"the trial does not show {', '.join(self._lacking(skeleton.root))}.",
                 "Use a static trial in which these markers are seen.",
             )
-        self.height_m = self._estimated_height(points) if height_m is None else height_m
+        self.height_m = self._estimated_height() if height_m is None else height_m
         self.height_estimated = height_m is None
 
     def measured(self, name: str) -> FloatArray | None:
@@ -93,11 +95,11 @@ class StaticPose:
             raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
         return point
 
-    def located(self, body: BodyDefinition) -> bool:
+    def located(self, body: BodyRecipe) -> bool:
         """True if markers place the body in the static trial, False if it is only assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None
 
-    def _lacking(self, body: BodyDefinition) -> list[str]:
+    def _lacking(self, body: BodyRecipe) -> list[str]:
         """Landmarks that would place the body by its first rule but that no marker shows, followed back to the markers."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
@@ -116,7 +118,7 @@ class StaticPose:
                 pending += value if isinstance(value, list) else [value]
         return list(lacking)
 
-    def pose(self, body: BodyDefinition) -> tuple[FloatArray, FloatArray]:
+    def pose(self, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (3, 3) and p_WB (3,) of a body; unseen bodies hang upright from their parent."""
         axes = self._axes(body)
         origin = self.measured(body.origin)
@@ -221,30 +223,33 @@ class StaticPose:
 
     def _hip(self, recipe: Mapping[str, Any]) -> FloatArray | None:
         pelvis = self._axes(self.skeleton.root)
-        needed = [self.measured(recipe[key]) for key in ("front", "back", "right", "left")]
-        if pelvis is None or any(point is None for point in needed):
+        front, back, right, left = (self.measured(recipe[key]) for key in ("front", "back", "right", "left"))
+        if pelvis is None or front is None or back is None or right is None or left is None:
             return None
-        front, back, right, left = needed
         leg = self._measures.get(recipe["leg_length"])
         if leg is None:
             top, bottom = (self.measured(name) for name in recipe["leg"])
             if top is None or bottom is None:
                 return None
             leg = float(np.linalg.norm(top - bottom))
-        x, y, z = hip_centre(
-            self._hip_regression,
-            pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,  # type: ignore[operator]
+        given = HipInput(
+            side=recipe["side"],
+            pelvis_depth_m=float(np.linalg.norm(front - back)) - 2.0 * self.marker_radius_m,
             # A calliper's measure beats markers that soft tissue keeps off the bone.
-            pelvis_width_m=self._measures.get(recipe["pelvis_width"], float(np.linalg.norm(right - left))),  # type: ignore[operator]
+            pelvis_width_m=self._measures.get(recipe["pelvis_width"], float(np.linalg.norm(right - left))),
             leg_length_m=leg,
             marker_radius_m=self.marker_radius_m,
             asis_trochanter_m=self._measures.get(recipe["asis_trochanter"]),
+            points_W=self._marked,
+            R_WP=pelvis,
+            p_WP=front,
+            trial=self._trials.get(recipe["side"]),
         )
-        return front + pelvis @ np.array([x, y, z * SIDE_SIGN[recipe["side"]]])
+        return front + pelvis @ hip_centre(self._hip_regression, given)
 
     # -- frames -------------------------------------------------------------------------------------------------
 
-    def _axes(self, body: BodyDefinition) -> FloatArray | None:
+    def _axes(self, body: BodyRecipe) -> FloatArray | None:
         key = f"axes of {body.name}"
         if body.name in self._frames:
             return self._frames[body.name]
@@ -265,24 +270,24 @@ class StaticPose:
         self._frames[body.name] = None
         return None
 
-    def _template_origin(self, body: BodyDefinition) -> FloatArray:
+    def _template_origin(self, body: BodyRecipe) -> FloatArray:
         _, parent = self.pose(self.skeleton.body(body.parent))
         return parent + self.upright() @ body.template * self.height_m
 
-    def _estimated_height(self, points: Mapping[str, FloatArray]) -> float:
+    def _estimated_height(self) -> float:
         """Height (m) from the legs. A width that is itself taken from height may be needed for that: until both agree."""
         height = _FIRST_HEIGHT_M
         for _ in range(_HEIGHT_ROUNDS):
-            self._assume_height(height, points)
+            self._assume_height(height)
             height = self._height_of_legs()
-        self._assume_height(height, points)
+        self._assume_height(height)
         return height
 
-    def _assume_height(self, height_m: float, points: Mapping[str, FloatArray]) -> None:
+    def _assume_height(self, height_m: float) -> None:
         """Set the height and forget what was derived with another one."""
         self.height_m = height_m
         self.assumed.clear()
-        self._points = {name: np.asarray(p, dtype=float) for name, p in points.items()}
+        self._points = dict(self._marked)
         self._frames = {}
 
     def _height_of_legs(self) -> float:
@@ -302,71 +307,5 @@ class StaticPose:
         return float(np.mean(estimates))
 
 
-def axes_from(
-    exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray
-) -> FloatArray | None:
-    """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
-    first = exact.sign * (e1 - e0)
-    second = plane.sign * (p1 - p0)
-    third = cross3(first, second)
-    length = math.sqrt(first @ first)
-    normal = math.sqrt(third @ third)
-    # Nearly parallel directions (below about 3 degrees) do not fix a plane.
-    if normal < 0.05 * length * math.sqrt(second @ second) or not length:
-        return None
-    i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
-    axes = np.empty((3, 3))
-    axes[:, i] = first / length
-    k = 3 - i - j
-    cyclic = (j - i) % 3 == 1  # e_i x e_j = +e_k
-    axes[:, k] = (third if cyclic else -third) / normal
-    axes[:, j] = cross3(axes[:, k], axes[:, i]) if cyclic else cross3(axes[:, i], axes[:, k])
-    return axes
-
-
-def about_y(angle: float) -> FloatArray:
-    """Rotation (3, 3) about a segment's long axis Y, rad."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
-
-
-def chord(
-    proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
-) -> FloatArray | None:
-    """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
-
-    C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
-    construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
-    the distance is longer than the segment.
-    """
-    along = proximal - lateral
-    length = np.linalg.norm(along)
-    if not 0.0 < distance < length:
-        return None
-    along = along / length
-    across = (plane - lateral) - along * ((plane - lateral) @ along)
-    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand lies on the line
-        return None
-    across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
-    # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
-    cosine = distance / length
-    return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
-
-
-def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
-    """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
-
-    The three markers sit at equal distance from it on mutually perpendicular rods, so it is the corner of a cube whose
-    face-diagonal is the mean marker distance; of the two solutions the one nearer `towards`.
-    """
-    centroid = markers.mean(axis=0)
-    normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])
-    normal = normal / np.linalg.norm(normal)
-    sides = np.linalg.norm(markers - np.roll(markers, 1, axis=0), axis=1)
-    offset = normal * sides.mean() / np.sqrt(6.0)
-    candidates = (centroid + offset, centroid - offset)
-    return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))
-
-
-def _needs(body: BodyDefinition) -> str:
+def _needs(body: BodyRecipe) -> str:
     return " or ".join(f"{exact.start}, {exact.end}, {plane.start}, {plane.end}" for exact, plane in body.frames)

@@ -12,48 +12,11 @@ from typing import Any
 from biodyn.errors import MarkerSetError, TableError
 from biodyn.library.load import is_path, nearest
 from biodyn.library.tables import entry_names, extended, for_each_side, load_entry
+from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 
 _GENERIC = "anatomical"
 _HALF_THERE = 0.5
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
-
-
-@dataclass(frozen=True)
-class MarkerRole:
-    """What one marker is for: the landmark it marks ("" if none), its segment, its weight in the fit.
-
-    `soft`: it rides on skin or a girdle that the model does not have; its place on the segment is taken from the walk.
-    """
-
-    label: str
-    landmark: str
-    body: str
-    weight: float
-    static_only: bool
-    source: str
-    soft: bool = False
-
-
-@dataclass(frozen=True)
-class MarkerMapping:
-    """A recognised marker set.
-
-    Attributes:
-        name, title: of the set.
-        roles: one for each label that was understood.
-        unknown: labels nobody explains; the fit attaches them by their movement.
-        score: share of the set's labels that are there, for the candidates: {name: score}.
-    """
-
-    name: str
-    title: str
-    roles: tuple[MarkerRole, ...]
-    unknown: tuple[str, ...]
-    scores: dict[str, float]
-
-    def role(self, label: str) -> MarkerRole | None:
-        """The role of a label, None if unknown."""
-        return next((role for role in self.roles if role.label == label), None)
 
 
 @dataclass(frozen=True)

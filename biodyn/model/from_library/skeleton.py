@@ -1,9 +1,10 @@
-"""Skeletons as read from the library: bodies, how their axes are found, how they are jointed. No subject yet."""
+"""Skeletons as the library has them: bodies, their joints, and the recipes that find them on a standing person."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.load import nearest
 from biodyn.library.tables import extended, for_each_side, load_entry
+from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -23,20 +25,6 @@ class AxisRule:
     start: str
     end: str
     sign: float = 1.0
-
-
-@dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
-class Rotation:
-    """One step of a joint's rotation sequence, about `axis` (3,) in the axes reached so far.
-
-    A named `coordinate` is free; without a name the angle found in the static trial is kept. The coordinate is the
-    clinical one: its axis already carries side and sign.
-    """
-
-    axis: FloatArray
-    coordinate: str | None
-    range_rad: tuple[float, float]
-    principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
 
 
 @dataclass(frozen=True)
@@ -56,63 +44,48 @@ class TurnRule:
     known_from: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class BodyDefinition:
-    """One segment of a skeleton.
+@dataclass(frozen=True, kw_only=True)
+class BodyRecipe(BodyDefinition):
+    """One segment of a skeleton, and how it is found on a standing person.
 
-    Attributes:
-        name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
+    Attributes, beside those of the body:
         origin: landmark at the segment's origin, which is the centre of its joint to the parent.
         frames: rules (exact axis, axis that fixes the plane) in order of preference.
-        rotations: the joint, from the parent's axes to the body's.
         template: (3,) joint centre in the parent's axes, fractions of body height, for unseen bodies.
-        base_rotations, base_translations: names of the root's six coordinates.
         sole: where the sole is, for feet.
         turn: how the axes' direction about the long axis can be found from the walk, where it is uncertain.
         refined_centre: the walk may move the joint centre.
     """
 
-    name: str
-    parent: str
-    joint: str
-    side: str
     origin: str
     frames: tuple[tuple[AxisRule, AxisRule], ...]
-    rotations: tuple[Rotation, ...]
     template: FloatArray
-    base_rotations: tuple[str, ...] = ()
-    base_translations: tuple[str, ...] = ()
     sole: SoleRule | None = None
     turn: TurnRule | None = None
     refined_centre: bool = False
 
-
-@dataclass(frozen=True)
-class SkeletonDefinition:
-    """A skeleton of the library: bodies parents first, and the bodies whose joints may move (the others are carried)."""
-
-    name: str
-    title: str
-    citation: str
-    bodies: tuple[BodyDefinition, ...]
-    free: frozenset[str]
-
-    def body(self, name: str) -> BodyDefinition:
-        """Return a body by name."""
-        for body in self.bodies:
-            if body.name == name:
-                return body
-        raise ModelError(
-            f"Skeleton '{self.name}' has no body '{name}'.", f"It has {', '.join(b.name for b in self.bodies)}."
-        )
-
-    @property
-    def root(self) -> BodyDefinition:
-        """The floating base."""
-        return self.bodies[0]
+    @cached_property
+    def definition(self) -> BodyDefinition:
+        """The body without its recipe."""
+        return BodyDefinition(**{field.name: getattr(self, field.name) for field in fields(BodyDefinition)})
 
 
-def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonDefinition:
+#: A skeleton as the library has it.
+SkeletonRecipe: TypeAlias = Skeleton[BodyRecipe]
+
+
+def definition_of(skeleton: SkeletonRecipe) -> SkeletonDefinition:
+    """Return the skeleton without its recipes."""
+    bodies = tuple(body.definition for body in skeleton.bodies)
+    return SkeletonDefinition(skeleton.name, skeleton.title, skeleton.citation, bodies, skeleton.free)
+
+
+def foot_bodies(skeleton: SkeletonRecipe) -> tuple[str, ...]:
+    """Names of the bodies that have a sole."""
+    return tuple(body.name for body in skeleton.bodies if body.sole is not None)
+
+
+def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonRecipe:
     """Read a skeleton of the library (or a TOML path) and expand both sides; ModelError names what contradicts itself.
 
     `above`: files that extend this one, for the circle that they might form.
@@ -129,16 +102,14 @@ def load_skeleton(name: str, above: tuple[str, ...] = ()) -> SkeletonDefinition:
             )
         if base.root.name not in free:
             raise ModelError(f"Skeleton '{name}' does not free '{base.root.name}', which floats: put it into 'free'.")
-        return SkeletonDefinition(table["name"], table["title"], table["citation"], base.bodies, free)
+        return SkeletonRecipe(table["name"], table["title"], table["citation"], base.bodies, free)
     bodies = tuple(_body(side, entry) for raw in table["body"] for side, entry in for_each_side(raw))
     ordered = _parents_first(name, bodies)
     _require_consistent(name, ordered)
-    return SkeletonDefinition(
-        table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered)
-    )
+    return SkeletonRecipe(table["name"], table["title"], table["citation"], ordered, frozenset(b.name for b in ordered))
 
 
-def _require_consistent(name: str, bodies: tuple[BodyDefinition, ...]) -> None:
+def _require_consistent(name: str, bodies: tuple[BodyRecipe, ...]) -> None:
     """Raise ModelError for names that are there twice, and for soles and turns that lead nowhere."""
     coordinates = [step.coordinate for body in bodies for step in body.rotations if step.coordinate]
     coordinates += [c for body in bodies for c in (*body.base_rotations, *body.base_translations)]
@@ -165,12 +136,12 @@ def _require_consistent(name: str, bodies: tuple[BodyDefinition, ...]) -> None:
             )
 
 
-def _body(side: str, entry: dict[str, Any]) -> BodyDefinition:
+def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
     sign = SIDE_SIGN.get(side, 1.0)
     frames = tuple((_axis_rule(rule[0], sign), _axis_rule(rule[1], sign)) for rule in entry["frames"])
     template = np.array(entry.get("template", (0.0, 0.0, 0.0))) * (1.0, 1.0, sign)
     base = entry.get("base", {})
-    return BodyDefinition(
+    return BodyRecipe(
         name=entry["name"],
         parent=entry.get("parent", ""),
         joint=entry["joint"],
@@ -206,8 +177,8 @@ def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
     )
 
 
-def _parents_first(name: str, bodies: tuple[BodyDefinition, ...]) -> tuple[BodyDefinition, ...]:
-    placed: dict[str, BodyDefinition] = {}
+def _parents_first(name: str, bodies: tuple[BodyRecipe, ...]) -> tuple[BodyRecipe, ...]:
+    placed: dict[str, BodyRecipe] = {}
     waiting = list(bodies)
     while waiting:
         ready = [body for body in waiting if not body.parent or body.parent in placed]

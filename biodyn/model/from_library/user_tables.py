@@ -14,7 +14,7 @@ from biodyn.library.tables import ROLES, entry_names, extended, for_each_side, l
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.markersets import load_marker_set
-from biodyn.model.from_library.skeleton import SkeletonDefinition, load_skeleton
+from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
 
 _RECIPE_INPUTS = (
     *("of", "from", "to", "through", "proximal", "lateral", "plane", "towards"),
@@ -79,7 +79,7 @@ def _chain(kind: str, name: str) -> list[UserFile]:
 # -- names that must exist ------------------------------------------------------------------------------------------
 
 
-def _check_names(files: list[UserFile], skeleton: SkeletonDefinition, choice: TableChoice) -> None:
+def _check_names(files: list[UserFile], skeleton: SkeletonRecipe, choice: TableChoice) -> None:
     """Landmarks, bodies and measures that the files name exist.
 
     A landmark of one's own exists where a marker of one's own set marks it and one's own skeleton or table uses it.

@@ -12,7 +12,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_SIGN, SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
-from biodyn.model.from_library.skeleton import SkeletonDefinition
+from biodyn.model.skeleton import SkeletonDefinition
 from biodyn.output.tables.cycle_checks import Refused, refused
 from biodyn.output.tables.time_series import AXES
 from biodyn.processing.dynamics.solve import feet_below

@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.scaling import with_centre_refinement, with_moved_centres
+from biodyn.model.changes import with_centre_refinement, with_moved_centres
 from biodyn.recording import Markers
 from biodyn.rigid_body import inverse_kinematics
 

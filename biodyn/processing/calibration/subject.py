@@ -8,8 +8,7 @@ import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SubjectError
-from biodyn.model.from_library.markersets import MarkerMapping
-from biodyn.model.from_library.skeleton import SkeletonDefinition
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import (
     PLAUSIBLE_MASS_KG,
     MassEstimate,
@@ -57,13 +56,13 @@ def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
 
 
 def standing_mass(
-    static: Recording, standing: Standing, mapping: MarkerMapping, skeleton: SkeletonDefinition
+    static: Recording, standing: Standing, mapping: MarkerMapping, foot_bodies: Sequence[str]
 ) -> tuple[MassEstimate | None, list[Diagnostic]]:
-    """Mass that the plates of the static trial carry, None where the feet do not stand on them."""
+    """Mass that the plates of the static trial carry, None where the feet do not stand on them; `foot_bodies`: names."""
     feet = []
-    for body in skeleton.bodies:
-        points = [standing.points[r.label] for r in mapping.roles if r.body == body.name and r.label in standing.points]
-        if body.sole is not None and points:
+    for body in foot_bodies:
+        points = [standing.points[r.label] for r in mapping.roles if r.body == body and r.label in standing.points]
+        if points:
             feet.append(np.mean(points, axis=0))
     markers = static.markers
     try:

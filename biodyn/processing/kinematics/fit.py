@@ -13,7 +13,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.model.body_model import AttachedMarker, SubjectModel
-from biodyn.model.from_library.inside_body import inside_segment
+from biodyn.model.inside_body import inside_segment
 from biodyn.model.observability import unseen_coordinates
 from biodyn.processing.signals.attitude import continuous_zxy
 from biodyn.processing.signals.derivatives import CoordinateKind, motion_from_configuration

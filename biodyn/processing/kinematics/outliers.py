@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import Markers
 

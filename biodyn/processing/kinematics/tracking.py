@@ -9,9 +9,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.body_model import SubjectModel, with_markers
-from biodyn.model.from_library.markersets import MarkerMapping
-from biodyn.model.from_library.scaling import PLACED_WHILE_STANDING
+from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel, with_markers
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.kinematics.fit import Fit, attach_by_movement, fit_markers
 from biodyn.processing.kinematics.outliers import outlier_frames, relocate_soft_markers
 from biodyn.processing.signals.prepare import TrialSignals

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.from_library.markersets import MarkerMapping
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench

@@ -1,0 +1,67 @@
+"""Limits and words of the checks of the input data."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema.base import Name, OneOrMore, Strict, Text, Texts
+
+Positive = Annotated[float, Field(gt=0)]
+
+
+class _PressurePath(Strict):
+    share: Annotated[tuple[float, ...], Field(strict=False, min_length=3, max_length=3)]
+    share_sd: Positive
+    outward_sd_m: Positive
+    person_forward_sd_m: Positive
+    person_outward_sd_m: Positive
+    step_sd_m: Positive
+
+
+class _Body(Strict):
+    vertical_force_sd: Positive
+    forward_force_sd: Positive
+    sideways_force_sd: Positive
+    lever_sd_m: Positive
+    lever_forward_m: float
+    lever_person_forward_sd_m: Positive
+    lever_person_outward_sd_m: Positive
+    lever_step_forward_sd_m: Positive
+    lever_step_outward_sd_m: Positive
+
+
+class _Facing(Strict):
+    part: Name
+    front: OneOrMore
+    back: OneOrMore
+    right: OneOrMore
+    left: OneOrMore
+
+
+@SCHEMAS.register("checks/checks")
+class CheckNumbers(Strict):
+    """What tells a usual recording from a faulty one."""
+
+    pressure_path: _PressurePath
+    body: _Body
+    facing: Annotated[tuple[_Facing, ...], Field(strict=False, min_length=1)]
+
+
+class _Check(Strict):
+    key: Name
+    codes: Texts
+    title: Text
+    compares: Text
+    causes: Text
+    shown: tuple[float, str] | None = Field(None, strict=False)
+
+
+@SCHEMAS.register("checks/data_checks")
+class DataChecks(Strict):
+    """The checks as the report lists them."""
+
+    check: Annotated[tuple[_Check, ...], Field(strict=False)] = ()
+    finding_titles: dict[Name, Text]

@@ -1,0 +1,96 @@
+"""Landmarks that are computed, measures and what stands in for them, places where no marker can be."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema.base import Name, Names, OneOrMore, Table, Three
+
+
+class Recipe(Table):
+    """One way to a landmark; which keys an operation takes stands at the head of landmarks.toml."""
+
+    op: Literal[
+        "point", "midpoint", "chord", "alignment_device", "hip_regression", "between", "extend", "project", "above",
+        "in_frame", "in_body", "inward",
+    ]  # fmt: skip
+    of: Any = None
+    start: Name | None = Field(None, alias="from")
+    end: Name | None = Field(None, alias="to")
+    through: Name | None = None
+    proximal: Name | None = None
+    lateral: Name | None = None
+    plane: Name | None = None
+    towards: Name | None = None
+    width: Name | None = None
+    measure: Name | None = None
+    same_side: bool = False
+    needs: Name | None = None
+    fraction: float | None = None
+    factor: float | None = None
+    by: float | None = None
+    by_height: Any = None
+    frame: Name | None = None
+    body: Name | None = None
+    origin: Name | None = None
+    position: Three | None = None
+    scale_from: Name | None = None
+    scale_to: Name | None = None
+    side: Name | None = None
+    front: Name | None = None
+    back: Name | None = None
+    right: Name | None = None
+    left: Name | None = None
+    leg: OneOrMore | None = None
+    leg_length: Name | None = None
+    pelvis_width: Name | None = None
+    asis_trochanter: Name | None = None
+
+
+class LandmarkEntry(Table):
+    """`[[landmark]]`: a landmark computed from others."""
+
+    name: Name
+    recipes: Annotated[tuple[Recipe, ...], Field(strict=False, min_length=1)]
+
+
+@SCHEMAS.register("body/landmarks")
+class LandmarksTable(Table):
+    """Landmarks computed from others."""
+
+    landmark: Annotated[tuple[LandmarkEntry, ...], Field(strict=False, min_length=1)]
+
+
+class _ByHeight(Table):
+    by_height: float = Field(gt=0, lt=1)
+
+
+class _HeightRule(Table):
+    start: Name = Field(alias="from")
+    through: Names
+    end: Name = Field(alias="to")
+    fraction: float = Field(gt=0, le=1)
+
+
+@SCHEMAS.register("body/measures")
+class MeasuresTable(Table):
+    """Subject measures and what stands in for them."""
+
+    measure: dict[Name, _ByHeight]
+    height_from: dict[Name, _HeightRule]
+
+
+class _InnerCentre(Table):
+    landmark: Name
+    title: Name
+    share_of_height: float = Field(gt=0, lt=0.1)
+
+
+@SCHEMAS.register("body/inside_body")
+class InsideBodyTable(Table):
+    """How near to a joint centre no skin marker can be."""
+
+    centre: Annotated[tuple[_InnerCentre, ...], Field(strict=False, min_length=1)]

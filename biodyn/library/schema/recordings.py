@@ -1,0 +1,136 @@
+"""What stands in files of laboratories: names, units and the channels of other software."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema.base import Name, Range, Strict, Text, Texts
+
+Factors = dict[str, Annotated[float, Field(gt=0)]]
+Group = Literal["angle", "force", "moment", "power", "scalar", "virtual_point"]
+
+
+class _Unlabelled(Strict):
+    always: Texts
+    when_several: Texts
+    several: int = Field(ge=1)
+
+
+class _Prefix(Strict):
+    not_a_name: Texts
+
+
+class _Computed(Strict):
+    labels: Texts
+    descriptions: Texts
+
+
+class _ModelOutputs(Strict):
+    groups: dict[str, Group]
+    unit_parameters: dict[Group, Name]
+    patterns: dict[Group, Texts]
+    computed: _Computed
+
+
+class _SegmentAxes(Strict):
+    suffixes: Annotated[tuple[Texts, ...], Field(strict=False)]
+    max_cosine: float = Field(gt=0, lt=1)
+    max_length_ratio: float = Field(gt=1)
+
+
+class _ModelPoint(Strict):
+    pattern: Text
+    unless: Texts = ()
+
+
+class _ModelPoints(Strict):
+    model: Text
+    signature: Text
+    points: Annotated[tuple[_ModelPoint, ...], Field(strict=False, min_length=1)]
+
+
+class _Events(Strict):
+    foot_strike: Texts
+    foot_off: Texts
+
+
+class _Sides(Strict):
+    r: Texts
+    l: Texts  # noqa: E741  a side's letter
+
+
+class _Quantity(Strict):
+    names: Texts
+    range: Range
+    units: Annotated[tuple[Annotated[float, Field(gt=0)], ...], Field(strict=False, min_length=1)]
+
+
+class _Measure(_Quantity):
+    sided: bool
+
+
+class _Subject(Strict):
+    groups: Texts
+    name_parameters: Texts
+    static_parameters: Texts
+    sex_names: Texts
+    male: Texts
+    female: Texts
+    mass: _Quantity
+    height: _Quantity
+    measures: dict[Name, _Measure]
+    stated_units: Factors
+
+
+class _Static(Strict):
+    words: Texts
+    walk_words: Texts
+    folders: Texts
+    offsets: Texts
+    same_rad: float = Field(gt=0)
+
+
+@SCHEMAS.register("formats/c3d_names")
+class C3dNames(Strict):
+    """Names in C3D files and what they mean."""
+
+    length_units: Factors
+    force_units: Factors
+    moment_units: Factors
+    unlabelled: _Unlabelled
+    subject_prefix: _Prefix
+    model_outputs: _ModelOutputs
+    segment_axes: _SegmentAxes
+    model_points: Annotated[tuple[_ModelPoints, ...], Field(strict=False)]
+    events: _Events
+    sides: _Sides
+    subject: _Subject
+    static: _Static
+
+
+class _LabOutput(Strict):
+    variable: Text
+    kind: Literal["angle", "moment"]
+    channels: Texts
+    component: Literal[0, 1, 2]
+    sign: Literal[1, -1]
+    most_rms: float = Field(gt=0)
+    least_r: float | None = Field(None, gt=0, le=1)
+    coordinate: Name | None = None
+    joint: Name | None = None
+    frame: Literal["proximal", "distal", "jcs"] | None = None
+    axis: Literal[0, 1, 2] | None = None
+    scale: float | None = None
+
+
+@SCHEMAS.register("formats/lab_outputs")
+class LabOutputs(Strict):
+    """Channels of laboratory software and their counterparts here."""
+
+    name: Name
+    title: Text
+    citation: Text
+    output: Annotated[tuple[_LabOutput, ...], Field(strict=False, min_length=1)]

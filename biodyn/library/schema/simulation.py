@@ -1,0 +1,104 @@
+"""The simulated person: template, walk, skin."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema.base import Name, Numbers, Strict, Table, Texts, Three
+
+Metres = Annotated[float, Field(gt=0, lt=3)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+@SCHEMAS.register("simulation/person")
+class Person(Table):
+    """Template of a standing person."""
+
+    reference_height_m: Metres
+    hip_height_m: Metres
+    along_the_leg: Texts
+    measures: dict[Name, Metres]
+    markers: dict[Name, Three]
+
+
+@SCHEMAS.register("simulation/soft_tissue")
+class SoftTissue(Table):
+    """How far skin moves, mm."""
+
+    cycle_share: Share
+    cycle_harmonics: int = Field(ge=1)
+    landmark: dict[Name, Annotated[float, Field(ge=0)]]
+    body: dict[Name, Annotated[float, Field(ge=0)]]
+
+
+class _Timing(Strict):
+    double_support: Share
+    double_support_per_m_s: float
+    reference_speed_m_s: float = Field(gt=0)
+    heel_planted_from: Share
+    heel_planted: Share
+    ball_planted_from: Share
+
+
+class _Foot(Strict):
+    heel: Share
+    ball: Share
+    pressure_start: Share
+    pressure_end: Share
+    toe_out_deg: float
+
+
+class _Waves(Strict):
+    cos: Numbers
+    sin: Numbers
+
+
+class _GroundWaves(_Waves):
+    tolerance: float = Field(gt=0)
+
+
+class _Ground(Strict):
+    forward: _GroundWaves
+    upward: _GroundWaves
+    push: Share
+
+
+class _Rotation(_Waves):
+    mean: float
+    tolerance_deg: float = Field(gt=0)
+    mean_free: bool = False
+
+
+class _Translation(_Waves):
+    mean: float
+    tolerance_m: float = Field(gt=0)
+
+
+class _Base(Strict):
+    reference_height_m: Metres
+    tilt: _Rotation
+    list: _Rotation
+    rotation: _Rotation
+    forward: _Translation
+    upward: _Translation
+    sideways: _Translation
+    harmonics: int = Field(ge=0)
+
+
+class _Coordinate(_Rotation):
+    harmonics: int = Field(ge=0)
+    static_offset: bool = False
+
+
+@SCHEMAS.register("simulation/gait")
+class Gait(Strict):
+    """The simulated walk."""
+
+    timing: _Timing
+    foot: _Foot
+    ground: _Ground
+    base: _Base
+    coordinates: dict[Name, _Coordinate]

@@ -1,0 +1,66 @@
+"""Magnitudes of the errors that the bands are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from biodyn.library.schema import SCHEMAS
+from biodyn.library.schema.base import Name, Table
+
+Millimetres = Annotated[float, Field(ge=0, le=200)]
+
+
+class _Source(Table):
+    title: str = Field("", max_length=2000, description="for people")
+    citation: str = Field("", max_length=2000, description="where the number comes from")
+
+
+class _Noise(_Source):
+    sd_mm: Millimetres = Field(description="one standard deviation, mm")
+    from_hz: float = Field(gt=0, le=1e5, description="a trial shows its own noise above this frequency, Hz")
+
+
+class _SoftTissue(_Source):
+    shares: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
+    ] = Field(description="of the variance: offset, then harmonics of the stride")
+    stride_s: float = Field(gt=0.1, le=100, description="duration where no stride is known, s")
+    sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
+
+    @model_validator(mode="after")
+    def _all_of_it(self) -> _SoftTissue:
+        if abs(sum(self.shares) - 1.0) > 1e-6:  # typed in decimals
+            raise ValueError(f"'shares' must sum to 1, they sum to {sum(self.shares):g}")
+        return self
+
+
+class _Centres(_Source):
+    sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
+
+
+class _Inertias(_Source):
+    mass_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
+    moment_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
+    centre_mm: Millimetres = Field(description="one standard deviation, mm")
+
+
+class _Pressure(_Source):
+    sd_mm: Millimetres = Field(description="one standard deviation, mm")
+
+
+class _Cutoff(_Source):
+    sd_hz: float = Field(ge=0, le=20, description="one standard deviation, Hz")
+
+
+@SCHEMAS.register("uncertainty")
+class MagnitudesTable(Table):
+    """One standard deviation of every source of error."""
+
+    marker_noise: _Noise = Field(description="table of the markers' noise")
+    soft_tissue: _SoftTissue = Field(description="table of soft tissue movement")
+    joint_centres: _Centres = Field(description="table of the joint centres' errors")
+    inertias: _Inertias = Field(description="table of the inertias' errors")
+    centre_of_pressure: _Pressure = Field(description="table of the centre of pressure's error")
+    cutoff: _Cutoff = Field(description="table of the cut-off's error")

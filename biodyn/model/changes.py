@@ -1,0 +1,78 @@
+"""A body model with other masses, inertias or joint centres: a new one each time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from biodyn.conventions import FloatArray
+from biodyn.model.assembly import ScaledBody, assemble
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.inertia import Inertia
+
+
+def with_centre_refinement(model: SubjectModel) -> tuple[SubjectModel, dict[str, tuple[int, ...]]]:
+    """Return a model whose uncertain joint centres may slide, and the velocity indices (x, y, z) of each slide.
+
+    Centres are refined only where the segment and its parent both carry markers.
+    """
+    marked = {marker.body for marker in model.markers}
+    names = [
+        body.definition.name
+        for body in model.moving
+        if body.definition.name in model.refined_centres & marked and body.definition.parent in marked
+    ]
+    refined = _reassembled(model, model.bodies, frozenset(model.locked), frozenset(names))
+    tree = refined.multibody
+    return refined, {name: tuple(tree.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
+
+
+def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
+    """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
+    bodies = tuple(
+        replace(body, p_PB=body.p_PB + shifts_m[body.definition.name]) if body.definition.name in shifts_m else body
+        for body in model.bodies
+    )
+    return with_bodies(model, bodies)
+
+
+def with_mass(model: SubjectModel, mass_kg: float) -> SubjectModel:
+    """Return the model with another body mass: every segment's mass and inertia in proportion."""
+    factor = mass_kg / model.mass_kg
+    inertias = {
+        body.definition.name: Inertia(body.inertia.mass * factor, body.inertia.com, body.inertia.tensor * factor)
+        for body in model.bodies
+    }
+    return replace(with_inertias(model, inertias), mass_kg=mass_kg)
+
+
+def with_inertias(model: SubjectModel, inertias: Mapping[str, Inertia]) -> SubjectModel:
+    """Return the model with other inertias of the named segments, in their own axes."""
+    bodies = tuple(replace(b, inertia=inertias.get(b.definition.name, b.inertia)) for b in model.bodies)
+    return with_bodies(model, bodies)
+
+
+def with_bodies(model: SubjectModel, bodies: tuple[ScaledBody, ...]) -> SubjectModel:
+    """Return the model with its tree assembled anew from changed segments."""
+    return _reassembled(model, bodies, frozenset(model.locked))
+
+
+def with_locked(model: SubjectModel, name: str) -> SubjectModel:
+    """Return the model with one more coordinate held at its static value."""
+    return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
+
+
+def _reassembled(
+    model: SubjectModel, bodies: tuple[ScaledBody, ...], locked: frozenset[str], sliding: frozenset[str] = frozenset()
+) -> SubjectModel:
+    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, locked, sliding)
+    free = {coordinate.name for coordinate in coordinates}
+    return replace(
+        model,
+        bodies=bodies,
+        locked=tuple(name for body in bodies for name in body.definition.coordinates if name not in free),
+        multibody=multibody,
+        coordinates=coordinates,
+        frames=frames,
+        locked_segments=locked_segments,
+    )

@@ -1,0 +1,79 @@
+"""Points and axes that are constructed from others: published constructions, apart from any recipe."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import cross3
+from biodyn.model.from_library.skeleton import AxisRule
+
+_AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
+
+
+def axes_from(
+    exact: AxisRule, plane: AxisRule, e0: FloatArray, e1: FloatArray, p0: FloatArray, p1: FloatArray
+) -> FloatArray | None:
+    """Return right-handed axes (3, 3): `exact` along e0-e1, `plane` as near as possible to p0-p1; None if they are parallel."""
+    first = exact.sign * (e1 - e0)
+    second = plane.sign * (p1 - p0)
+    third = cross3(first, second)
+    length = math.sqrt(first @ first)
+    normal = math.sqrt(third @ third)
+    # Nearly parallel directions (below about 3 degrees) do not fix a plane.
+    if normal < 0.05 * length * math.sqrt(second @ second) or not length:
+        return None
+    i, j = _AXIS_INDEX[exact.axis], _AXIS_INDEX[plane.axis]
+    axes = np.empty((3, 3))
+    axes[:, i] = first / length
+    k = 3 - i - j
+    cyclic = (j - i) % 3 == 1  # e_i x e_j = +e_k
+    axes[:, k] = (third if cyclic else -third) / normal
+    axes[:, j] = cross3(axes[:, k], axes[:, i]) if cyclic else cross3(axes[:, i], axes[:, k])
+    return axes
+
+
+def about_y(angle: float) -> FloatArray:
+    """Rotation (3, 3) about a segment's long axis Y, rad."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def chord(
+    proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, same_side: bool
+) -> FloatArray | None:
+    """Return the joint centre C with |C - lateral| = distance and a right angle at C between `proximal` and `lateral`.
+
+    C lies in the plane of the three points, across the line proximal - lateral from `plane` (or on its side). The
+    construction of Davis et al. 1991 (doi 10.1016/0167-9457(91)90046-Z). None if the points do not span a plane or
+    the distance is longer than the segment.
+    """
+    along = proximal - lateral
+    length = np.linalg.norm(along)
+    if not 0.0 < distance < length:
+        return None
+    along = along / length
+    across = (plane - lateral) - along * ((plane - lateral) @ along)
+    if np.linalg.norm(across) < 1e-3:  # 1 mm: the wand lies on the line
+        return None
+    across = across / np.linalg.norm(across) * (1.0 if same_side else -1.0)
+    # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
+    cosine = distance / length
+    return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
+
+
+def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
+    """Return the virtual lateral knee marker of a knee alignment device from its three markers (3, 3).
+
+    The three markers sit at equal distance from it on mutually perpendicular rods, so it is the corner of a cube whose
+    face-diagonal is the mean marker distance; of the two solutions the one nearer `towards`.
+    """
+    centroid = markers.mean(axis=0)
+    normal = np.cross(markers[1] - markers[0], markers[2] - markers[0])
+    normal = normal / np.linalg.norm(normal)
+    sides = np.linalg.norm(markers - np.roll(markers, 1, axis=0), axis=1)
+    offset = normal * sides.mean() / np.sqrt(6.0)
+    candidates = (centroid + offset, centroid - offset)
+    return min(candidates, key=lambda point: float(np.linalg.norm(point - towards)))

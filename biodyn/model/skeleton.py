@@ -1,0 +1,95 @@
+"""What a skeleton is: segments, how each is jointed to its parent, and the names of all of it. No subject yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import ModelError
+from biodyn.geometry.rotations import cardan_zxy
+
+_PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
+class Rotation:
+    """One step of a joint's rotation sequence, about `axis` (3,) in the axes reached so far.
+
+    A named `coordinate` is free; without a name the angle found in the static trial is kept. The coordinate is the
+    clinical one: its axis already carries side and sign.
+    """
+
+    axis: FloatArray
+    coordinate: str | None
+    range_rad: tuple[float, float]
+    principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
+
+
+@dataclass(frozen=True)
+class BodyDefinition:
+    """One segment of a skeleton and its joint to the parent.
+
+    Attributes:
+        name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
+        rotations: the joint, from the parent's axes to the body's.
+        base_rotations, base_translations: names of the root's six coordinates.
+    """
+
+    name: str
+    parent: str
+    joint: str
+    side: str
+    rotations: tuple[Rotation, ...]
+    base_rotations: tuple[str, ...] = ()
+    base_translations: tuple[str, ...] = ()
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the joint's coordinates, in the order of its rotations."""
+        return tuple(step.coordinate for step in self.rotations if step.coordinate is not None)
+
+
+BodyT = TypeVar("BodyT", bound=BodyDefinition, covariant=True)
+
+
+@dataclass(frozen=True)
+class Skeleton(Generic[BodyT]):
+    """A skeleton: bodies parents first, and the bodies whose joints may move (the others are carried)."""
+
+    name: str
+    title: str
+    citation: str
+    bodies: tuple[BodyT, ...]
+    free: frozenset[str]
+
+    def body(self, name: str) -> BodyT:
+        """Return a body by name."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise ModelError(
+            f"Skeleton '{self.name}' has no body '{name}'.", f"It has {', '.join(b.name for b in self.bodies)}."
+        )
+
+    @property
+    def root(self) -> BodyT:
+        """The floating base."""
+        return self.bodies[0]
+
+
+#: The skeleton of a body model: names and joints, nothing of how they were found.
+SkeletonDefinition: TypeAlias = Skeleton[BodyDefinition]
+
+
+def static_angles(definition: BodyDefinition, R_PB: FloatArray) -> tuple[float, ...]:
+    """Return the angle of each step of a joint's rotation sequence, rad, for the segment's attitude in its parent."""
+    found = cardan_zxy(R_PB)
+    angles = []
+    for step in definition.rotations:
+        if step.principal is None:
+            angles.append(0.0)  # its zero is the static posture
+        else:
+            axis_sign = step.axis[{"x": 0, "y": 1, "z": 2}[step.principal]]
+            angles.append(float(found[_PRINCIPAL[step.principal]] * axis_sign))
+    return tuple(angles)
