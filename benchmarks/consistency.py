@@ -13,13 +13,12 @@ import argparse
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from common import recordings_at_hand
 
+from biodyn.checks.registry import CheckDefinition, checks
 from biodyn.errors import BiodynError
-from biodyn.library.load import load_table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.trial.replay import replay
 from biodyn.trial.result import TrialResult
@@ -65,15 +64,15 @@ def main() -> None:
         if arguments.replay:
             show_replay(result)
     print("| worst | | " + " | ".join(f"{worst[code]:.0e}" for code in titles) + " | | | |\n")
-    head = ["trial", *(f"{entry['title']}{unit_of(entry)}" for entry in load_table("checks/data_checks")["check"])]
+    head = ["trial", *(f"{entry.title}{unit_of(entry)}" for entry in checks("recording"))]
     print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     for cells in checked:
         print("| " + " | ".join(cells) + " |")
 
 
-def unit_of(entry: dict[str, Any]) -> str:
+def unit_of(entry: CheckDefinition) -> str:
     """The unit of a check's number for the head of its column."""
-    unit = entry["shown"][1] if "shown" in entry else ""
+    unit = entry.shown[1] if entry.shown else ""
     return f", {unit}" if unit else ""
 
 
@@ -82,10 +81,10 @@ def data_cells(result: TrialResult) -> list[str]:
     found = {note.code for note in result.diagnostics if note.severity != "info"}
     records = {entry["key"]: entry for entry in result.record["data_checks"]}
     cells = []
-    for entry in load_table("checks/data_checks")["check"]:
-        value = records[entry["key"]]["value"]
-        number = "–" if value is None else _short(entry["shown"][0] * value)
-        cells.append(number + ("*" if found & set(entry["codes"]) else ""))
+    for entry in checks("recording"):
+        value = records[entry.code]["value"]
+        number = "–" if value is None or entry.shown is None else _short(entry.shown[0] * value)
+        cells.append(number + ("*" if found & set(entry.findings) else ""))
     return cells
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from common import walks_below
 
 import biodyn
-from biodyn.checks.data import residual_limits
+from biodyn.checks.facts import residual_limits
 from biodyn.errors import BiodynError
 
 

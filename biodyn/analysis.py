@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic, Verdict
+from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
+from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
@@ -75,8 +78,9 @@ class TrialAnalysis:
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
         variations: the same walk analysed with other choices, where they were asked for.
         user_files: settings and tables of the user's own that were used, as they were read.
-        consistency: the numerical consistency checks of every frame; verdict: of the trial, with its checks. Both None
-            where only torques were asked for (see `checks.judge`).
+        consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
+            and found; verdict: of the trial, with the checks of its result. None where only torques were asked for
+            (`checks.examine`, `checks.judge`).
     """
 
     recording: Recording
@@ -103,12 +107,32 @@ class TrialAnalysis:
     variations: tuple[Variation, ...] = ()
     user_files: tuple[UserFile, ...] = ()
     consistency: Consistency | None = None
+    data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
 
     @property
     def time_s(self) -> FloatArray:
         """Time of each frame (T,) s, 0 at the file's first frame."""
         return self.recording.markers.time_s
+
+    @property
+    def walked(self) -> WalkedTrial:
+        """What the variables of the gait cycles are computed from."""
+        return WalkedTrial(
+            self.model,
+            self.fit,
+            self.base_angles,
+            self.points,
+            self.reaction,
+            self.dynamics,
+            self.subject.mass_kg,
+            self.recording.markers.rate_hz,
+        )
+
+    @cached_property
+    def cycles(self) -> tuple[CycleValues, ...]:
+        """Every variable over 0-100 % of each gait cycle, right cycles first; NaN where not valid."""
+        return cycle_values(self.walked, self.events, self.settings.limits.physiological_factor)
 
 
 @dataclass(frozen=True)

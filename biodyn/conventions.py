@@ -23,6 +23,7 @@ SIDES: Final[tuple[Side, Side]] = ("r", "l")
 SIDE_NAMES: Final[dict[str, str]] = {"r": "right", "l": "left"}
 # The lateral direction of a side along the world/segment Z axis (Z points right).
 SIDE_SIGN: Final[dict[str, float]] = {"r": 1.0, "l": -1.0}
+AXES: Final = ("x", "y", "z")
 
 STANDARD_GRAVITY_M_S2: Final = 9.80665
 GRAVITY_W: Final[tuple[float, float, float]] = (0.0, -STANDARD_GRAVITY_M_S2, 0.0)

@@ -64,6 +64,7 @@ class Check:
         source: where the limit comes from; hint: what to do where the check does not pass.
         essential: a trial whose essential check was not assessed cannot pass.
         covers: codes of findings that tell the same: they are not told again as causes of the verdict.
+        found: codes of the findings that belong to it.
     """
 
     code: str
@@ -77,12 +78,21 @@ class Check:
     hint: str = ""
     essential: bool = False
     covers: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the check as plain values; a hint only where there is something to do."""
-        return asdict(self) | {
-            "hint": self.hint if self.status in ("warn", "fail") else "",
-            "covers": list(self.covers),
+        """Return a check of the result as plain values; a hint only where there is something to do."""
+        values = {name: value for name, value in asdict(self).items() if name != "found"}
+        return values | {"hint": self.hint if self.status in ("warn", "fail") else "", "covers": list(self.covers)}
+
+    def as_data_dict(self) -> dict[str, Any]:
+        """Return a check of the recording as plain values: what it measured (SI) and found."""
+        return {
+            "key": self.code,
+            "status": self.status,
+            "value": self.value,
+            "limit": self.limit,
+            "found": list(self.found),
         }
 
 

@@ -1,6 +1,17 @@
-"""The verdict of a trial: each check is one small function of the analysis, the verdict follows from all of them."""
+"""What can be said against a trial: checks of the recording and of the result, and the verdict that follows from them.
 
-from biodyn.checks import consistency, markers, plates, residual  # noqa: F401  the checks register themselves
-from biodyn.checks.verdict import judge, quality_checks
+Goes in: a `TrialAnalysis` with everything computed. Comes out: the same with its findings (`diagnostics`), with what the
+checks of the recording measured (`data_checks`), and with the `verdict`; nothing is corrected. `biodyn check FILE` asks the
+checks of a file before anything is analysed.
 
-__all__ = ["judge", "quality_checks"]
+A check is one decorated function in one file of this folder, named by its subject: `labels`, `markers`, `gaps`, `plates`,
+`synchronisation`, `mass`, `filters`, `contacts`, `residual`, `cycles`, `consistency`, `files`. The folder is searched: a new
+function is in the verdict, in run.json and in the report without being listed anywhere else.
+
+Read in this order: `registry` (what a check is, and in which order they are asked), one of the checks, `facts` (what several
+of them compute once), `verdict`. `evidence/` holds the estimators: values in, numbers and findings out, no analysis.
+"""
+
+from biodyn.checks.verdict import examine, judge
+
+__all__ = ["examine", "judge"]

@@ -6,7 +6,8 @@ import time
 from dataclasses import replace
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.registry import CheckResult, quality_check
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.verification.consistency import verify
 
@@ -23,17 +24,24 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
 
 
-@quality_check(
-    "proof", "Numerical consistency", place=90, source="round-off of double precision; see the section Verification"
+@check(
+    "proof",
+    "Numerical consistency",
+    compares="the torques of every frame against those of other algorithms: forward dynamics, mass matrix, momentum, free "
+    "bodies, power",
+    causes="a fault of the program",
+    kind="result",
+    place=90,
+    source="round-off of double precision; see the section Verification",
 )
-def numerical_consistency(analysis: TrialAnalysis) -> CheckResult:
+def numerical_consistency(trial: TrialFacts, limit: float) -> CheckResult:
     """Compare the torques with those of other algorithms."""
-    checks = () if analysis.consistency is None else analysis.consistency.checks
-    tested = [check for check in checks if check.frames]
-    worst = max(tested, key=lambda check: check.worst / check.limit, default=None)
+    consistency = trial.analysis.consistency
+    tested = [] if consistency is None else [identity for identity in consistency.checks if identity.frames]
+    worst = max(tested, key=lambda identity: identity.worst / identity.limit, default=None)
     if worst is None:
         return CheckResult("not_assessed", "No frame has torques to be verified.")
-    broken = [check.title for check in tested if not check.holds]
+    broken = [identity.title for identity in tested if not identity.holds]
     text = (
         f"Not satisfied: {'; '.join(broken)}."
         if broken

@@ -1,82 +1,162 @@
-"""Checks of the markers and of the skeleton fitted to them."""
+"""Markers against the skeleton fitted to them, and against themselves in neighbouring frames."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.data import gap_labels, measured_span
-from biodyn.checks.evidence.signals import long_gaps
-from biodyn.checks.registry import CheckResult, quality_check
+from biodyn.checks.evidence.moved_marker import moved_marker
+from biodyn.checks.evidence.signals import (
+    LIMIT_SHARE,
+    SPIKE_M,
+    hot_spots,
+    joint_limits,
+    jumps,
+    marker_rms,
+    rests,
+    spikes,
+)
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
-from biodyn.output.tables.time_series import rms
+from biodyn.processing.signals.rms import rms
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0
 _MM = 1000.0
 
 
-@quality_check(
+# -- the recording ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "moved_marker",
+    "Markers moved since the static trial",
+    compares="fit without each suspicious marker against the fit with it; distances against the static trial; centre of "
+    "pressure against foot outlines",
+    causes="a marker that was replaced or touched after the static trial",
+    place=30,
+    turn=80,
+    limit="limits.marker_shift_m",
+    findings={"marker-moved": "Marker moved since the static trial"},
+    unless=("sides", "labels"),
+)
+def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a marker sit elsewhere on its segment than in the static trial?"""
+    analysis = trial.analysis
+    soft = {role.label for role in analysis.mapping.roles if role.soft}
+    return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
+
+
+@check(
+    "marker_error",
+    "Tracking error of single markers",
+    compares="RMS tracking error of the worst marker",
+    causes="loose clothing, a swapped label, a marker touched after the static trial",
+    place=40,
+    turn=160,
+    limit="limits.marker_rms_m",
+    shown=(_MM, "mm"),
+    findings={"marker-error": "Tracking error of a marker", "marker-strays": "Marker off its segment"},
+    unless=("sides",),
+)
+def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
+    """Which markers lie far from their places, and far more so than the usual one?"""
+    fit = trial.analysis.fit
+    return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=hot_spots(fit, limit))
+
+
+@check(
+    "spike",
+    "Spikes",
+    compares="largest jump of a marker off the median of five frames",
+    causes="a ghost marker, or a label swapped for a frame",
+    place=60,
+    turn=140,
+    limit=SPIKE_M,
+    shown=(_MM, "mm"),
+    findings={"marker-spike": "Spike in a marker"},
+    unless=("sides",),
+)
+def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a marker jump away and back?"""
+    return CheckResult(value=float(jumps(trial.markers).max(initial=0.0)), findings=spikes(trial.markers))
+
+
+@check(
+    "joint_limit",
+    "Joint limits",
+    compares="share of the frames in which a coordinate is at the limit of its range",
+    causes="a marker with a wrong label, or a joint axis that does not fit the person",
+    place=70,
+    turn=170,
+    limit=LIMIT_SHARE,
+    shown=(100.0, "%"),
+    findings={"joint-limit": "Joint at the limit of its range"},
+    unless=("sides",),
+)
+def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a coordinate rest where the skeleton cannot follow the markers?"""
+    fit = trial.analysis.fit
+    largest = max((float(rests(fit, coordinate).mean()) for coordinate in fit.model.coordinates), default=0.0)
+    return CheckResult(value=largest, findings=joint_limits(fit))
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+@check(
     "marker-fit",
     "Marker tracking error",
+    compares="markers against their places on the fitted skeleton, RMS over all markers and frames",
+    causes="a swapped label, a marker moved after the static trial, loose clothing",
+    kind="result",
     place=10,
+    limit="limits.marker_rms_m",
+    unit="m",
     source="OpenSim checklist; Hicks et al. 2015, doi 10.1115/1.4029304",
 )
-def marker_tracking_error(analysis: TrialAnalysis) -> CheckResult:
+def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     """RMS distance of the markers from their places on the skeleton decides; the largest one is told with its name."""
-    limits = analysis.settings.limits
+    analysis = trial.analysis
     error = analysis.fit.marker_error
     overall = float(rms(error.reshape(-1)))
     if not np.isfinite(overall):
         return CheckResult("not_assessed", "No frame could be fitted.")
     frame, marker = divmod(int(np.nanargmax(error)), error.shape[1])
     largest, label = float(error[frame, marker]), analysis.fit.labels[marker]
-    limit = limits.marker_rms_m
     status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
     text = (
         f"{_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "
-        f"{analysis.time_s[frame]:.2f} s; usual below {_MM * limits.marker_max_m:.0f} mm)."
+        f"{analysis.time_s[frame]:.2f} s; usual below {_MM * trial.limits.marker_max_m:.0f} mm)."
     )
     hint = f"Check {label} first: swapped label, moved after the static trial, or loose clothing."
-    return CheckResult(status, text, overall, limit, "m", hint)
+    return CheckResult(status, text, overall, hint=hint)
 
 
-@quality_check("gaps", "Gaps", place=70, covers=("marker-gap",))
-def gaps(analysis: TrialAnalysis) -> CheckResult:
-    """Gaps that were filled, and short ones that the other markers bridge, are told; long ones over the plates warn."""
-    rate_hz = analysis.recording.markers.rate_hz
-    limit_s = analysis.settings.signals.rigid_gap_s
-    left = [gap for gap in analysis.gaps if gap.method == "left"]
-    filled = len(analysis.gaps) - len(left)
-    text = f"{filled} filled, {len(left)} not filled." if analysis.gaps else "No marker had a gap."
-    longest = max(left, key=lambda gap: gap.last - gap.first, default=None)
-    length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / rate_hz
-    labels = gap_labels(analysis)
-    if longest is not None:
-        text += f" Longest: {labels[longest.marker]}, {length_s:.2f} s, excluded from the fit in those frames."
-    long = long_gaps(analysis.gaps, rate_hz, limit_s, measured_span(analysis))
-    names = ", ".join(dict.fromkeys(labels[gap.marker] for gap in long))
-    hint = f"Fill {names} in the capture software where other cameras saw it." if long else ""
-    return CheckResult("warn" if long else "pass", text, length_s, limit_s, "s", hint)
-
-
-@quality_check("solved", "Frames fitted", place=80)
-def frames_fitted(analysis: TrialAnalysis) -> CheckResult:
+@check(
+    "solved",
+    "Frames fitted",
+    compares="frames between the first and the last measured contact against those with a pose and accelerations",
+    causes="gaps of several markers, a trial that begins or ends over the plates, a very low cut-off",
+    kind="result",
+    place=80,
+    limit="limits.fitted_share",
+)
+def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     """Share of the frames between the first and the last measured contact that have a pose and accelerations."""
-    fit = analysis.fit
-    span = measured_span(analysis)
+    fit, span = trial.analysis.fit, trial.measured_span
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True
     usable = float(np.mean(fit.reliable[rows]))
-    limit = analysis.settings.limits.fitted_share
     text = (
         f"Skeleton fitted in {100 * float(np.mean(fit.solved)):.0f} % of all frames; accelerations usable for joint moments "
         f"in {100 * usable:.0f} % of the frames {'' if span is None else 'over the plates '}(limit {100 * limit:.0f} %)."
     )
-    text += _unseen(analysis)
+    text += _unseen(trial.analysis)
     status: Status = "fail" if not fit.reliable.any() else ("warn" if usable < limit else "pass")
-    return CheckResult(status, text, usable, limit, "", _fit_hint(analysis))
+    return CheckResult(status, text, usable, hint=_fit_hint(trial.analysis))
 
 
 def _unseen(analysis: TrialAnalysis) -> str:

@@ -1,106 +1,169 @@
-"""Checks of what the force plates measured: contacts, coverage of each leg, joint moments."""
+"""Force plates: units, offset, channels and axes, position, and the centre of pressure on the foot."""
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 
-from biodyn.analysis import TrialAnalysis
-from biodyn.checks.registry import CheckResult, quality_check
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
-from biodyn.processing.dynamics.solve import feet_below
+from biodyn.checks.evidence.plate_faults import SOUND, mismatch, plate_faults
+from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
+from biodyn.checks.evidence.signals import pressure_beside_sole
+from biodyn.checks.evidence.units import LARGEST_FACTOR, force_ratio, force_unit, moment_ratio, moment_unit
+from biodyn.checks.evidence.zero import CODE, empty_level, removed_level_n, unremoved
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
+
+_OFFSET = {CODE: "Force-plate offset"}
 
 
-@quality_check("contacts", "Foot-plate contacts", place=40)
-def contacts(analysis: TrialAnalysis) -> CheckResult:
-    """At least one contact must be known to be of one foot; contacts that were not used are told with their reasons."""
-    used = {side: sum(c.decision == "assigned" and c.side == side for c in analysis.contacts) for side in SIDES}
-    not_used = [c for c in analysis.contacts if c.decision != "assigned"]
-    text = "Used: " + ", ".join(f"{used[side]} of the {SIDE_NAMES[side]} foot" for side in SIDES) + "."
-    if not_used:
-        text += " Not used: " + "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used) + "."
-    hint = (
-        "Only a contact of one whole foot gives joint moments of that leg's stance: record again, or check the plates."
-    )
-    return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), 1.0, hint=hint)
+@check(
+    "force_unit",
+    "Unit of the forces",
+    compares="vertical force of the plates against that expected from body weight and motion",
+    causes="kN for N, or a wrong scale of the channels",
+    place=80,
+    turn=20,
+    limit=LARGEST_FACTOR,
+    shown=(1.0, "times"),
+    findings={"force-unit": "Unit of the forces"},
+    unless=("sides",),
+)
+def unit_of_the_forces(trial: TrialFacts, limit: float) -> CheckResult:
+    """Are the forces off by a factor that no person can make?"""
+    if trial.evidence is None:
+        return CheckResult()
+    return CheckResult(value=force_ratio(trial.evidence), findings=force_unit(trial.evidence))
 
 
-def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
-    """Was any stance of this leg measured, and how much of its time on the ground?"""
-    name = SIDE_NAMES[side]
-    reaction = analysis.reaction
-    if side not in reaction.measured or not reaction.on_floor[side].any():
-        return CheckResult("not_assessed", f"The {name} foot was never seen on the ground.")
-    floor, known = reaction.on_floor[side], reaction.measured[side]
-    share = float(np.mean(known[floor]))
-    used = any(c.decision == "assigned" and c.side == side for c in analysis.contacts)
-    if used and share > 0.0:
-        return CheckResult(
-            "pass", f"{100 * share:.0f} % of the {name} foot's time on the ground was measured.", share, 0.0
-        )
-    return CheckResult(
-        "warn",
-        f"No stance of the {name} leg was measured ({_why(analysis, side)}); no moments for that leg on the ground.",
-        share,
-        0.0,
-        hint=f"Use a trial in which the {name} foot hits a plate as a whole, and alone.",
-    )
+@check(
+    "moment_unit",
+    "Unit of the moments",
+    compares="distance of the centre of pressure from the middle of its plate against that of the foot",
+    causes="Nmm for Nm, or a wrong scale of the channels",
+    place=90,
+    turn=50,
+    limit=LARGEST_FACTOR,
+    shown=(1.0, "times"),
+    findings={"moment-unit": "Unit of the moments"},
+    # Where a channel or an axis is wrong, the centre of pressure says nothing about units or places any more.
+    unless=("sides", "force_unit", "labels", "zero"),
+)
+def unit_of_the_moments(trial: TrialFacts, limit: float) -> CheckResult:
+    """Are the moments off by a factor that no foot can make?"""
+    if trial.evidence is None:
+        return CheckResult()
+    found = () if trial.swapped_plates else moment_unit(trial.evidence)
+    return CheckResult(value=moment_ratio(trial.evidence), findings=found)
 
 
-def _why(analysis: TrialAnalysis, side: Side) -> str:
-    """Why no contact of this foot could be used, or else where it stood."""
-    refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
-    if refused:
-        return "; ".join(f"plate {c.plate}: {c.reason}" for c in refused)
-    floor = analysis.reaction.on_floor[side]
-    reasons = Counter(reason for reason, on in zip(analysis.reaction.reason[side], floor, strict=True) if on and reason)
-    common = reasons.most_common(1)
-    return common[0][0] if common else "no plate contact"
+@check(
+    "zero",
+    "Force-plate offset",
+    compares="vertical force of a plate while no foot is above it, before the offset is removed",
+    causes="plates not zeroed before the recording, drift of the amplifiers",
+    place=100,
+    turn=40,
+    limit="limits.baseline_n",
+    shown=(1.0, "N"),
+    findings=_OFFSET,
+    unless=("sides",),
+)
+def offset_that_is_still_there(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a plate show force while nobody is on it, even after its offset was removed?"""
+    if trial.evidence is None:
+        return CheckResult()
+    plates, soles = trial.analysis.plates, trial.analysis.points.sole
+    levels = [removed_level_n(plate) for plate in plates]
+    left = [empty_level(plate, soles, trial.rate_hz) for plate in plates]
+    levels += [level.force_n for level in left if level is not None]
+    return CheckResult(value=max(levels, key=abs, default=np.nan), findings=unremoved(trial.plate_offsets))
 
 
-@quality_check("coverage-right", f"Force-plate coverage, {SIDE_NAMES['r']} leg", place=50)
-def coverage_right(analysis: TrialAnalysis) -> CheckResult:
-    """Force-plate coverage of the right leg."""
-    return _coverage(analysis, "r")
+@check(
+    "removed_offset",
+    "Force-plate offset",
+    compares="vertical force of the unloaded plate in the file against zero",
+    causes="plates not zeroed before the recording, drift of the amplifiers",
+    kind="finding",  # the row of the other one shows it
+    place=101,
+    turn=100,
+    limit="limits.baseline_n",
+    findings=_OFFSET,
+    unless=("sides",),
+)
+def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
+    """Was an offset removed that somebody should know of?"""
+    left = unremoved(trial.plate_offsets)
+    return CheckResult(findings=tuple(note for note in trial.plate_offsets if note not in left))
 
 
-@quality_check("coverage-left", f"Force-plate coverage, {SIDE_NAMES['l']} leg", place=51)
-def coverage_left(analysis: TrialAnalysis) -> CheckResult:
-    """Force-plate coverage of the left leg."""
-    return _coverage(analysis, "l")
+@check(
+    "plate_axes",
+    "Force-plate channels and axes",
+    compares="centre of pressure against the foot outline, horizontal force and moment against the motion of the body: mean "
+    "square in usual deviations, of the worst plate",
+    causes="channels or cables swapped, corners in a wrong order, a sign",
+    place=110,
+    turn=60,
+    limit=SOUND,
+    shown=(1.0, ""),
+    findings={
+        "plates-swapped": "Force plates swapped",
+        "plate-rotated": "Force plate rotated",
+        "plate-axes-exchanged": "Force-plate axes swapped",
+        "plate-moment-sign": "Plate moment sign",
+        "plate-force-sign": "Plate force sign",
+    },
+    unless=("sides", "force_unit", "labels", "zero", "moment_unit"),
+)
+def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
+    """Would a plate agree with feet and body once a simple fault of its channels is undone?"""
+    evidence = trial.evidence
+    if evidence is None:
+        return CheckResult()
+    off = [mismatch(evidence, number, plate) for number, plate in enumerate(evidence.plates)]
+    worst = max((value.total for value in off if value is not None), default=np.nan)
+    return CheckResult(value=worst, findings=trial.swapped_plates or plate_faults(evidence))
 
 
-@quality_check("joint-moments", "Joint moments", place=60)
-def joint_moments(analysis: TrialAnalysis) -> CheckResult:
-    """A trial without the moment of a single leg joint in stance has not answered the question."""
-    known = stance_moments_known(analysis)
-    share, residual = float(np.mean(known)), float(np.mean(analysis.dynamics.residual_valid))
-    if known.any():
-        text = (
-            f"Moments of a leg on the ground in {100 * share:.0f} % of the frames; motion and forces can be compared in "
-            f"{100 * residual:.0f} %."
-        )
-        return CheckResult("pass", text, share, 0.0)
-    reasons = Counter(reason for reason in analysis.dynamics.reason if reason).most_common(1)
-    why = f": {reasons[0][0]}" if reasons else ""
-    return CheckResult(
-        "fail",
-        f"No frame has the moment of a leg on the ground{why}.",
-        0.0,
-        0.0,
-        hint="See the checks of contacts, coverage and fitted frames; there is no result to use.",
-    )
+@check(
+    "plate_place",
+    "Force-plate position",
+    compares="shift of a plate for which its forces agree best with feet and body",
+    causes="corners measured wrongly, a plate or the cameras' calibration moved",
+    place=120,
+    turn=90,
+    limit="limits.plate_shift_m",
+    shown=(100.0, "cm"),
+    findings={"plate-moved": "Force-plate position"},
+    # a marker of a foot moves the footprint as well
+    unless=("sides", "force_unit", "labels", "zero", "moment_unit", "plate_axes", "time_offset", "moved_marker"),
+)
+def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does a plate stand elsewhere than the file says?"""
+    if trial.evidence is None:
+        return CheckResult()
+    shift = estimate_shift(trial.evidence)
+    size = np.nan if shift is None else float(np.linalg.norm(shift.shift_m))
+    return CheckResult(value=size, findings=plate_moved(trial.evidence, limit))
 
 
-def stance_moments_known(analysis: TrialAnalysis) -> BoolArray:
-    """Frames (T,) in which a foot is on the ground and every joint of its leg has a moment."""
-    model, reaction, dynamics = analysis.model, analysis.reaction, analysis.dynamics
-    sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    below = feet_below(model, sides)
-    known = np.zeros(len(dynamics.torque_valid), dtype=bool)
-    for side in sides:
-        columns = [i for i, c in enumerate(model.coordinates) if below[c.body] == [side]]
-        if columns:
-            known |= dynamics.torque_valid[:, columns].all(axis=1) & reaction.on_floor[side]
-    return known
+@check(
+    "pressure",
+    "Centre of pressure within the foot outline",
+    compares="distance of the centre of pressure from the foot outline (95th percentile of a contact)",
+    causes="corners, origin or offset of a plate, markers of the foot",
+    place=150,
+    turn=150,
+    limit="limits.pressure_outside_m",
+    shown=(100.0, "cm"),
+    findings={"cop-outside-sole": "Centre of pressure outside the foot outline"},
+    unless=("sides",),
+)
+def pressure_within_the_foot(trial: TrialFacts, limit: float) -> CheckResult:
+    """Does the centre of pressure of a contact leave the foot?"""
+    if trial.evidence is None:
+        return CheckResult()
+    contacts = trial.analysis.contacts
+    beside = [c.evidence.get("cop_distance_95_m", np.nan) for c in contacts if c.decision == "assigned"]
+    found = pressure_beside_sole(contacts, trial.rate_hz, limit)
+    return CheckResult(value=float(max(beside, default=np.nan)), findings=found)

@@ -1,76 +1,156 @@
-"""The list of checks. A check is a function of an analysis; the decorator puts it into the list."""
+"""The list of checks. A check is one decorated function in one file of this folder; the decorator says all about it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Literal, Protocol, TypeVar
 
-from biodyn.analysis import TrialAnalysis
-from biodyn.diagnostics import Check, Status
+from biodyn.diagnostics import Diagnostic, Status
+from biodyn.library.registry import Registry
+from biodyn.settings import Settings
+
+#: What a check looks at, and so where it is told:
+#: "recording"  do markers, plates and subject contradict each other? A row of the table "Checks of the data" and of
+#:              `data_checks` in run.json; its findings say what is wrong and decide the verdict.
+#: "result"     can the numbers be used? A line below the verdict and of `checks` in run.json; its status decides.
+#: "finding"    speaks by its findings alone, where it has any.
+#: "file"       what `biodyn check FILE` notices before anything is analysed.
+Kind = Literal["recording", "result", "finding", "file"]
+
+#: Turn of a check that names none: after all those of biodyn.
+LATE = 1000.0
+
+
+class Facts(Protocol):
+    """What a check function is given; see `facts.TrialFacts` and `files.FileFacts`."""
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the analysis."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check function returns: the parts of a `diagnostics.Check` that the decorator does not know."""
+    """What a check function returns.
 
-    status: Status
-    text: str
+    Attributes:
+        status, text: of a check of the result, which is told in words. Elsewhere the status follows from the findings.
+        value: the deciding number, SI; NaN where there was nothing to measure, None where no single number tells.
+        limit: only where the trial itself tells it; else it is the definition's.
+        hint: what to do where the check does not pass.
+        findings: what is wrong, each with its numbers, its frames and its cause.
+    """
+
+    status: Status | None = None
+    text: str = ""
     value: float | None = None
     limit: float | None = None
-    unit: str = ""
     hint: str = ""
+    findings: tuple[Diagnostic, ...] = ()
+
+
+CheckFunction = Callable[[Any, float], CheckResult]
+_Function = TypeVar("_Function", bound=CheckFunction)
 
 
 @dataclass(frozen=True)
-class QualityCheck:
-    """A check that is run on every trial; `place` is its place in the list, the most important first."""
+class CheckDefinition:
+    """Everything that is known of a check before any trial.
 
-    place: int
+    Attributes:
+        code: stable short name; title: for people.
+        compares: which things that share nothing; causes: what usually stands behind a finding.
+        run: the function, called with the facts of a trial or of a file and the limit (NaN where there is none).
+        place: in the list that people see; kind: which list, see `Kind`.
+        limit: a number, or the settings entry that holds it ("limits.marker_rms_m"); None where the function finds it.
+        unit: of the value, SI; shown: factor to the unit that people read, and that unit; None where no number tells.
+        findings: title of every finding it may lead to, by its code. A finding of that code made elsewhere counts too.
+        unless: codes of checks; where one of them found something, this one would see the consequence only and is silent.
+        turn: checks that name causes are asked before those that see what follows; findings stand in this order.
+        source: where the limit comes from.
+        essential: a trial in which this check was not assessed cannot pass.
+        covers: codes of findings that tell the same, and are not told again as causes of the verdict.
+    """
+
     code: str
     title: str
+    compares: str
+    causes: str
+    run: CheckFunction
+    place: float
+    kind: Kind
+    limit: float | str | None
+    unit: str
+    shown: tuple[float, str] | None
+    findings: Mapping[str, str]
+    unless: tuple[str, ...]
+    turn: float
     source: str
     essential: bool
     covers: tuple[str, ...]
-    run: Callable[[TrialAnalysis], CheckResult]
 
-    def of(self, analysis: TrialAnalysis) -> Check:
-        """Run the check on an analysis."""
-        found = self.run(analysis)
-        return Check(
-            code=self.code,
-            title=self.title,
-            status=found.status,
-            text=found.text,
-            value=found.value,
-            limit=found.limit,
-            unit=found.unit,
-            source=self.source,
-            hint=found.hint,
-            essential=self.essential,
-            covers=self.covers,
-        )
+    def ask(self, facts: Facts) -> CheckResult:
+        """Run the check; limit and value come together, or neither."""
+        limit = attrgetter(self.limit)(facts.settings) if isinstance(self.limit, str) else self.limit
+        result = self.run(facts, math.nan if limit is None else limit)
+        if result.value is None:
+            return replace(result, limit=None)
+        return result if result.limit is not None else replace(result, limit=limit)
 
 
-_REGISTERED: dict[str, QualityCheck] = {}
+_CHECKS: Registry[CheckDefinition] = Registry("biodyn.checks", "check")
 
 
-def quality_check(
-    code: str, title: str, *, place: int, source: str = "", essential: bool = False, covers: tuple[str, ...] = ()
-) -> Callable[[Callable[[TrialAnalysis], CheckResult]], Callable[[TrialAnalysis], CheckResult]]:
-    """Register a function as the check `code`.
+def check(
+    code: str,
+    title: str,
+    *,
+    compares: str,
+    causes: str,
+    place: float,
+    kind: Kind = "recording",
+    limit: float | str | None = None,
+    unit: str = "",
+    shown: tuple[float, str] | None = None,
+    findings: Mapping[str, str] | None = None,
+    unless: tuple[str, ...] = (),
+    turn: float = LATE,
+    source: str = "",
+    essential: bool = False,
+    covers: tuple[str, ...] = (),
+) -> Callable[[_Function], _Function]:
+    """Put the function into the list of checks; the parameters are those of `CheckDefinition`."""
 
-    essential: a trial in which this check was not assessed cannot pass. covers: codes of findings that tell the same.
-    """
-
-    def register(run: Callable[[TrialAnalysis], CheckResult]) -> Callable[[TrialAnalysis], CheckResult]:
-        if code in _REGISTERED:
-            raise ValueError(f"two checks are called '{code}'")
-        _REGISTERED[code] = QualityCheck(place, code, title, source, essential, covers, run)
+    def add(run: _Function) -> _Function:
+        definition = CheckDefinition(
+            code, title, compares, causes, run, place, kind, limit, unit, shown, findings or {}, unless, turn, source,
+            essential, covers,
+        )  # fmt: skip
+        _CHECKS.add(code, definition, place)
         return run
 
-    return register
+    return add
 
 
-def registered() -> tuple[QualityCheck, ...]:
-    """All checks, the most important first."""
-    return tuple(sorted(_REGISTERED.values(), key=lambda check: check.place))
+def checks(*kinds: Kind) -> tuple[CheckDefinition, ...]:
+    """All checks of the given kinds (of every kind where none is given), in the order in which people see them."""
+    return tuple(found for found in _CHECKS.values() if not kinds or found.kind in kinds)
+
+
+def ask_in_turn(facts: Facts, *kinds: Kind) -> dict[str, CheckResult]:
+    """Ask the checks of the given kinds, causes first; where one was found, checks that name it in `unless` are silent.
+
+    A silent check is asked for its number alone, and not at all where it has none.
+    """
+    results: dict[str, CheckResult] = {}
+    for definition in sorted(checks(*kinds), key=lambda found: found.turn):
+        later = [code for code in definition.unless if code not in results]
+        if later:
+            raise ValueError(f"check '{definition.code}' names '{later[0]}' in unless, which is not asked before it")
+        silent = any(results[code].findings for code in definition.unless)
+        result = CheckResult() if silent and definition.shown is None else definition.ask(facts)
+        results[definition.code] = replace(result, findings=()) if silent else result
+    return results

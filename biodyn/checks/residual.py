@@ -1,4 +1,4 @@
-"""Do motion and measured forces agree? The base residual against what the marker set can know, and the body's weight."""
+"""Do motion and measured forces agree? The base residual against what the marker set can know."""
 
 from __future__ import annotations
 
@@ -6,41 +6,110 @@ from typing import Literal
 
 import numpy as np
 
-from biodyn.analysis import TrialAnalysis
-from biodyn.checks.data import residual_limits
-from biodyn.checks.evidence.residual import residual_status, unseen_share
-from biodyn.checks.registry import CheckResult, quality_check
+from biodyn.checks.evidence.residual import residual_beyond, residual_status, unseen_share
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.output.tables.time_series import rms
+from biodyn.processing.signals.rms import rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
-# A body that is this many times farther off than the limit is not the body of this recording.
-_MASS_FAIL_FACTOR = 5.0
+_CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
 # Findings about these are consequences, no causes of a residual.
 _CONSEQUENCES = frozenset(("residual-force", "residual-moment", "contact-rejected", "contact-ambiguous"))
 
 
-@quality_check(
-    "residual-force", "Pelvis residual force", place=20, source=_SOURCE, essential=True, covers=("residual-force",)
+# -- the recording ----------------------------------------------------------------------------------------------------
+
+
+@check(
+    "residual_force",
+    "Pelvis residual force",
+    compares="RMS of the residual force at the pelvis; the limit is twice that of Hicks et al. 2015",
+    causes=_CAUSES,
+    place=170,
+    turn=180,
+    shown=(1.0, "N"),
+    findings={"residual-force": "Pelvis residual force"},
+    unless=("sides",),
 )
-def residual_force(analysis: TrialAnalysis) -> CheckResult:
+def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+    """The residual force as a finding about the recording."""
+    vectors, limits = trial.analysis.dynamics.residual_force, trial.residual_limits
+    return CheckResult(
+        value=_rms_of(vectors),
+        limit=limits.force_n,
+        findings=residual_beyond("residual-force", vectors, limits.force_n, limits.fail_force_n, "N"),
+    )
+
+
+@check(
+    "residual_moment",
+    "Pelvis residual moment",
+    compares="RMS of the residual moment at the pelvis; the limit is twice that of Hicks et al. 2015",
+    causes=_CAUSES,
+    place=180,
+    turn=190,
+    shown=(1.0, "Nm"),
+    findings={"residual-moment": "Pelvis residual moment"},
+    unless=("sides",),
+)
+def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
+    """The residual moment as a finding about the recording."""
+    vectors, limits = trial.analysis.dynamics.residual_moment, trial.residual_limits
+    return CheckResult(
+        value=_rms_of(vectors),
+        limit=limits.moment_nm,
+        findings=residual_beyond("residual-moment", vectors, limits.moment_nm, limits.fail_moment_nm, "Nm"),
+    )
+
+
+def _rms_of(vectors: FloatArray) -> float:
+    known = vectors[np.isfinite(vectors).all(axis=1)]
+    return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")
+
+
+# -- the result -------------------------------------------------------------------------------------------------------
+
+
+@check(
+    "residual-force",
+    "Pelvis residual force",
+    compares="forces that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    causes=_CAUSES,
+    kind="result",
+    place=20,
+    unit="N",
+    source=_SOURCE,
+    essential=True,
+    covers=("residual-force",),
+)
+def residual_force(trial: TrialFacts, limit: float) -> CheckResult:
     """RMS of the residual force against its limit; the peak informs."""
-    return _residual(analysis, "force")
+    return _residual(trial, "force")
 
 
-@quality_check("residual-moment", "Pelvis residual moment", place=21, source=_SOURCE, covers=("residual-moment",))
-def residual_moment(analysis: TrialAnalysis) -> CheckResult:
+@check(
+    "residual-moment",
+    "Pelvis residual moment",
+    compares="moments that the motion asks for against those measured: the rest that must act on the pelvis, RMS",
+    causes=_CAUSES,
+    kind="result",
+    place=21,
+    unit="Nm",
+    source=_SOURCE,
+    covers=("residual-moment",),
+)
+def residual_moment(trial: TrialFacts, limit: float) -> CheckResult:
     """RMS of the residual moment against its limit; the peak informs."""
-    return _residual(analysis, "moment")
+    return _residual(trial, "moment")
 
 
-def _residual(analysis: TrialAnalysis, kind: Literal["force", "moment"]) -> CheckResult:
-    limits = residual_limits(analysis)
+def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResult:
+    limits, dynamics, model = trial.residual_limits, trial.analysis.dynamics, trial.analysis.model
     force = kind == "force"
-    vector = analysis.dynamics.residual_force if force else analysis.dynamics.residual_moment
-    size = np.linalg.norm(vector, axis=1)
+    size = np.linalg.norm(dynamics.residual_force if force else dynamics.residual_moment, axis=1)
     limit = limits.force_n if force else limits.moment_nm
     beyond = limits.fail_force_n if force else limits.fail_moment_nm
     unit = "N" if force else "Nm"
@@ -59,10 +128,11 @@ def _residual(analysis: TrialAnalysis, kind: Literal["force", "moment"]) -> Chec
     unseen = limits.unseen_force_n if force else limits.unseen_moment_nm
     if unseen > 0.0:
         text += (
-            f" {unseen:.0f} {unit} of the limit stand for the {100 * unseen_share(analysis.model):.0f} % of body mass without "
-            f"markers ({', '.join(analysis.model.locked_segments)})."
+            f" {unseen:.0f} {unit} of the limit stand for the {100 * unseen_share(model):.0f} % of body mass without "
+            f"markers ({', '.join(model.locked_segments)})."
         )
-    return CheckResult(residual_status(mean, limit, beyond), text, mean, limit, unit, _hint(analysis.diagnostics))
+    hint = _hint(trial.analysis.diagnostics)
+    return CheckResult(residual_status(mean, limit, beyond), text, mean, limit, hint)
 
 
 def _hint(findings: tuple[Diagnostic, ...]) -> str:
@@ -74,24 +144,4 @@ def _hint(findings: tuple[Diagnostic, ...]) -> str:
     return (
         "Check body mass (--mass), offset and position of the plates, and whose foot each contact is; where those are right: "
         "trunk and arm markers, or a body unlike the anthropometric table's (model.anthropometry)."
-    )
-
-
-@quality_check("body-weight", "Body mass vs. force plates", place=30)
-def body_mass(analysis: TrialAnalysis) -> CheckResult:
-    """Mean vertical residual: a body that is too light or too heavy shows here first."""
-    vertical = analysis.dynamics.residual_force[:, 1]
-    weight = analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
-    limit = analysis.settings.limits.mass_mismatch_fraction
-    if not np.isfinite(vertical).any():
-        return CheckResult("not_assessed", "Both feet's contacts were never known together.")
-    mismatch = float(np.nanmean(vertical)) / weight
-    text = (
-        f"While both feet were measured, the plates carried {abs(100 * mismatch):.1f} % of body weight "
-        f"{'less' if mismatch > 0 else 'more'} than expected from this motion of {analysis.subject.mass_kg:.1f} kg "
-        f"(limit {100 * limit:.0f} %)."
-    )
-    status = residual_status(abs(mismatch), limit, _MASS_FAIL_FACTOR * limit)
-    return CheckResult(
-        status, text, abs(mismatch), limit, "", "Check body mass (--mass), and offset and gain of the plates."
     )

@@ -1,46 +1,94 @@
-"""The verdict of a trial, computed from its checks and findings."""
+"""Asking the checks, and the verdict of a trial that follows from all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.consistency import with_consistency
-from biodyn.checks.registry import registered
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckDefinition, CheckResult, Kind, ask_in_turn, checks
 from biodyn.checks.titles import finding_title
-from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Verdict, gravest
+from biodyn.diagnostics import STATUS_WORDS, Cause, Check, Diagnostic, Status, Verdict, gravest
 
 
-def quality_checks(analysis: TrialAnalysis) -> tuple[Check, ...]:
-    """Run all checks of a trial, those that matter most first."""
-    return tuple(check.of(analysis) for check in registered())
+def examine(analysis: TrialAnalysis) -> TrialAnalysis:
+    """Return the analysis with what the checks of the recording measured and found; nothing is corrected.
+
+    Causes first: where one was found, checks that would only see its consequences are silent.
+    """
+    results = ask_in_turn(TrialFacts(analysis), "recording", "finding")
+    diagnostics = _with(analysis.diagnostics, results.values())
+    return replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
 
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
-    """Return the analysis with its verdict, and with the numerical consistency of its torques where that was not known."""
+    """Return the analysis with its verdict, and with the numerical consistency of its torques where that was not known.
+
+    The last step: it judges what the steps before and `examine` found.
+    """
     analysis = with_consistency(analysis)
-    return replace(analysis, verdict=verdict_of(quality_checks(analysis), analysis.diagnostics))
+    results = ask_in_turn(TrialFacts(analysis), "result")
+    diagnostics = _with(analysis.diagnostics, results.values())
+    told = _outcomes("result", results, diagnostics)
+    return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(told, diagnostics))
 
 
-def verdict_of(checks: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
+def verdict_of(told: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:
     """Return the verdict: the gravest status of all checks and findings decides.
 
     A finding of severity `info` decides nothing, and neither does a check that was not assessed, unless it is essential:
     then nothing says that the numbers are right, and the trial is not assessed.
     """
-    decisive = [check for check in checks if check.status in ("warn", "fail") or _missed(check)]
-    told = {code for check in decisive for code in check.covers}
+    decisive = [check for check in told if check.status in ("warn", "fail") or _missed(check)]
+    covered = {code for check in decisive for code in check.covers}
     causes = [  # findings name what went wrong, checks what follows from it
         Cause(note.code, finding_title(note.code), note.status, note.message, note.hint)
         for note in findings
-        if note.severity != "info" and note.code not in told
+        if note.severity != "info" and note.code not in covered
     ]
     causes += [Cause(check.code, check.title, check.status, check.text, check.hint) for check in decisive]
     order = list(STATUS_WORDS)
     causes.sort(key=lambda cause: order.index(cause.status))
-    return Verdict(gravest(cause.status for cause in causes), tuple(checks), tuple(causes))
+    return Verdict(gravest(cause.status for cause in causes), tuple(told), tuple(causes))
 
 
 def _missed(check: Check) -> bool:
     return check.status == "not_assessed" and check.essential
+
+
+def _with(diagnostics: tuple[Diagnostic, ...], results: Iterable[CheckResult]) -> tuple[Diagnostic, ...]:
+    """The findings with those of the checks, each once."""
+    new = [note for result in results for note in result.findings if note not in diagnostics]
+    return (*diagnostics, *new)
+
+
+def _outcomes(kind: Kind, results: Mapping[str, CheckResult], diagnostics: Sequence[Diagnostic]) -> tuple[Check, ...]:
+    return tuple(_outcome(definition, results[definition.code], diagnostics) for definition in checks(kind))
+
+
+def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequence[Diagnostic]) -> Check:
+    own = [note for note in diagnostics if note.code in definition.findings]
+    return Check(
+        code=definition.code,
+        title=definition.title,
+        status=result.status or _status(definition, result, own),
+        text=result.text,
+        value=result.value,
+        limit=result.limit,
+        unit="" if result.value is None else definition.unit,
+        source=definition.source,
+        hint=result.hint,
+        essential=definition.essential,
+        covers=definition.covers,
+        found=tuple(dict.fromkeys(note.code for note in own)),
+    )
+
+
+def _status(definition: CheckDefinition, result: CheckResult, own: Sequence[Diagnostic]) -> Status:
+    """What the findings say; without one the check passes, unless it had a number to find and did not."""
+    known = definition.shown is None or (result.value is not None and bool(np.isfinite(result.value)))
+    return gravest(note.status for note in own) if own or known else "not_assessed"

@@ -8,22 +8,21 @@ from pathlib import Path
 
 import numpy as np
 
+from biodyn.checks.files import FileFacts, noticed
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io.c3d.read import read_c3d_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.marker_set_file import starting_marker_set
-from biodyn.model.from_library.markersets import MarkerSet, load_marker_set, normalise, recognise
+from biodyn.model.from_library.markersets import MarkerSet, load_marker_set, normalise
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world
-from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Recording
 from biodyn.settings import Settings, settings_from
 
 # A plate that never carries this much was not stepped on.
 _LOADED_N = 20.0
-_WELL_SEEN = 0.9
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,10 @@ def check_file(
     (result,) = read_c3d_many([path])
     if isinstance(result, InputFileError):
         raise result
-    recording = result
-    notes = list(recording.diagnostics)
-    world = find_world(recording)
-    notes += world.diagnostics
-    lines = [*_contents(recording), f"World: {world.reason}"]
-    lines += _markers(recording, chosen, notes)
-    lines += _plates(recording.rotated(world.R_WL), notes)
-    return FileCheck(tuple(lines), tuple(notes))
+    world = find_world(result)
+    file = FileFacts(result.rotated(world.R_WL), options, chosen)
+    lines = (*_contents(result), f"World: {world.reason}", *_markers(file), *_plates(file))
+    return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
 
 def _contents(recording: Recording) -> Iterator[str]:
@@ -90,23 +85,12 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     return place
 
 
-def _markers(recording: Recording, marker_set: str, notes: list[Diagnostic]) -> Iterator[str]:
-    markers = recording.markers
-    share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
-    yield f"Markers: {len(markers.labels)}: {', '.join(markers.labels)}"
-    gappy = [
-        f"{label} {100 * seen:.0f} %" for label, seen in zip(markers.labels, share, strict=True) if seen < _WELL_SEEN
-    ]
-    if gappy:
-        notes.append(
-            Diagnostic("marker-visibility", "warning", f"Seen in less than 90 % of the frames: {', '.join(gappy)}.")
-        )
-    try:
-        mapping = recognise(markers.labels, marker_set)
-    except MarkerSetError as error:
-        notes.append(Diagnostic("marker-set", "error", error.message, hint=error.hint))
+def _markers(file: FileFacts) -> Iterator[str]:
+    labels, mapping, marker_set = file.recording.markers.labels, file.mapping, file.marker_set
+    yield f"Markers: {len(labels)}: {', '.join(labels)}"
+    if isinstance(mapping, MarkerSetError):
         if marker_set != "auto":
-            yield from _found(load_marker_set(marker_set), markers.labels)
+            yield from _found(load_marker_set(marker_set), labels)
         return
     yield f"Marker set: {mapping.title} ({100 * mapping.scores[mapping.name]:.0f} % of its markers)"
     if marker_set != "auto":
@@ -132,18 +116,14 @@ def _found(marker_set: MarkerSet, labels: Sequence[str]) -> Iterator[str]:
     yield f"Not found of '{marker_set.name}': {', '.join(absent) or 'none'}"
 
 
-def _plates(recording: Recording, notes: list[Diagnostic]) -> Iterator[str]:
-    if not recording.plates:
+def _plates(file: FileFacts) -> Iterator[str]:
+    if not file.recording.plates:
         yield "Force plates: none"
-    for plate in recording.plates:
+    for plate, wrench in zip(file.recording.plates, file.wrenches, strict=True):
         size = [np.linalg.norm(plate.corners[0] - plate.corners[i]) for i in (1, 3)]
         text = f"Plate {plate.number}: type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m, {plate.rate_hz:g} Hz"
-        try:
-            wrench = plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz)
-        except PlateError as error:
-            notes.append(Diagnostic("plate", "error", error.message, hint=error.hint))
+        if isinstance(wrench, PlateError):
             yield text
             continue
-        notes += wrench.diagnostics
         peak = float(np.nanmax(wrench.wrench[:, 4]))
         yield text + (f", largest vertical force {peak:.0f} N" if peak > _LOADED_N else ", never loaded")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import judge
+from biodyn.checks import examine, judge
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
@@ -147,7 +147,7 @@ class TrialResult:
 
     @cached_property
     def _judged(self) -> TrialAnalysis:
-        return self.analysis if self.analysis.verdict is not None else judge(self.analysis)
+        return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
 
     def plot(self, name: str) -> Figure:
         """Return a figure by name; ResultError names those there are."""

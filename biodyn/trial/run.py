@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
-from biodyn.checks import judge
-from biodyn.checks.data import data_checks
+from biodyn.checks import examine, judge
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
@@ -27,8 +26,6 @@ from biodyn.model.from_library.user_tables import user_tables
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
-from biodyn.output.tables.cycle_checks import cycle_findings
-from biodyn.output.tables.gait import cycle_values
 from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
 from biodyn.processing.calibration.standing import quiet_standing
@@ -247,8 +244,7 @@ def analyse_trial(
     if torques_only:
         return analysis
     with clock.step("checks"):
-        impossible = cycle_findings(cycle_values(analysis))
-        analysis = replace(analysis, diagnostics=(*analysis.diagnostics, *data_checks(analysis), *impossible))
+        analysis = examine(analysis)
     return judge(analysis)
 
 

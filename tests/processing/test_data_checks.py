@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.sessions import hidden
 
-from biodyn.checks.data import body_against_plates, data_checks, data_measures
+from biodyn.checks import examine
 from biodyn.checks.evidence import labels as label_checks
 from biodyn.checks.evidence import sides as side_checks
 from biodyn.checks.evidence.evidence import pressure
@@ -18,6 +18,7 @@ from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps,
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
 from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
 from biodyn.checks.evidence.zero import empty_level, not_zeroed
+from biodyn.checks.facts import body_against_plates
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.errors import PlateError
 from biodyn.processing.signals.gaps import Gap
@@ -98,7 +99,7 @@ def test_steps_are_the_simulated_ones(laboratory, evidence):
 
 
 def test_nothing_is_found_in_a_sound_recording(analysis):
-    assert [note for note in data_checks(analysis) if note.severity != "info"] == []
+    assert [note for note in examine(analysis).diagnostics if note.severity != "info"] == []
 
 
 # -- plates -----------------------------------------------------------------------------------------------------------
@@ -372,7 +373,8 @@ def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_p
     (note,) = [n for n in analysis.diagnostics if n.code == "sides-exchanged"]
     assert note.severity == "error"
     assert said in note.message
-    assert data_measures(analysis)["sides"].limit == -0.5  # the report lists all checks all the same
+    # the report lists all checks all the same
+    assert {check.code: check.limit for check in analysis.data_checks}["sides"] == -0.5
     # nothing that only follows from it is called a finding of its own
     assert "labels-exchanged" not in codes(analysis.diagnostics)
     assert "marker-error" not in codes(analysis.diagnostics)

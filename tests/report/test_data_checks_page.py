@@ -6,7 +6,7 @@ import pytest
 from support.sessions import Laboratory
 
 import biodyn
-from biodyn.library.load import load_table
+from biodyn.checks.registry import checks
 from biodyn.output.report.data_checks import data_check_rows, frames_words
 from biodyn.output.report.html import evidence_words, trial_report
 from biodyn.trial.result import TrialResult
@@ -20,11 +20,11 @@ def result(walk_result: TrialResult) -> TrialResult:
 
 def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResult) -> None:
     rows = {row["title"]: row for row in data_check_rows(result.record)}
-    checks = load_table("checks/data_checks")["check"]
-    assert list(rows) == [check["title"] for check in checks]
+    definitions = checks("recording")
+    assert list(rows) == [check.title for check in definitions]
     assert all(row["status"] == "pass" for row in rows.values()), rows
-    for check in checks:
-        assert bool(rows[check["title"]]["value"]) == ("shown" in check)
+    for check in definitions:
+        assert bool(rows[check.title]["value"]) == (check.shown is not None)
     for entry in result.record["data_checks"]:
         # a sound recording, so every number is on the good side; the units and the handedness have a side of their own
         if entry["value"] is not None and entry["key"] not in ("force_unit", "moment_unit", "sides"):
@@ -49,7 +49,7 @@ def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laborator
 
 
 def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
-    codes = [code for check in load_table("checks/data_checks")["check"] for code in check["codes"]]
+    codes = [code for check in checks("recording") for code in check.findings]
     assert len(codes) == len(set(codes))
 
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from support.synthetic import walker
 
+from biodyn.checks import judge
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
@@ -26,7 +27,7 @@ SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "
 
 @pytest.fixture(scope="module")
 def view():
-    return TrialView.of(walker(unmeasured_l=slice(80, 120)))
+    return TrialView.of(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 def visible(figure):
@@ -77,7 +78,7 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, make in TrialView.of(empty).figures().items():
+    for name, make in TrialView.of(judge(empty)).figures().items():
         assert figure_png(make())[:4] == b"\x89PNG", name
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from support.synthetic import MASS_KG, walker
 
+from biodyn.checks import judge
 from biodyn.library.load import load_table
 from biodyn.output import tables
 from biodyn.output.report.html import explorer_data, parameter_label, trial_report
@@ -24,7 +25,7 @@ from biodyn.settings import Settings
 
 @pytest.fixture(scope="module")
 def view():
-    return TrialView.of(walker(unmeasured_l=slice(80, 120)))
+    return TrialView.of(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +105,7 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
 def test_what_a_file_says_cannot_become_markup():
     walk = walker(frames=201)
     bad = "</script><script>alert(1)</script>"
-    view = TrialView.of(replace(walk, subject=replace(walk.subject, name=bad)))
+    view = TrialView.of(judge(replace(walk, subject=replace(walk.subject, name=bad))))
     assert "alert(1)</script>" not in trial_report(view, {})
 
 
@@ -192,7 +193,7 @@ def test_methods_follow_the_settings():
     walk = walker(frames=201)
 
     def text(**signals):
-        return method_text(TrialView.of(replace(walk, settings=Settings.model_validate({"signals": signals}))))
+        return method_text(TrialView.of(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
 
     assert "Nothing was filtered." in text(cutoff_hz=0)
     other = text(cutoff_hz=8, force_cutoff_hz=20)
@@ -233,7 +234,7 @@ def test_a_real_walk_gives_a_whole_report(real_data):
     from biodyn.trial.run import analyse_trial
 
     analysis = analyse_trial(real_data / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
-    view = TrialView.of(analysis)
+    view = TrialView.of(judge(analysis))
     parsed(trial_report(view, view.figures_png(50)))
     json.dumps(view.record, allow_nan=False)
     cycles = view.tables["gait_cycles"]

@@ -21,7 +21,7 @@ from support.synthetic import (
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.output import tables
-from biodyn.output.tables.gait import without_side
+from biodyn.processing.gait.variables import without_side
 
 
 @pytest.fixture(scope="module")

@@ -10,25 +10,27 @@ import pytest
 from support.synthetic import MASS_KG, UNMEASURED, walker, with_mass
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import judge, quality_checks
-from biodyn.checks.data import residual_limits
+from biodyn.checks import judge
 from biodyn.checks.evidence.residual import FAIL_FACTOR
 from biodyn.checks.evidence.unseen import unseen_wrench
-from biodyn.checks.old_words import in_todays_words
-from biodyn.checks.registry import registered
+from biodyn.checks.facts import residual_limits
+from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.output.report.html import trial_report
 from biodyn.output.report.page import resource
 from biodyn.output.report.record import run_record
 from biodyn.output.report.view import TrialView
+from biodyn.output.store.old_words import in_todays_words
 from biodyn.processing.signals.gaps import Gap
 
 WEIGHT_N = MASS_KG * 9.80665
 
 
 def by_code(analysis: TrialAnalysis) -> dict[str, Check]:
-    return {check.code: check for check in quality_checks(analysis)}
+    verdict = judge(analysis).verdict
+    assert verdict is not None
+    return {check.code: check for check in verdict.checks}
 
 
 def standing() -> TrialAnalysis:
@@ -90,14 +92,14 @@ def test_the_verdict_is_a_value_of_the_analysis_and_the_record_repeats_it() -> N
     assert record["verdict"] == "warn"
     assert [cause["code"] for cause in record["verdict_checks"]] == ["made-up"]
     assert record["verdict_checks"][0]["hint"]
-    assert [check["code"] for check in record["checks"]] == [check.code for check in registered()]
+    assert [check["code"] for check in record["checks"]] == [check.code for check in checks("result")]
     assert "status" not in record
 
 
 def test_every_check_that_does_not_pass_says_what_to_do() -> None:
     bad = walker(moving=False, frames=60, support={"r": 0.2, "l": 0.2}, unmeasured_l=slice(0, 30))
     bad = replace(bad, contacts=(), fit=replace(bad.fit, marker_error=5.0 * bad.fit.marker_error))
-    failing = [check for check in quality_checks(judge(bad)) if check.status in ("warn", "fail")]
+    failing = [check for check in by_code(bad).values() if check.status in ("warn", "fail")]
     assert len(failing) >= 4
     assert all(check.hint for check in failing)
 
@@ -346,7 +348,7 @@ def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
 
 
 def test_the_page_says_every_state_in_a_word() -> None:
-    page = trial_report(TrialView.of(walker(frames=201, unmeasured_l=slice(80, 120))), {})
+    page = trial_report(TrialView.of(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
     start = page.index('<section id="quality">')
     quality = page[start : page.index("</section>", start)]
     states = re.findall(

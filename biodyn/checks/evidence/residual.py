@@ -100,32 +100,26 @@ def unseen_share(model: SubjectModel) -> float:
     return float(carried / model.mass_kg)
 
 
-def residual_beyond(dynamics: Dynamics, limits: ResidualLimits) -> tuple[Diagnostic, ...]:
-    """Say where the RMS of residual force or moment is beyond its limit."""
-    notes = []
-    for code, vector, limit, beyond, unit in (
-        ("residual-force", dynamics.residual_force, limits.force_n, limits.fail_force_n, "N"),
-        ("residual-moment", dynamics.residual_moment, limits.moment_nm, limits.fail_moment_nm, "Nm"),
-    ):
-        size = np.linalg.norm(vector, axis=1)
-        if not (np.isfinite(size).any() and np.isfinite(limit)):
-            continue
-        rms, worst = float(np.sqrt(np.nanmean(size**2))), int(np.nanargmax(size))
-        status = residual_status(rms, limit, beyond)
-        if status == "pass":
-            continue
-        notes.append(
-            Diagnostic(
-                code,
-                "error" if status == "fail" else "warning",
-                f"Motion and measured forces disagree by {rms:.0f} {unit} RMS, {size[worst]:.0f} {unit} peak "
-                f"(limit {limit:.0f} {unit} RMS, fail above {beyond:.0f} {unit}).",
-                value=rms,
-                limit=limit,
-                unit=unit,
-                frames=(worst, worst),
-                hint="See the findings about mass, synchronisation, plates and markers; where there are none: trunk and arm "
-                "markers, or a body that differs from the anthropometric table.",
-            )
-        )
-    return tuple(notes)
+def residual_beyond(code: str, vectors: FloatArray, limit: float, beyond: float, unit: str) -> tuple[Diagnostic, ...]:
+    """Say where the RMS of residual force or moment (T, 3) is beyond its limit; an error `beyond` what anything explains."""
+    size = np.linalg.norm(vectors, axis=1)
+    if not (np.isfinite(size).any() and np.isfinite(limit)):
+        return ()
+    rms, worst = float(np.sqrt(np.nanmean(size**2))), int(np.nanargmax(size))
+    status = residual_status(rms, limit, beyond)
+    if status == "pass":
+        return ()
+    return (
+        Diagnostic(
+            code,
+            "error" if status == "fail" else "warning",
+            f"Motion and measured forces disagree by {rms:.0f} {unit} RMS, {size[worst]:.0f} {unit} peak "
+            f"(limit {limit:.0f} {unit} RMS, fail above {beyond:.0f} {unit}).",
+            value=rms,
+            limit=limit,
+            unit=unit,
+            frames=(worst, worst),
+            hint="See the findings about mass, synchronisation, plates and markers; where there are none: trunk and arm "
+            "markers, or a body that differs from the anthropometric table.",
+        ),
+    )

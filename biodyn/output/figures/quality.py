@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import AXES, FloatArray
 from biodyn.output.figures.ground import shade_unmeasured
 from biodyn.output.figures.style import (
     AXIS_COLORS,
@@ -24,7 +24,7 @@ from biodyn.output.figures.style import (
     note,
     panels,
 )
-from biodyn.output.tables.time_series import AXES, rms
+from biodyn.processing.signals.rms import rms
 
 _WORST = 15
 _MM = 1000.0

@@ -13,21 +13,19 @@ from typing import Any
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks import judge
-from biodyn.checks.data import residual_limits
+from biodyn.checks.facts import residual_limits
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.errors import printable
 from biodyn.library.tables import load_entry
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.user_tables import own_file, own_path
 from biodyn.output.report.consistency import consistency_record
-from biodyn.output.report.data_checks import data_check_records
 from biodyn.output.report.uncertainty import uncertainty_record
 from biodyn.output.report.user_files import clean, user_file_records
 from biodyn.rigid_body.multibody import Multibody
 
 # 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, in today's words
-# (checks/old_words.py).
+# (output/store/old_words.py).
 RECORD_VERSION = 2
 _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 
@@ -37,10 +35,9 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
     `verdict`: pass, warn, fail or not_assessed, with the checks and findings that decided it in `verdict_checks`.
     """
-    if analysis.verdict is None:
-        analysis = judge(analysis)
     verdict = analysis.verdict
-    assert verdict is not None
+    if verdict is None:
+        raise ValueError("an analysis has no record before its verdict: see checks.judge")
     recording, static, model, fit = analysis.recording, analysis.static, analysis.model, analysis.fit
     record = {
         "record_version": RECORD_VERSION,
@@ -130,7 +127,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
         },
         "residual_limits": asdict(residual_limits(analysis)),
         "checks": [check.as_dict() for check in verdict.checks],
-        "data_checks": data_check_records(analysis),
+        "data_checks": [check.as_data_dict() for check in analysis.data_checks],
         "proof": consistency_record(analysis),
         "uncertainty": uncertainty_record(analysis),
         "diagnostics": [diagnostic.as_dict() for diagnostic in analysis.diagnostics],

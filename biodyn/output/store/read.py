@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from biodyn.checks.old_words import in_todays_words
 from biodyn.errors import ResultError
 from biodyn.output.report.record import RECORD_VERSION
+from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.owned import FILES_ENTRY, RECORD_NAME, listed_files, version_1
 from biodyn.output.store.write import ARRAYS_NAME, TABLES_FOLDER
 from biodyn.output.tables.csv import read_csv

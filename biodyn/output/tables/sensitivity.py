@@ -9,8 +9,8 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
-from biodyn.output.tables.gait import cycle_signals
 from biodyn.processing.gait.cycles import gait_cycles, normalise
+from biodyn.processing.gait.variables import cycle_signals
 
 #: Factor and level of the analysis that the others are held against.
 BASE = ("none", "as analysed")
@@ -72,7 +72,7 @@ def _curves(found: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, st
     curves: dict[tuple[str, str], FloatArray] = {}
     for side in SIDES:
         own = [cycle for cycle in cycles if cycle.side == side]
-        signals = [(s.variable, s.values) for s in cycle_signals(found, side) if _MOMENT in s.variable]
+        signals = [(s.variable, s.values) for s in cycle_signals(found.walked, side) if _MOMENT in s.variable]
         if not own or not signals:
             continue
         stack = np.column_stack([values for _, values in signals])

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDES, FloatArray, Side
+from biodyn.conventions import AXES, SIDES, FloatArray, Side
 from biodyn.processing.dynamics.solve import FRAMES
+from biodyn.processing.signals.rms import rms
 
-AXES = ("x", "y", "z")
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 
 
@@ -114,10 +114,3 @@ def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     columns |= {label: error[:, i] for i, label in enumerate(analysis.fit.labels)}
     columns["rms"] = rms(error)
     return pd.DataFrame(columns)
-
-
-def rms(error: FloatArray) -> FloatArray:
-    """Root mean square over the last axis of the numbers that are there; NaN where there is none."""
-    count = np.isfinite(error).sum(axis=-1)
-    total = np.nansum(error**2, axis=-1)
-    return np.sqrt(np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0))

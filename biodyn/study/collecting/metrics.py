@@ -10,13 +10,12 @@ from typing import Any, Literal
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.checks.data import residual_limits
+from biodyn.checks.facts import residual_limits
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, Side
 from biodyn.library.load import load_table
-from biodyn.output.tables.gait import cycle_values
-from biodyn.output.tables.time_series import rms
 from biodyn.processing.dynamics.solve import feet_below
-from biodyn.study.collecting.curves import CycleCurves, cycle_curves
+from biodyn.processing.gait.cycle_values import CycleValues
+from biodyn.processing.signals.rms import rms
 from biodyn.trial.result import TrialResult
 
 Metric = str | int | float | None
@@ -77,17 +76,16 @@ def metric_columns() -> tuple[str, ...]:
 
 def summary_metrics(result: TrialResult) -> dict[str, Metric]:
     """Return the metrics of a trial by column (`metric_columns`), JSON values, None where unknown."""
-    cycles = list(cycle_curves(result))
     found: dict[str, Any] = {
         **_recorded(result.analysis),
         **_fit(result.analysis),
         **_residual(result.analysis),
         **_contacts(result.analysis),
-        **_cycles(result.analysis, cycles),
+        **_cycles(result.analysis),
         **_gaps(result.analysis),
         **_findings(result),
         **_strides(result),
-        **_peaks(cycles),
+        **_peaks(result.analysis.cycles),
     }
     return {name: _plain(found[name]) for name in metric_columns()}
 
@@ -141,18 +139,18 @@ def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
     return {f"contacts_{decision}": decisions.count(decision) for decision in _DECISIONS}
 
 
-def _cycles(analysis: TrialAnalysis, cycles: Sequence[CycleCurves]) -> dict[str, Any]:
+def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:
     """All cycles of each side, those in which every load of the own leg is known from begin to end, and those that hold
     something that nobody can walk."""
     reaction, model = analysis.reaction, analysis.model
     below = feet_below(model, [side for side in reaction.wrench if side in model.sole_body])
     count = {f"{kind}_{SIDE_NAMES[side]}": 0 for kind in _CYCLE_COUNTS for side in SIDES}
-    for values in cycle_values(analysis):
-        count[f"impossible_cycles_{SIDE_NAMES[values.cycle.side]}"] += bool(values.refused.faults)
-    for cycle, signals, curves in cycles:
+    for values in analysis.cycles:
+        cycle, signals = values.cycle, values.signals
+        count[f"impossible_cycles_{SIDE_NAMES[cycle.side]}"] += bool(values.refused.faults)
         leg = [s.kind == "ground" or (s.kind == "load" and below[s.body] == [cycle.side]) for s in signals]
         count[f"cycles_{SIDE_NAMES[cycle.side]}"] += 1
-        if any(leg) and np.isfinite(curves[:, leg]).all():
+        if any(leg) and values.measured[:, leg].all():
             count[f"kinetic_cycles_{SIDE_NAMES[cycle.side]}"] += 1
     return count
 
@@ -185,19 +183,20 @@ def _strides(result: TrialResult) -> dict[str, Any]:
     return {name: _mean(table[name].to_numpy(dtype=np.float64)) for name in means}
 
 
-def _peaks(cycles: Sequence[CycleCurves]) -> dict[str, Any]:
+def _peaks(cycles: Sequence[CycleValues]) -> dict[str, Any]:
     peaks, _ = _definitions()
     percent = np.linspace(0.0, 100.0, CYCLE_POINTS)
     found: dict[str, list[float]] = {peak.column(side): [] for peak in peaks for side in SIDES}
-    for cycle, signals, curves in cycles:
-        columns = {signal.variable: i for i, signal in enumerate(signals)}
+    for values in cycles:
         for peak in peaks:
-            if peak.variable not in columns:
+            if peak.variable not in values.variables:
                 continue
             rows = (percent >= peak.window[0]) & (percent <= peak.window[1])
-            part = curves[rows, columns[peak.variable]]  # a NaN within the window makes the peak unknown
-            found[peak.column(cycle.side)].append(peak.sign * float(part.max() if peak.of == "max" else part.min()))
-    return {name: _mean(np.array(values)) for name, values in found.items()}
+            part = values.curve(peak.variable)[rows]  # a NaN within the window makes the peak unknown
+            found[peak.column(values.cycle.side)].append(
+                peak.sign * float(part.max() if peak.of == "max" else part.min())
+            )
+    return {name: _mean(np.array(own)) for name, own in found.items()}
 
 
 def _mean(values: np.ndarray) -> float:

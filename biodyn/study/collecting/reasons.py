@@ -6,8 +6,9 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
-from biodyn.output.tables.gait import CycleSignal, CycleValues
 from biodyn.processing.dynamics.solve import feet_below, lost_below
+from biodyn.processing.gait.cycle_values import CycleValues
+from biodyn.processing.gait.variables import CycleSignal
 
 _UNSEEN = "markers missing"
 _NO_ACCELERATION = "too close to the end of the recording or of a gap"
@@ -30,7 +31,7 @@ class FrameReasons:
         self._kept: dict[tuple[str, str, int], IntArray] = {}
 
     def of(self, signal: CycleSignal, side: Side) -> IntArray:
-        """Return the codes (T,) of a signal of `cycle_signals(analysis, side)`."""
+        """Return the codes (T,) of a signal of that side's `cycle_signals`."""
         if signal.kind == "ground":
             return self._ground[side]
         # A load does not depend on its own coordinate but on all beyond its joint.
@@ -84,14 +85,14 @@ def cycle_reasons(reasons: FrameReasons, values: CycleValues, rate_hz: float) ->
 
     A point between two frames is known where both are; what was known and no person can walk has that reason.
     """
-    cycle, signals, curves, refused = values
+    cycle = values.cycle
     at = np.linspace(cycle.start_s, cycle.end_s, CYCLE_POINTS) * rate_hz
-    frames = np.stack([reasons.of(signal, cycle.side) for signal in signals], axis=1)
+    frames = np.stack([reasons.of(signal, cycle.side) for signal in values.signals], axis=1)
     # A strike found at a frame may come back from seconds a rounding error beside it (as in `normalise`).
     before = np.clip(np.floor(at + 1e-6).astype(np.int64), 0, len(frames) - 1)
     after = np.clip(np.ceil(at - 1e-6).astype(np.int64), 0, len(frames) - 1)
     codes = np.where(frames[before] > 0, frames[before], frames[after])
-    for column, words in refused.reasons.items():
+    for column, words in values.refused.reasons.items():
         codes[:, column] = np.where(codes[:, column] > 0, codes[:, column], reasons.code(words))
     codes = np.where(codes > 0, codes, reasons.code(_OTHER))
-    return np.where(np.isfinite(curves), 0, codes)
+    return np.where(values.measured, 0, codes)

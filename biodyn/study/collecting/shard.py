@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from biodyn.output.tables.gait import cycle_values
 from biodyn.study.collecting.reasons import FrameReasons, cycle_reasons
 from biodyn.study.collecting.schema import SHARD_SCHEMA, WORD
 from biodyn.study.record import CYCLES_NAME
@@ -57,7 +56,7 @@ def _reason_codes(result: TrialResult) -> tuple[np.ndarray, list[str]]:
     """Codes a row of `gait_cycles`, and their words: only those that occur, in the order of their first row."""
     reasons = FrameReasons(result.analysis)
     rate_hz = result.analysis.recording.markers.rate_hz
-    codes = [cycle_reasons(reasons, values, rate_hz).T.reshape(-1) for values in cycle_values(result.analysis)]
+    codes = [cycle_reasons(reasons, values, rate_hz).T.reshape(-1) for values in result.analysis.cycles]
     joined = np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
     used, first = np.unique(joined, return_index=True)
     order = used[np.argsort(first)]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from biodyn.errors import SettingsError
 from biodyn.model.from_library.skeleton import load_skeleton
-from biodyn.output.tables.gait import stride_columns, variables_of
+from biodyn.output.tables.gait import stride_columns
+from biodyn.processing.gait.variables import variables_of
 from biodyn.settings import settings_from
 from biodyn.study.group.definitions import all_definitions
 from biodyn.study.group.options import AnalysisOptions

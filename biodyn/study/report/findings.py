@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from biodyn.checks.old_words import OLD_TRIAL_STATUS, in_todays_words
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS
+from biodyn.output.store.old_words import OLD_TRIAL_STATUS, in_todays_words
 from biodyn.study.record import FAILED
 from biodyn.study.report.source import NOT_RUN, Trial
 

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.output.report.page import page_environment, resource
+from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.report import quality, sections

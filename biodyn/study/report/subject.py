@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from biodyn.checks.old_words import OLD_TRIAL_STATUS
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.report.page import page_environment, resource
+from biodyn.output.store.old_words import OLD_TRIAL_STATUS
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.record import FAILED

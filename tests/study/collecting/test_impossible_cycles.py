@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.tables.cycle_checks import cycle_findings
-from biodyn.output.tables.gait import cycle_values
+from biodyn.checks.cycles import cycle_findings
 from biodyn.study.collecting import collect, read_cycles
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import cycles_table, write_table
@@ -48,7 +47,7 @@ def rows(result: TrialResult) -> pd.DataFrame:
 
 
 def test_a_sound_walk_has_none(walk_result: TrialResult) -> None:
-    assert cycle_findings(cycle_values(walk_result.analysis)) == ()
+    assert cycle_findings(walk_result.analysis.cycles) == ()
     assert not any("impossible" in d.code for d in walk_result.diagnostics)
     metrics = summary_metrics(walk_result)
     assert (metrics["impossible_cycles_right"], metrics["impossible_cycles_left"]) == (0, 0)
@@ -74,7 +73,7 @@ def test_impossible_power_takes_the_leg_s_loads_along_and_nothing_else(walk_resu
 
 def test_a_single_trial_says_so_and_its_table_is_empty_there(walk_result: TrialResult) -> None:
     spoilt = with_power(walk_result, "hip", "l", 1000.0)
-    findings = cycle_findings(cycle_values(spoilt.analysis))
+    findings = cycle_findings(spoilt.analysis.cycles)
     assert findings
     for finding in findings:
         assert (finding.code, finding.severity, finding.unit) == ("cycle-impossible", "warning", "W/kg")
@@ -84,7 +83,7 @@ def test_a_single_trial_says_so_and_its_table_is_empty_there(walk_result: TrialR
         assert finding.hint
     table = spoilt.gait_cycles
     own = table[(table["variable"] == "hip_power") & (table["side"] == "l")].groupby("cycle")["value"]
-    faulty = {values.cycle.number + 1 for values in cycle_values(spoilt.analysis) if values.refused.faults}
+    faulty = {values.cycle.number + 1 for values in spoilt.analysis.cycles if values.refused.faults}
     assert {cycle for cycle, values in own if values.isna().all()} >= faulty
     assert summary_metrics(spoilt)["impossible_cycles_left"] == len(findings)
 
@@ -102,7 +101,7 @@ def test_a_wider_limit_can_be_asked_for(walk_result: TrialResult) -> None:
     spoilt = with_power(walk_result, "hip", "r", 1000.0)
     settings = spoilt.analysis.settings
     wide = settings.model_copy(update={"limits": settings.limits.model_copy(update={"physiological_factor": 1000.0})})
-    assert cycle_findings(cycle_values(replace(spoilt.analysis, settings=wide))) == ()
+    assert cycle_findings(replace(spoilt.analysis, settings=wide).cycles) == ()
 
 
 def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None:
@@ -129,7 +128,6 @@ def test_pelvis_angles_of_the_simulated_walk_are_those_of_joint_angles_but_for_t
     """The walker goes along World X: the walking direction of a cycle differs from it by a degree or two."""
     time_s = walk_result.analysis.time_s
     angle = walk_result.joint_angles[f"{name}_deg"].to_numpy()
-    for values in cycle_values(walk_result.analysis):
-        (column,) = [n for n, signal in enumerate(values.signals) if signal.variable == name]
+    for values in walk_result.analysis.cycles:
         at = np.linspace(values.cycle.start_s, values.cycle.end_s, 101)
-        assert np.abs(values.curves[:, column] - np.interp(at, time_s, angle)).max() < 3.0
+        assert np.abs(values.curve(name) - np.interp(at, time_s, angle)).max() < 3.0

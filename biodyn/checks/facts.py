@@ -1,0 +1,149 @@
+"""What the checks of a trial ask for, each computed once: body against plates, limits of the residual, labels, gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.checks.evidence import residual as base_residual
+from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather
+from biodyn.checks.evidence.plate_faults import plates_swapped
+from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
+from biodyn.checks.evidence.signals import long_gaps
+from biodyn.checks.evidence.unseen import unseen_wrench
+from biodyn.checks.evidence.zero import not_zeroed
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.diagnostics import Diagnostic
+from biodyn.processing.signals.gaps import Gap
+from biodyn.recording import Markers
+from biodyn.settings import QualityLimits, Settings
+
+
+@dataclass(frozen=True)
+class TrialFacts:
+    """An analysis, and what several checks compute from it."""
+
+    analysis: TrialAnalysis
+
+    @property
+    def settings(self) -> Settings:
+        """Settings of the analysis."""
+        return self.analysis.settings
+
+    @property
+    def limits(self) -> QualityLimits:
+        """Section [limits] of the settings."""
+        return self.analysis.settings.limits
+
+    @property
+    def markers(self) -> Markers:
+        """Markers as they were recorded, World."""
+        return self.analysis.recording.markers
+
+    @property
+    def rate_hz(self) -> float:
+        """Frames per second."""
+        return self.markers.rate_hz
+
+    @property
+    def weight_n(self) -> float:
+        """Body weight of the mass that is used."""
+        return self.analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def bodies(self) -> Mapping[str, str]:
+        """Segment of every marker, by label."""
+        bodies = {marker.label: marker.body for marker in self.analysis.model.markers}
+        return bodies | {role.label: role.body for role in self.analysis.mapping.roles if role.label not in bodies}
+
+    @cached_property
+    def parents(self) -> Mapping[str, str]:
+        """Parent of every segment."""
+        return {body.definition.name: body.definition.parent for body in self.analysis.model.bodies}
+
+    @cached_property
+    def landmarks(self) -> Mapping[str, str]:
+        """Label of every landmark that a marker shows."""
+        return {role.landmark: role.label for role in self.analysis.mapping.roles if role.landmark}
+
+    @cached_property
+    def gap_labels(self) -> tuple[str, ...]:
+        """Labels that the marker numbers of `analysis.gaps` mean."""
+        mapping = self.analysis.mapping
+        return tuple(label for label in self.markers.labels if mapping.role(label) or label in mapping.unknown)
+
+    # -- frames and gaps --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def measured_span(self) -> tuple[int, int] | None:
+        """First and last frame in which a foot stands on ground that was measured, None where none does."""
+        reaction = self.analysis.reaction
+        rows = np.flatnonzero(
+            np.any([reaction.measured[side] & reaction.on_floor[side] for side in reaction.measured], axis=0)
+        )
+        return (int(rows[0]), int(rows[-1])) if len(rows) else None
+
+    @cached_property
+    def long_gaps(self) -> list[Gap]:
+        """Gaps over the plates that are too long to be bridged by the other markers."""
+        limit_s = self.settings.signals.rigid_gap_s
+        return long_gaps(self.analysis.gaps, self.rate_hz, limit_s, self.measured_span)
+
+    # -- plates -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """Body against plates; None without plates."""
+        return body_against_plates(self.analysis) if self.analysis.plates else None
+
+    @cached_property
+    def plate_offsets(self) -> tuple[Diagnostic, ...]:
+        """Plates that read something while nobody is on them: what was removed, and what is still there."""
+        soles, limit_n = self.analysis.points.sole, self.limits.baseline_n
+        return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, limit_n)
+
+    @cached_property
+    def swapped_plates(self) -> tuple[Diagnostic, ...]:
+        """Pairs of plates that show each other's steps."""
+        return () if self.evidence is None else plates_swapped(self.evidence)
+
+    @cached_property
+    def residual_limits(self) -> ResidualLimits:
+        """Limits of the base residual."""
+        return residual_limits(self.analysis)
+
+
+def body_against_plates(analysis: TrialAnalysis) -> Evidence:
+    """The evidence that the checks of the plates share."""
+    settings = analysis.settings
+    return gather(
+        analysis.fit,
+        analysis.points,
+        analysis.dynamics,
+        analysis.plates,
+        analysis.contacts,
+        analysis.recording.markers.rate_hz,
+        settings.contacts.threshold_n,
+        analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
+        0.5 / settings.force_cutoff_hz if settings.force_cutoff_hz else 0.0,
+    )
+
+
+def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
+    """Limits of the base residual of a trial: see `checks.evidence.residual`."""
+    limits = analysis.settings.limits
+    return base_residual.residual_limits(
+        analysis.dynamics,
+        analysis.reaction,
+        centre_of_mass(analysis.fit),
+        analysis.plates,
+        unseen_wrench(analysis.fit, analysis.recording.markers.rate_hz),
+        analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
+        ResidualRules(limits.residual_force_fraction, limits.residual_moment_fraction, limits.centre_of_mass_m),
+    )

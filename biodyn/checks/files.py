@@ -1,0 +1,115 @@
+"""What `biodyn check FILE` notices in a recording before anything is analysed: markers rarely seen, no marker set, plates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from biodyn.checks.registry import CheckResult, ask_in_turn, check
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import MarkerSetError, PlateError
+from biodyn.model.from_library.markersets import MarkerMapping, recognise
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.recording import PlateWrench, Recording
+from biodyn.settings import Settings
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """A recording in World, the settings and the marker set it would be analysed with, and what several checks ask for."""
+
+    recording: Recording
+    settings: Settings
+    marker_set: str
+
+    @cached_property
+    def seen(self) -> dict[str, float]:
+        """Share of the frames in which each marker is seen, by label."""
+        markers = self.recording.markers
+        share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
+        return dict(zip(markers.labels, share.tolist(), strict=True))
+
+    @cached_property
+    def mapping(self) -> MarkerMapping | MarkerSetError:
+        """The marker set that was recognised, or why none was."""
+        try:
+            return recognise(self.recording.markers.labels, self.marker_set)
+        except MarkerSetError as error:
+            return error
+
+    @cached_property
+    def wrenches(self) -> tuple[PlateWrench | PlateError, ...]:
+        """What each plate measured, or why that cannot be said."""
+        markers = self.recording.markers
+        found: list[PlateWrench | PlateError] = []
+        for plate in self.recording.plates:
+            try:
+                found.append(plate_wrench(plate, markers.frame_count, markers.rate_hz))
+            except PlateError as error:
+                found.append(error)
+        return tuple(found)
+
+
+def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
+    """Return the findings of all checks of a file."""
+    return tuple(note for result in ask_in_turn(file, "file").values() for note in result.findings)
+
+
+@check(
+    "marker-visibility",
+    "Markers rarely seen",
+    compares="frames in which each marker is seen against all frames",
+    causes="markers hidden from the cameras, or labelled in a part of the trial only",
+    kind="file",
+    place=10,
+    turn=10,
+    limit=0.9,
+    findings={"marker-visibility": "Marker visibility"},
+)
+def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
+    """Which markers are missing in many frames?"""
+    rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
+    text = f"Seen in less than {100 * limit:.0f} % of the frames: {', '.join(rare)}."
+    found = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
+    return CheckResult(value=min(file.seen.values(), default=np.nan), findings=found)
+
+
+@check(
+    "marker-set",
+    "Marker set",
+    compares="labels of the markers against those of the marker sets",
+    causes="labels of a laboratory's own: a marker set file maps them",
+    kind="file",
+    place=20,
+    turn=20,
+    findings={"marker-set": "Marker set"},
+)
+def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
+    """Is there a marker set that understands the labels?"""
+    error = file.mapping
+    if not isinstance(error, MarkerSetError):
+        return CheckResult()
+    return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
+
+
+@check(
+    "plates",
+    "Force plates",
+    compares="channels and parameters of each plate against what its type needs",
+    causes="channels that were not exported, a type of plate that is not known",
+    kind="file",
+    place=30,
+    turn=30,
+    findings={"plate": "Plate"},
+)
+def plates_that_can_be_read(file: FileFacts, limit: float) -> CheckResult:
+    """Can the forces of every plate be computed, and what is strange about them?"""
+    found: list[Diagnostic] = []
+    for wrench in file.wrenches:
+        if isinstance(wrench, PlateError):
+            found.append(Diagnostic("plate", "error", wrench.message, hint=wrench.hint))
+        else:
+            found += wrench.diagnostics
+    return CheckResult(findings=tuple(found))

@@ -1,0 +1,25 @@
+"""Filters of markers and forces."""
+
+from __future__ import annotations
+
+from biodyn.checks.evidence.signals import filters_differ
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.registry import CheckResult, check
+
+
+@check(
+    "filters",
+    "Filters",
+    compares="cut-off of the forces against that of the markers",
+    causes="a choice in the settings: torques get artefacts at impacts",
+    place=160,
+    turn=120,
+    limit="signals.cutoff_hz",
+    shown=(1.0, "Hz"),
+    findings={"filters-differ": "Different filters for markers and forces"},
+    unless=("sides",),
+)
+def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
+    """Are markers and forces filtered alike?"""
+    force_cutoff_hz = trial.settings.force_cutoff_hz
+    return CheckResult(value=force_cutoff_hz, findings=filters_differ(limit, force_cutoff_hz))

@@ -1,0 +1,94 @@
+"""The gait cycles of a trial as values: every variable over 0-100 % of each cycle; tables, figures and checks read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.processing.dynamics.solve import feet_below
+from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
+from biodyn.processing.gait.impossible import Refused, refused
+from biodyn.processing.gait.spatiotemporal import foot_progression, travel
+from biodyn.processing.gait.variables import CycleSignal, WalkedTrial, cycle_signals
+from biodyn.processing.signals.attitude import against_heading, walking_heading
+from biodyn.recording import GaitEvent
+
+
+@dataclass(frozen=True)
+class CycleValues:
+    """One cycle of one side.
+
+    Attributes:
+        cycle: side, number, and the times of its events.
+        signals: the k variables, in the order of the columns, with their units.
+        curves: (101, k) values over 0-100 %, NaN where not valid.
+        refused: what was taken out because no person can walk it.
+    """
+
+    cycle: GaitCycle
+    signals: tuple[CycleSignal, ...]
+    curves: FloatArray
+    refused: Refused
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(signal.variable for signal in self.signals)
+
+    @property
+    def measured(self) -> BoolArray:
+        """Where (101, k) there is a number."""
+        return np.isfinite(self.curves)
+
+    def curve(self, variable: str) -> FloatArray:
+        """Return the values (101,) of a variable; KeyError where the cycle has none of that name."""
+        if variable not in self.variables:
+            raise KeyError(variable)
+        return self.curves[:, self.variables.index(variable)]
+
+
+def cycle_values(walk: WalkedTrial, events: Sequence[GaitEvent], factor: float) -> tuple[CycleValues, ...]:
+    """Return the cycles of both sides, right ones first, each side in order of time.
+
+    Angles of the root and foot progression count from the walking direction of the cycle. `factor`: multiple of the
+    physiological limits beyond which a curve is taken out.
+    """
+    return tuple(_values(walk, gait_cycles(events), factor))
+
+
+def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> Iterator[CycleValues]:
+    feet = feet_below(walk.model, [side for side in walk.reaction.wrench if side in walk.model.sole_body])
+    signals = {side: tuple(cycle_signals(walk, side)) for side in {cycle.side for cycle in cycles}}
+    stacked = {side: np.column_stack([signal.values for signal in own]) for side, own in signals.items()}
+    for cycle in cycles:
+        own = signals[cycle.side]
+        curves = normalise(stacked[cycle.side], walk.rate_hz, cycle.start_s, cycle.end_s)
+        base = [column for column, signal in enumerate(own) if signal.kind == "base"]
+        curves[:, base] = np.rad2deg(_base_curves(walk, cycle))[:, : len(base)]
+        for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
+            curves[:, column] = normalise(_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
+        found = refused(own, curves, feet, cycle.side, factor)
+        curves[:, list(found.reasons)] = np.nan
+        yield CycleValues(cycle, own, curves, found)
+
+
+def _base_curves(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
+    """Tilt, list and rotation (101, 3) rad of the root against the walking direction of one cycle."""
+    rate_hz = walk.rate_hz
+    R_WB, _ = walk.fit.body_pose(walk.model.skeleton.root.name)
+    low, high = max(math.floor(cycle.start_s * rate_hz), 0), math.ceil(cycle.end_s * rate_hz) + 1
+    heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
+    angles = against_heading(R_WB, heading, rate_hz, around=slice(low, high))
+    return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
+
+
+def _progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
+    """Angle (T,) deg of the foot against the walking direction of one cycle."""
+    points = walk.points
+    return np.rad2deg(
+        foot_progression(points.long_axis(cycle.side), cycle, points.pelvis, walk.rate_hz, points.floor_velocity)
+    )
