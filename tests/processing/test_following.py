@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ from biodyn.model.from_library.markersets import MarkerMapping
 from biodyn.model.from_library.scaling import uncertain_turns, with_centre_refinement, with_moved_centres
 from biodyn.model.observability import levers, unseen_coordinates
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
-from biodyn.processing.kinematics.fit import bridge, long_stretches, visibility_weights
 from biodyn.processing.kinematics.outliers import outlier_frames
+from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
@@ -169,7 +170,8 @@ def test_the_walk_finds_a_turned_thigh_wand(laboratory: Laboratory, truth: Subje
         return _rebuilt(truth, bodies, wrong, turns)
 
     start = rescale({})
-    turns, _ = find_turns(frames, start, hinges, rescale)
+    scaling = SimpleNamespace(model=lambda turns: (rescale(turns), []))
+    turns, _ = find_turns(frames, start, hinges, scaling)
     for name, angle in wrong.items():
         assert np.rad2deg(turns[name] + angle) == pytest.approx(0.0, abs=1.0)
 

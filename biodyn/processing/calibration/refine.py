@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.scaling import with_centre_refinement, with_moved_centres
+from biodyn.processing.calibration.subject_scaling import SubjectScaling
 from biodyn.recording import Markers
 from biodyn.rigid_body import inverse_kinematics
 
@@ -70,7 +71,7 @@ def find_turns(
     frames: _Sample,
     model: SubjectModel,
     hinges: Mapping[str, str],
-    rescale: Callable[[Mapping[str, float]], SubjectModel],
+    scaling: SubjectScaling,
 ) -> tuple[dict[str, float], list[Diagnostic]]:
     """Find the turn of each segment's axes about its long axis for which its hinge fits the walk best.
 
@@ -78,7 +79,7 @@ def find_turns(
     the summed squared marker error of both is a parabola in the turn, whose vertex is found from three turns, twice. The idea
     is that of the functional knee axes of Schwartz & Rozumalski 2005 (doi 10.1016/j.jbiomech.2004.03.009).
 
-    Parameters: `hinges` maps segments to their hinge coordinate; `rescale` makes the model for given turns (rad).
+    Parameters: `hinges` maps segments to their hinge coordinate; `scaling` makes the model for given turns (rad).
     """
     turns = dict.fromkeys(hinges, 0.0)
     solved = frames.solve(model)
@@ -96,7 +97,7 @@ def find_turns(
         for k in (-1, 0, 1):
             turned = {n: t + k * step for n, t in turns.items()}
             known = not any(turned.values())  # the model as it came, solved above
-            candidate = model if known else rescale(turned)
+            candidate = model if known else scaling.model(turned)[0]
             costs.append(_leg_costs(candidate, solved if known else frames.solve(candidate), pairs))
         for name in turns:
             low, middle, high = (cost[name] for cost in costs)
