@@ -7,14 +7,25 @@ are refused, and every entry has its default, its range and a description, of wh
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    field_validator,
+)
 
 from biodyn.errors import SettingsError, printable
 from biodyn.library.faults import first_fault
 from biodyn.library.load import nearest
-from biodyn.library.registry import Entry, Registry
+from biodyn.library.registry import Registry
 
-__all__ = ["Field", "Section", "ValidationError", "field_validator", "invalid_entry", "registered"]
+__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry"]
 
 
 class Section(BaseModel):
@@ -23,11 +34,21 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
 
-def registered(name: str, registry: Registry[Entry]) -> str:
-    """Return a name that stands in a registry; ValueError with the nearest one, as a validator of an entry raises it."""
-    if name not in registry:
-        raise ValueError(f"there is no {registry.kind} '{printable(name)}'. {nearest(name, registry)}".rstrip("."))
-    return name
+@dataclass(frozen=True)
+class OneOf:
+    """Annotation of an entry that names a member of a registry: `Annotated[str, OneOf(METHODS)]`."""
+
+    registry: Registry[Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        """Return the schema of text, with the look-up behind it."""
+        return AfterValidator(self._known).__get_pydantic_core_schema__(source, handler)
+
+    def _known(self, name: str) -> str:
+        if name not in self.registry:
+            near = nearest(name, self.registry)
+            raise ValueError(f"there is no {self.registry.kind} '{printable(name)}'. {near}".rstrip("."))
+        return name
 
 
 def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, below: str = "") -> SettingsError:

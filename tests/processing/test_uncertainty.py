@@ -272,7 +272,8 @@ def test_what_the_filter_takes_from_a_wave(analysis: TrialAnalysis) -> None:
     plate_wave = np.sin(2.0 * np.pi * hz * np.arange(len(plate.wrench)) / plate.rate_hz)
     wrench = np.zeros_like(plate.wrench)
     wrench[:, 4] = plate_wave
-    changed = replace(inputs, raw=replace(inputs.raw, positions=positions), raw_plates=[replace(plate, wrench=wrench)])
+    raw, plates = replace(inputs.raw, positions=positions), (replace(plate, wrench=wrench),)
+    changed = replace(inputs, signals=replace(inputs.signals, unfiltered=raw, raw_plates=plates))
     markers, wrenches = filter_bias(changed)
     f = filter_gain(hz, rate_hz, inputs.cutoff_hz, inputs.filter_order)
     middle = slice(80, count - 80)  # far from the ends

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from biodyn.library.section import Field, Section, field_validator, registered
+from biodyn.library.section import Field, OneOf, Section
 from biodyn.processing.kinematics.methods import METHODS
 
 
 class InverseKinematicsSettings(Section):
     """The least-squares fit of the skeleton to the markers."""
 
-    method: str = Field(
+    method: Annotated[str, OneOf(METHODS)] = Field(
         "least_squares", description="how the motion is estimated; least_squares: frame by frame, all markers at once"
     )
     tolerance: float = Field(
@@ -24,8 +24,3 @@ class InverseKinematicsSettings(Section):
     marker_weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         default_factory=dict, description="weights by marker label, over the set's"
     )
-
-    @field_validator("method")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        return registered(name, METHODS)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from biodyn.library.section import Field, Section, field_validator, registered
+from biodyn.library.section import Field, OneOf, Section, field_validator
 from biodyn.processing.signals.smoothing import SMOOTHING
 
 
 class SignalSettings(Section):
     """Filtering and gap filling."""
 
-    smoothing: str = Field(
+    smoothing: Annotated[str, OneOf(SMOOTHING)] = Field(
         "butterworth",
-        description="how markers are smoothed: butterworth, or smoothing_spline, whose cut-off each marker chooses by "
-        "generalised cross-validation; the plate forces are filtered by butterworth with either",
+        description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
+        "chooses itself (docs/methods.md); plate forces always pass the filter",
     )
     cutoff_hz: float = Field(
         6.0, ge=0, le=1000, description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off"
@@ -26,9 +26,7 @@ class SignalSettings(Section):
         description="cut-off of the plate forces, Hz, at least 1; 0 = off; omitted = the same as the markers",
     )
     filter_order: Literal[2, 4, 6, 8] = Field(
-        4,
-        description="total order of the zero-lag (two-pass) Butterworth filter; of a spline twice the derivative that it "
-        "holds small",
+        4, description="total order of the zero-lag (two-pass) Butterworth filter"
     )
     spline_gap_s: float = Field(0.1, ge=0, le=10, description="longest gap filled by a spline, s")
     rigid_gap_s: float = Field(0.5, ge=0, le=10, description="longest gap filled from the segment's other markers, s")
@@ -43,11 +41,6 @@ class SignalSettings(Section):
                 "below 1 Hz the filter takes away the walk itself"
             )
         return hz
-
-    @field_validator("smoothing")
-    @classmethod
-    def _is_known(cls, name: str) -> str:
-        return registered(name, SMOOTHING)
 
     @property
     def forces_hz(self) -> float:

@@ -38,7 +38,7 @@ class Smoothed:
 
 
 class Smooth(Protocol):
-    """What a method does with positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals]."""
+    """What a method does with positions (T, M, 3) m at `rate_hz`; cut-off and order as in [signals], for those that use them."""
 
     def __call__(self, positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
         """Return the positions without their noise."""

@@ -1,7 +1,8 @@
 """A smoothing spline for each marker, its smoothness chosen by generalised cross-validation.
 
 Of all paths x that pass near the samples y the one that minimises  |y - x|^2 + lambda |D x|^2,  D the m-th difference: the
-smoothing spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for samples at equal times. Its gain is
+smoothing spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for samples at equal times, quintic (m = 3) as there,
+because torques need accelerations: a cubic one leaves three times their noise. Its gain is
 1 / (1 + lambda (2 sin(pi f / rate))^2m), that of a zero-lag Butterworth filter of the order 2 m up to high frequencies,
 so each lambda has a cut-off. It is chosen for each marker, over its three axes together (the choice does not depend on
 how the laboratory's axes lie), where Craven & Wahba's score (1979, doi 10.1007/BF01404567) is least: the error with which
@@ -23,20 +24,21 @@ from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMe
 # Walking people have several harmonics of the stride above the first, and skin shows nothing of the bones above the second.
 LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
 _MOST_OF_RATE = 0.4
+_BENT = 3  # m: the derivative that is held small
 _TRIED = 24  # cut-offs, at equal steps of their logarithm (a ninth each); between them a parabola tells
 _AT_CUTOFF = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
 
 
 def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
-    """Smooth every marker with the cut-off that it chooses itself; `cutoff_hz` 0 smooths nothing, else it says nothing.
+    """Smooth every marker with the cut-off that it chooses itself; where `cutoff_hz` is 0, nothing is smoothed.
 
-    `order` is twice the derivative that is held small: 4 a cubic spline, 6 a quintic one. Stretches too short for the
-    spline stay as they are; all stretches of a marker have one cut-off. Returned with the markers' median cut-off.
+    Stretches too short for the spline stay as they are; all stretches of a marker have one cut-off. Returned with the
+    markers' median cut-off. What else the filter is told (`cutoff_hz`, `order`) says nothing here.
     """
     smooth = np.array(positions, dtype=np.float64)
     if cutoff_hz == 0:
-        return Smoothed(smooth, 0.0, order)
-    m = order // 2
+        return Smoothed(smooth, 0.0, 2 * _BENT)
+    m = _BENT
     tried_hz = np.geomspace(LOWEST_HZ, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), _TRIED)
     chosen_hz: list[float] = []
     for seen, markers in gap_patterns(np.asarray(np.isfinite(smooth).all(axis=2).T)):
@@ -48,7 +50,7 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
             for rows in stretches:
                 smooth[rows, marker] -= rest(smooth[rows, marker], stiffness(hz, rate_hz, m), m)
         chosen_hz += own_hz.tolist()
-    return Smoothed(smooth, float(np.median(chosen_hz)) if chosen_hz else 0.0, order)
+    return Smoothed(smooth, float(np.median(chosen_hz)) if chosen_hz else 0.0, 2 * m)
 
 
 def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:
@@ -103,5 +105,8 @@ def _best(tried_hz: FloatArray, positions: FloatArray, stretches: list[slice], r
 
 SMOOTHING.add(
     "smoothing_spline",
-    SmoothingMethod(smoothing_spline, "a smoothing spline for each marker, chosen by generalised cross-validation"),
+    SmoothingMethod(
+        smoothing_spline,
+        "a quintic smoothing spline for each marker, chosen by generalised cross-validation (Woltring 1986)",
+    ),
 )
