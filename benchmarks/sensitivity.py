@@ -15,7 +15,6 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from uncertainty import solver_of
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
@@ -123,7 +122,9 @@ def hip_centre(analyses: list[TrialAnalysis]) -> None:
         ):
             model = with_shifted_hips(analysis.model, forward, outward)
             assert analysis.propagation is not None
-            refitted = solve_dynamics(solver_of(analysis)(model, analysis.propagation.markers), analysis.reaction)
+            refitted = solve_dynamics(
+                analysis.propagation.refit(model, analysis.propagation.markers), analysis.reaction
+            )
             again = {(load.joint, load.side): load for load in refitted.joints}
             for side, load in hips(analysis):
                 stance = stance_of(analysis, side)

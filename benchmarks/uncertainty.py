@@ -10,28 +10,21 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from biodyn.analysis import TrialAnalysis
-from biodyn.processing.kinematics.tracking import fit_with
 from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.uncertain import covered, record_unlike
-from biodyn.trial.run import analyse_trial, tracking_options
-from biodyn.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
-from biodyn.uncertainty.repeated import Solver, spread
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
+from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.repeated import spread
 
 _WITH_BANDS = {"uncertainty": {"compute": True}}
 _SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
 _AGREEMENT = 0.10
 _LEAST_NM = 0.02  # smaller standard deviations matter to nobody
-
-
-def solver_of(analysis: TrialAnalysis) -> Solver:
-    """Return the fit with the settings of the analysis."""
-    return partial(fit_with, options=tracking_options(analysis.settings))
 
 
 def monte_carlo(runs: int, seed: int) -> None:
@@ -42,7 +35,7 @@ def monte_carlo(runs: int, seed: int) -> None:
     found = torque_uncertainty(inputs, load_magnitudes(), noise_taken_off=False)
     print(f"{_SAMPLE.name}: rms over frames of 1 SD (Nm), linear / Monte Carlo of {runs} runs")
     for sources in (*((name,) for name in SOURCES), SOURCES):
-        drawn = spread(inputs, load_magnitudes(), found.noise_m, sources, solver_of(analysis), runs, seed)
+        drawn = spread(inputs, load_magnitudes(), found.noise_m, sources, runs, seed)
         linear = found.by_source[sources[0]] if len(sources) == 1 else found.total
         title = sources[0] if len(sources) == 1 else "together"
         within = compared = 0

@@ -20,7 +20,8 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
-from biodyn.uncertainty import TorqueUncertainty, TrialInputs
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.verification.consistency_check import Consistency
 
 

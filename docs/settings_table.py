@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from biodyn.library.section import OneOf
 from biodyn.settings import Settings
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -34,7 +35,7 @@ to the settings file, or the study.toml, that names it; in a dict, to the curren
 cited by its own name, and copied into the result (`inputs/`, listed in `run.json` under `user_files`).
 
 Units are in the names (`_hz`, `_s`, `_m`, `_n`, `_nm`, `_deg`) or in the text. "omitted" means: leave the entry out of the file.
-This page is written by `python docs/settings_table.py` from `biodyn/settings.py`.
+This page is written by `python docs/settings_table.py` from `parameters.py` of each stage and `biodyn/settings.py`.
 """
 
 
@@ -79,6 +80,9 @@ def _allowed(field: FieldInfo) -> str:
         for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
         if hasattr(rule, key)
     ]
+    names = [f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in rule.registry]
+    if names:
+        return ", ".join(names)
     kinds = " or ".join(dict.fromkeys(_kinds(field.annotation)))
     return f"{kinds} {', '.join(limits)}".strip()
 

@@ -61,7 +61,16 @@ _DOORS = {
     "io": {"session", "simulation", "output.store", "trial", "study", "cli"},
     "session": {"trial", "study", "cli"},
     # What computes with a body model does not know how it was made.
-    "model.from_library": {"settings", "simulation", "output.figures", "output.report", "trial", "study", "cli"},
+    "model.from_library": {
+        "settings",
+        "checks",
+        "simulation",
+        "output.figures",
+        "output.report",
+        "trial",
+        "study",
+        "cli",
+    },
 }
 
 # Library -> the modules (or whole rooms) that may import it.
@@ -78,7 +87,7 @@ _CONFINED = {
     "platformdirs": {"kernels"},
     "filelock": {"study"},
     "PIL": {"output.figures"},
-    "pydantic": {"library", "settings", "study"},
+    "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},
     "defusedxml": {"rigid_body"},

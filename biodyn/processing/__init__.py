@@ -1,11 +1,12 @@
-"""From a recording and a body model to torques: each module one step, values in and values out, no files, no settings object.
+"""From a recording and a body model to joint torques, in stages: each a room of its own, values in and values out.
 
-Goes in: a `Recording`, a `SubjectModel`, and the numbers that a step needs. Comes out: filtered signals, fitted
-motion, contacts, events, cycles, joint torques, and what can be said against them.
+Goes in: a `Recording`, its static trial, the marker set and the sections of the settings. Comes out: smoothed signals, the
+subject's model, the fitted motion, contacts, events, cycles, joint torques, and notes on what was decided. Nothing here
+knows a file, a table for people or the order of the steps, which is `trial/steps.py`.
 
-Read along the data's way: `orientation` (the laboratory's axes), `gaps`, `filtering`, `signals`; `plates`,
-`plate_offset`; `standing`, `body_mass`; `calibration` (axial rotation offsets, joint-centre refinement),
-`kinematics`, `tracking`, `derivatives`; `feet`, `presence`, `contacts`, `ground_reaction`; `events`, `cycles`,
-`spatiotemporal`, `attitude`; `dynamics`. Beside the way: independent algorithms and the forward replay,
-`data_checks/` (what is wrong with a recording, and why) and `uncertainty/` (bands).
+Read along the data's way, a stage after the other: `signals/` (world axes, gaps, smoothing, plates), `calibration/` (what
+standing and the walk tell of the subject), `kinematics/` (the skeleton fitted to the markers), `contacts/` (whose foot
+loads which plate), `gait/` (events, cycles), `dynamics/` (torques, moments, powers). A stage imports only what lies
+before it. Its parameters are one frozen object, `parameters.py`, which is its section of the settings; what is a
+measurement's property and no choice of a user stands as a constant beside the rule, with its reason.
 """

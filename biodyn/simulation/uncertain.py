@@ -14,7 +14,7 @@ from biodyn.simulation.person import Body, Person, embody
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial
 from biodyn.simulation.walking import solve_walk
-from biodyn.uncertainty import Magnitudes
+from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.repeated import drawn_inertias
 
 

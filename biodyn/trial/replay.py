@@ -22,17 +22,13 @@ from biodyn.output.store.write import adding
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
-from biodyn.settings import ReplaySettings, settings_from
+from biodyn.settings import settings_from
 from biodyn.trial.result import TrialResult
-from biodyn.verification.integrators import replay_windows
-from biodyn.verification.replay import Convergence, OpenLoop, Tracked, convergence, open_loop, tracked
-from biodyn.verification.replay_input import replay_inputs, resting
+from biodyn.verification.forward_replay import replay_forwards
+from biodyn.verification.parameters import ReplaySettings
+from biodyn.verification.replay import Convergence, OpenLoop, Tracked
 
 Progress = Callable[[str], None]
-# The order of the integrators is measured over this window, with these steps a frame and relative tolerances.
-_ORDER_WINDOW_S = 0.1
-_ORDER_STEPS = (1, 2, 4, 8, 16)
-_ORDER_TOLERANCES = (1e-4, 1e-8, 1e-12)
 _FRAME_OF_ANIMATION_S = 0.03
 _SLOWDOWN = 4.0
 
@@ -223,30 +219,18 @@ def replay(
         str(name): (int(at_q), int(at_v))
         for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
     }
-    steps = max(math.ceil(1.0 / (actuated.rate_hz * options.step_s) - 1e-9), 1)
-    say = progress if progress is not None else _silent
-    common: dict[str, Any] = {
-        "method": options.method,
-        "steps": steps,
-        "start_every_s": options.start_every_s,
-        "angle_rad": math.radians(options.angle_deg),
-        "position_m": options.position_m,
-    }
-    walk = {}
-    for torques in ("recorded", "recomputed"):
-        say(f"replaying windows with {torques} torques")
-        walk[torques] = open_loop(actuated, torques, options.windows_s, **common)  # type: ignore[arg-type]
-    say("standing still")
-    still = resting(actuated, options.rest_s)
-    windows = tuple(window for window in options.windows_s if window <= options.rest_s) or (options.rest_s,)
-    rest = open_loop(still, "recorded", windows, **{**common, "start_every_s": 2.0 * options.rest_s})
-    say("replaying under feedback")
-    how: dict[str, Any] = {"method": options.method, "steps": steps, "bandwidth_hz": options.feedback_hz}
-    everywhere, joints_only = tracked(actuated, **how), tracked(actuated, **how, base=False)
-    say("measuring the integrators")
-    orders = convergence(actuated, _ORDER_WINDOW_S, _ORDER_STEPS, _ORDER_TOLERANCES)
-    again = _restarted(actuated, options, steps)
-    return ReplayResult(actuated, coordinates, options, walk, rest, everywhere, joints_only, orders, again)
+    found = replay_forwards(actuated, options, progress if progress is not None else _silent)
+    return ReplayResult(
+        actuated=actuated,
+        coordinates=coordinates,
+        settings=options,
+        walk=found.walk,
+        rest=found.rest,
+        tracked=found.tracked,
+        joints_only=found.joints_only,
+        convergence=found.convergence,
+        restarted=found.restarted,
+    )
 
 
 def changed_files(folder: str | Path) -> list[str]:
@@ -275,20 +259,6 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
         "recorded_peak_Nm": float(np.abs(recorded).max()),
         "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
     }
-
-
-def _restarted(actuated: ActuatedMotion, options: ReplaySettings, steps: int) -> np.ndarray:
-    """Open-loop motion (T, nq) that returns to the recorded state at the start of every longest window."""
-    motion = np.full_like(actuated.q, np.nan)
-    length = max(round(max(options.windows_s) * actuated.rate_hz), 1)
-    for stretch in replay_inputs(actuated, "recorded"):
-        starts = np.arange(0, len(stretch.times_s) - 1, length)
-        found = replay_windows(stretch, starts, length, options.method, steps)
-        for start, q in zip(starts.tolist(), found.q, strict=True):
-            first = stretch.frames[0] + start
-            stop = min(first + length, stretch.frames[1] + 1)
-            motion[first:stop] = q[: stop - first]
-    return motion
 
 
 def _silent(name: str) -> None:

@@ -1,7 +1,12 @@
-"""How far the joint torques can be trusted: 1 SD bands by linear propagation of the errors of every input."""
+"""How far the joint torques can be trusted: 1 SD bands by linear propagation of the errors of every input.
 
-from biodyn.uncertainty.bands import SOURCES, TorqueUncertainty, torque_uncertainty
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+Goes in: a trial after its inverse dynamics (`inputs.TrialInputs`), the section [uncertainty] (`parameters`), and the
+standard deviations of the errors, which are data (`magnitudes`, library/uncertainty/magnitudes.toml). Comes out: a
+`TorqueUncertainty`, one standard deviation of every torque in every frame, by source and together.
 
-__all__ = ["SOURCES", "Magnitudes", "TorqueUncertainty", "TrialInputs", "load_magnitudes", "torque_uncertainty"]
+The call is `bands.torque_bands`. Read `inputs`, `magnitudes`, then `bands` down to what it needs: `spectra` (markers'
+noise and skin behind the filter), `error_sources` (joint centres, inertias, centre of pressure, cut-off: a column each),
+`fit_response` (how the fit answers to a moved marker), `torque_response` (how the torques answer to a moved fit).
+`repeated` draws the same errors at random and analyses again, which the propagation is held against; `shifts` repeats the
+experiments of the literature. docs/uncertainty.md says what the bands hold and what they do not.
+"""

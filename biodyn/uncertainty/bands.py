@@ -11,22 +11,23 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.kinematics.fit import visibility_weights
+from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import body_poses
-from biodyn.uncertainty import parameters
+from biodyn.uncertainty import error_sources
+from biodyn.uncertainty.error_sources import Frames, Source
 from biodyn.uncertainty.fit_response import fit_response, held_coordinates
 from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.parameters import Frames, Source
+from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.parameters import UncertaintySettings
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, measured_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
-    "joint_centres": parameters.joint_centres,
-    "inertias": parameters.inertias,
-    "centre_of_pressure": parameters.centre_of_pressure,
-    "cutoff": parameters.cutoff,
+    "joint_centres": error_sources.joint_centres,
+    "inertias": error_sources.inertias,
+    "centre_of_pressure": error_sources.centre_of_pressure,
+    "cutoff": error_sources.cutoff,
 }
 #: Sources of error in the order of tables.
 SOURCES = ("marker_noise", "soft_tissue", *_BY_COLUMN)
@@ -56,6 +57,13 @@ class TorqueUncertainty:
     def total(self) -> FloatArray:
         """All sources together (T, C) Nm: they are independent, so variances add."""
         return np.sqrt(np.sum([sd**2 for sd in self.by_source.values()], axis=0))
+
+
+def torque_bands(inputs: TrialInputs, settings: UncertaintySettings) -> TorqueUncertainty | None:
+    """Return the bands of a trial's torques, None where the settings switch them off."""
+    if not settings.compute:
+        return None
+    return torque_uncertainty(inputs, load_magnitudes(settings.magnitudes), settings.scale)
 
 
 def torque_uncertainty(

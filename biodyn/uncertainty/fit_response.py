@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import unseen_coordinates
-from biodyn.processing.kinematics.fit import visibility_weights
+from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.rigid_body import body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 

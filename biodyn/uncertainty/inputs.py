@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,11 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycles import gait_cycles
-from biodyn.processing.kinematics.fit import Fit, visibility_weights
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.kinematics.tracking import fit_with
+from biodyn.processing.kinematics.visibility import visibility_weights
+from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench
 
 
@@ -21,10 +25,7 @@ class TrialInputs:
 
     Attributes:
         fit, dynamics, reaction, contacts: of the analysis.
-        markers: as fitted (filtered); raw: the same labels with gaps filled, not filtered.
-        raw_plates: wrenches at their own rate, not filtered.
-        cutoff_hz, force_cutoff_hz, filter_order: of the low-pass filters, 0 = none.
-        visibility_ramp_s, weights: of the fit, see `kinematics.fit_markers`.
+        signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
         stride_s: measured stride time, NaN where there is none.
     """
 
@@ -32,14 +33,8 @@ class TrialInputs:
     dynamics: Dynamics
     reaction: GroundReaction
     contacts: Sequence[Contact]
-    markers: Markers
-    raw: Markers
-    raw_plates: Sequence[PlateWrench]
-    cutoff_hz: float
-    force_cutoff_hz: float
-    filter_order: int
-    visibility_ramp_s: float
-    weights: Mapping[str, float]
+    signals: TrialSignals
+    fit_settings: InverseKinematicsSettings
     stride_s: float
 
     @property
@@ -48,9 +43,48 @@ class TrialInputs:
         return self.fit.model
 
     @property
+    def markers(self) -> Markers:
+        """Markers as fitted (smoothed)."""
+        return self.signals.markers
+
+    @property
+    def raw(self) -> Markers:
+        """The same markers with gaps filled, not smoothed."""
+        return self.signals.unfiltered
+
+    @property
+    def raw_plates(self) -> Sequence[PlateWrench]:
+        """Wrenches of the plates at their own rate, not filtered."""
+        return self.signals.raw_plates
+
+    @property
     def rate_hz(self) -> float:
         """Frames a second."""
         return self.markers.rate_hz
+
+    @property
+    def cutoff_hz(self) -> float:
+        """Cut-off of the markers' smoothing, 0 = none."""
+        return self.signals.cutoff_hz
+
+    @property
+    def filter_order(self) -> int:
+        """Order of the markers' smoothing."""
+        return self.signals.order
+
+    @property
+    def force_cutoff_hz(self) -> float:
+        """Cut-off of the plates' filter, 0 = none."""
+        return self.signals.settings.forces_hz
+
+    @property
+    def visibility_ramp_s(self) -> float:
+        """Time over which a marker's weight fades beside its gaps."""
+        return self.fit_settings.visibility_ramp_s
+
+    def refit(self, model: SubjectModel, markers: Markers) -> Fit:
+        """Fit another skeleton to other smoothed markers, as the analysis did."""
+        return fit_with(model, replace(self.signals, markers=markers), self.fit_settings)
 
     def fitted(self, markers: Markers) -> FloatArray:
         """Positions (T, M, 3) of the fitted markers, in the fit's order."""
@@ -58,7 +92,8 @@ class TrialInputs:
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
         """Weights (T, M) that the fit gave to the markers seen (T, M)."""
-        base = np.array([self.weights.get(marker.label, marker.weight) for marker in self.model.markers])
+        given = self.fit_settings.marker_weights
+        base = np.array([given.get(marker.label, marker.weight) for marker in self.model.markers])
         return base * visibility_weights(seen, round(self.visibility_ramp_s * self.rate_hz))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,12 +12,9 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
-from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.recording import GroundReaction, Markers
-from biodyn.uncertainty.inputs import TrialInputs
-from biodyn.uncertainty.magnitudes import Magnitudes
-from biodyn.uncertainty.parameters import (
+from biodyn.recording import GroundReaction
+from biodyn.uncertainty.error_sources import (
     LOWEST_CUTOFF_HZ,
     filter_bias,
     filtered_wrenches,
@@ -25,9 +22,8 @@ from biodyn.uncertainty.parameters import (
     segment_groups,
     with_mass_factor,
 )
-
-#: Fits a skeleton to filtered markers, as the analysis did.
-Solver = Callable[[SubjectModel, Markers], Fit]
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
 
 
 @dataclass(frozen=True)
@@ -117,14 +113,14 @@ def drawn_inertias(model: SubjectModel, magnitudes: Magnitudes, rng: np.random.G
     return with_inertias(model, {name: with_mass_factor(inertia, scale) for name, inertia in inertias.items()})
 
 
-def repeated_torques(inputs: TrialInputs, drawn: Drawn, solve: Solver) -> FloatArray:
+def repeated_torques(inputs: TrialInputs, drawn: Drawn) -> FloatArray:
     """Return the torques (T, C) Nm of one draw, from its unfiltered markers to its inverse dynamics."""
     geometry_changed = drawn.model.markers is not inputs.model.markers
     if geometry_changed or drawn.cutoff_hz != inputs.cutoff_hz or drawn.raw is not inputs.raw.positions:
         smooth = butterworth_lowpass(drawn.raw, inputs.rate_hz, drawn.cutoff_hz, inputs.filter_order)
         smooth += 0.0 if drawn.bias is None else drawn.bias
         smooth[np.isnan(inputs.markers.positions)] = np.nan  # what was left out stays out
-        fit = solve(drawn.model, replace(inputs.markers, positions=smooth))
+        fit = inputs.refit(drawn.model, replace(inputs.markers, positions=smooth))
     else:
         fit = replace(inputs.fit, model=drawn.model)
     reaction = _changed(inputs, drawn.wrench_change)
@@ -142,11 +138,10 @@ def spread(
     magnitudes: Magnitudes,
     noise_m: FloatArray,
     sources: Sequence[str],
-    solve: Solver,
     runs: int,
     seed: int,
 ) -> FloatArray:
     """Return the standard deviation (T, C) of the torques over `runs` draws of the named sources."""
     rng = np.random.default_rng(seed)
-    draws = [repeated_torques(inputs, draw(inputs, magnitudes, noise_m, sources, rng), solve) for _ in range(runs)]
+    draws = [repeated_torques(inputs, draw(inputs, magnitudes, noise_m, sources, rng)) for _ in range(runs)]
     return np.asarray(np.std(draws, axis=0, ddof=1))

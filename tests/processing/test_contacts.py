@@ -2,32 +2,23 @@
 
 import numpy as np
 import pytest
-from support.walker import (
-    ANALOG_HZ,
-    LIMITS,
-    RATE_HZ,
-    SMEAR_S,
-    WEIGHT_N,
-    Step,
-    level_steps,
-    plate,
-    walk,
-    wrench_about_origin,
-)
+from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.foot_outline import floor_velocity, foot_outline
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.loading import centre_of_pressure, loadings, missed_at_edges
 from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.parameters import ContactSettings
 
 # Steps of level_steps(): heels at x = 0, 0.65, 1.3, 1.95, 2.6, 3.25; strikes at 0, 0.5, 1.0 ... s, 0.62 s each.
 LEFT_PLATE = plate(0.5, 1.1, -0.3, 0.3)
 RIGHT_PLATE = plate(1.15, 1.75, -0.3, 0.3)
 
 
-def decide(scene, **changes):
-    return feet_on_plates(scene.plates, scene.outlines, RATE_HZ, smear_s=SMEAR_S, **{**LIMITS, **changes})
+def decide(scene, mass_kg=None, **changes):
+    settings = ContactSettings(**changes)
+    return feet_on_plates(scene.plates, scene.outlines, RATE_HZ, settings, smear_s=SMEAR_S, mass_kg=mass_kg)
 
 
 def decisions(contacts):
@@ -253,7 +244,7 @@ def test_noise_of_plates_and_markers_changes_no_decision():
 def test_a_plate_that_shows_nothing_under_a_foot_is_said():
     scene = walk(level_steps(4), [RIGHT_PLATE], 2.6)
     dead = [type(p)(p.number, p.corners_W, 0 * p.wrench, 0 * p.vertical_force, p.analog_rate_hz) for p in scene.plates]
-    contacts, reaction = feet_on_plates(dead, scene.outlines, RATE_HZ, smear_s=SMEAR_S, **LIMITS)
+    contacts, reaction = feet_on_plates(dead, scene.outlines, RATE_HZ, ContactSettings(), smear_s=SMEAR_S)
     assert contacts == ()
     assert "right foot on plate 1, which shows no force" in reaction.reason["r"][130]
 

@@ -4,22 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.walker import (
-    ANALOG_HZ,
-    LIMITS,
-    RATE_HZ,
-    SMEAR_S,
-    WEIGHT_N,
-    Step,
-    level_steps,
-    plate,
-    walk,
-    wrench_about_origin,
-)
+from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.processing.contacts.foot_outline import beside_plate, foot_outline
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.presence import foot_may_load
 from biodyn.recording.wrenches import PlateZero
 from biodyn.simulation import Plate
@@ -28,8 +18,9 @@ from biodyn.trial.run import analyse_trial
 LEFT_PLATE, RIGHT_PLATE = plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)
 
 
-def decide(scene, **changes):
-    return feet_on_plates(scene.plates, scene.outlines, RATE_HZ, smear_s=SMEAR_S, **{**LIMITS, **changes})
+def decide(scene, mass_kg=None, **changes):
+    settings = ContactSettings(**changes)
+    return feet_on_plates(scene.plates, scene.outlines, RATE_HZ, settings, smear_s=SMEAR_S, mass_kg=mass_kg)
 
 
 def reading(corners, level_n, steps, duration_s=3.2):

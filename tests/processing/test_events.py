@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.walker import LIMITS, RATE_HZ, SMEAR_S, level_steps, plate, walk
+from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.events import gait_events, kinematic_events, merge_events, plate_events
+from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
 STRIDE_S, SPEED_M_S, REACH_M = 1.0, 1.3, 0.35
@@ -71,7 +73,7 @@ def test_standing_has_no_events():
 
 def test_plate_events_of_the_walker_are_exact():
     scene = walk(level_steps(), [plate(0.5, 1.1, -0.3, 0.3), plate(1.15, 1.75, -0.3, 0.3)], 3.2, noise_n=0.5)
-    contacts, _ = feet_on_plates(scene.plates, scene.outlines, RATE_HZ, smear_s=SMEAR_S, **LIMITS)
+    contacts, _ = feet_on_plates(scene.plates, scene.outlines, RATE_HZ, ContactSettings(), smear_s=SMEAR_S)
     events = plate_events(contacts, 3.2, 1 / RATE_HZ)
     # 1 ms: where a force that grows as the root of a sine passes 20 N.
     assert times(events, "l", "foot_strike") == pytest.approx([0.5], abs=1e-3)
@@ -115,7 +117,7 @@ def test_kinematic_events_are_shifted_to_agree_with_the_plates():
     true_lateness = {"foot_strike": -0.06, "foot_off": 0.03}  # kinematic minus plate
     contacts = [contact(1, 2.0 + 0.06, 2.62 - 0.03, "r"), contact(2, 2.5 + 0.06, 3.12 - 0.03, "l")]
     events, notes = gait_events(
-        contacts, [], heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ
+        contacts, [], GaitSettings(), heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ
     )
     assert notes == ()
     assert {event.source for event in events if 2.0 < event.time_s < 3.0 and event.side == "r"} == {"plate"}
@@ -145,7 +147,9 @@ def test_confidence_falls_with_the_disagreement_seen_on_the_plates():
 
 def test_without_plates_the_typical_lateness_is_taken_off():
     _, heel, toe, pelvis, forward = strider()
-    events, _ = gait_events([], [], heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ)
+    events, _ = gait_events(
+        [], [], GaitSettings(), heel_W=heel, toe_W=toe, pelvis_W=pelvis, forward_W=forward, rate_hz=RATE_HZ
+    )
     np.testing.assert_allclose(times(events, "r", "foot_strike"), np.arange(1, 6) + 0.045 * STRIDE_S, atol=1e-3)
     np.testing.assert_allclose(times(events, "r", "foot_off"), np.arange(6) + 0.62 - 0.012 * STRIDE_S, atol=1e-3)
     # as measured in laboratories that the lateness was not taken from
@@ -172,11 +176,12 @@ def test_the_file_fills_what_nobody_else_found_and_can_stand_alone():
     _, heel, toe, pelvis, forward = strider()
     points = {"heel_W": heel, "toe_W": toe, "pelvis_W": pelvis, "forward_W": forward, "rate_hz": RATE_HZ}
     stored = [GaitEvent(0.02, "r", "foot_strike", "file"), GaitEvent(3.05, "r", "foot_strike", "file")]
-    events, _ = gait_events([], stored, **points)
+    events, _ = gait_events([], stored, GaitSettings(), **points)
     assert [(event.time_s, event.side) for event in events if event.source == "file"] == [(0.02, "r")]
-    alone, _ = gait_events([], stored, source="file", **points)
+    alone, _ = gait_events([], stored, GaitSettings(events="file"), **points)
     assert [event.time_s for event in alone] == [0.02, 3.05]
-    assert {event.source for event in gait_events([], stored, source="kinematic", **points)[0]} == {"kinematic"}
+    moved, _ = gait_events([], stored, GaitSettings(events="kinematic"), **points)
+    assert {event.source for event in moved} == {"kinematic"}
 
 
 def test_contradictions_keep_the_more_certain_event():

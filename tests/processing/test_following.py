@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,15 +12,16 @@ from support.sessions import Laboratory, hidden
 from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_centre_refinement, with_moved_centres
-from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import levers, unseen_coordinates
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
-from biodyn.processing.kinematics.fit import bridge, long_stretches, visibility_weights
 from biodyn.processing.kinematics.outliers import outlier_frames
+from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
 from biodyn.recording import Markers
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.state import TrialState
+from biodyn.trial.steps import STEPS, marker_set, with_step
 
 UNFILTERED = {"signals": {"cutoff_hz": 0.0}}
 
@@ -168,7 +170,8 @@ def test_the_walk_finds_a_turned_thigh_wand(truth: SubjectModel, walk: Simulated
         return _rebuilt(truth, bodies, wrong, turns)
 
     start = rescale({})
-    turns, _ = find_turns(frames, start, hinges, rescale)
+    scaling = SimpleNamespace(model=lambda turns: (rescale(turns), []))
+    turns, _ = find_turns(frames, start, hinges, scaling)
     for name, angle in wrong.items():
         assert np.rad2deg(turns[name] + angle) == pytest.approx(0.0, abs=1.0)
 
@@ -229,24 +232,17 @@ def test_centres_stay_where_the_static_trial_was_right(truth: SubjectModel, walk
         np.testing.assert_allclose(body.p_PB, was.p_PB, atol=1e-6)  # the fit's own tolerance
 
 
-def test_unknown_labels_find_their_segment(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:
     """Labels nobody explains are attached where they sit while standing, or where they move."""
-    import biodyn.trial.run as workflow
-
     forgotten = {"LTIB", "RBHD", "STRN"}
-    real = workflow.recognise
 
-    def forgetful(labels, marker_set="auto"):  # type: ignore[no-untyped-def]
-        mapping = real(labels, marker_set)
-        return MarkerMapping(
-            mapping.name,
-            mapping.title,
-            tuple(role for role in mapping.roles if role.label not in forgotten),
-            tuple(label for label in labels if label in forgotten),
-            mapping.scores,
-        )
+    def forgetful(trial: TrialState) -> None:
+        marker_set(trial)
+        known = tuple(role for role in trial.mapping.roles if role.label not in forgotten)
+        unknown = tuple(label for label in trial.walk.markers.labels if label in forgotten)
+        trial.mapping = replace(trial.mapping, roles=known, unknown=unknown)
 
     home = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
-    monkeypatch.setattr(workflow, "recognise", forgetful)
-    attached = {m.label: m.body for m in analyse_trial(laboratory.walk).model.markers}
+    steps = with_step(STEPS, "marker set", forgetful)
+    attached = {m.label: m.body for m in analyse_trial(laboratory.walk, steps=steps).model.markers}
     assert {label: attached[label] for label in forgotten} == {label: home[label] for label in forgotten}

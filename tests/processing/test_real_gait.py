@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import real
-from support.walker import LIMITS
 
 from biodyn.io.c3d.read import read_c3d
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.events import gait_events, kinematic_events, plate_events
+from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
@@ -80,7 +81,7 @@ class Scene:
             at_frames = resample_wrench(smooth, frames, self.rate_hz).wrench
             self.plates.append(PlateSignals(plate.number, plate.corners, at_frames, raw.wrench[:, 4], raw.rate_hz))
         self.contacts, self.reaction = feet_on_plates(
-            self.plates, self.soles, self.rate_hz, smear_s=0.5 / CUTOFF_HZ, **LIMITS
+            self.plates, self.soles, self.rate_hz, ContactSettings(), smear_s=0.5 / CUTOFF_HZ
         )
 
 
@@ -172,6 +173,7 @@ def test_events_against_those_stored(scenes):
         merged, _ = gait_events(
             scene.contacts,
             [],
+            GaitSettings(),
             heel_W=scene.heel,
             toe_W=scene.toe,
             pelvis_W=scene.pelvis,
@@ -181,6 +183,7 @@ def test_events_against_those_stored(scenes):
         without, _ = gait_events(
             [],
             [],
+            GaitSettings(),
             heel_W=scene.heel,
             toe_W=scene.toe,
             pelvis_W=scene.pelvis,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,6 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.kinematics.tracking import fit_with
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
@@ -28,11 +26,11 @@ from biodyn.rigid_body import (
     inverse_dynamics,
     regressor,
 )
-from biodyn.trial.run import analyse_trial, tracking_options
-from biodyn.uncertainty import SOURCES, load_magnitudes, torque_uncertainty
-from biodyn.uncertainty.bands import BLOCK_FRAMES, blocks
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, blocks, torque_uncertainty
+from biodyn.uncertainty.error_sources import filter_bias
 from biodyn.uncertainty.fit_response import fit_response, marker_places
-from biodyn.uncertainty.parameters import filter_bias
+from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.repeated import spread
 from biodyn.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, measured_noise, stride_movement
 from biodyn.uncertainty.torque_response import cross_motion_matrix, rates
@@ -48,7 +46,8 @@ def analysis() -> TrialAnalysis:
 
 @pytest.fixture(scope="module")
 def solve(analysis: TrialAnalysis) -> Solve:
-    return partial(fit_with, options=tracking_options(analysis.settings))
+    assert analysis.propagation is not None
+    return analysis.propagation.refit
 
 
 def test_filtered_noise_of_a_filter_that_does_nothing_is_the_noise() -> None:
@@ -273,7 +272,8 @@ def test_what_the_filter_takes_from_a_wave(analysis: TrialAnalysis) -> None:
     plate_wave = np.sin(2.0 * np.pi * hz * np.arange(len(plate.wrench)) / plate.rate_hz)
     wrench = np.zeros_like(plate.wrench)
     wrench[:, 4] = plate_wave
-    changed = replace(inputs, raw=replace(inputs.raw, positions=positions), raw_plates=[replace(plate, wrench=wrench)])
+    raw, plates = replace(inputs.raw, positions=positions), (replace(plate, wrench=wrench),)
+    changed = replace(inputs, signals=replace(inputs.signals, unfiltered=raw, raw_plates=plates))
     markers, wrenches = filter_bias(changed)
     f = filter_gain(hz, rate_hz, inputs.cutoff_hz, inputs.filter_order)
     middle = slice(80, count - 80)  # far from the ends
@@ -322,13 +322,13 @@ def test_a_table_that_lacks_an_entry_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["marker_noise", "soft_tissue", "joint_centres", "inertias", "cutoff"])
-def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, solve: Solve, source: str) -> None:
+def test_bands_agree_with_repeated_analyses(analysis: TrialAnalysis, source: str) -> None:
     inputs = analysis.propagation
     assert inputs is not None
     assert source in SOURCES
     # a repeated analysis cannot know what part of the filter's bias is noise
     linear = torque_uncertainty(inputs, load_magnitudes(), noise_taken_off=False)
-    drawn = spread(inputs, load_magnitudes(), linear.noise_m, (source,), solve, runs=60, seed=1)
+    drawn = spread(inputs, load_magnitudes(), linear.noise_m, (source,), runs=60, seed=1)
     ratios = []
     for column, rows in enumerate((np.isfinite(drawn) & np.isfinite(linear.by_source[source])).T):
         if rows.any() and np.mean(drawn[rows, column] ** 2) > 0.05**2:

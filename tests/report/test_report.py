@@ -200,6 +200,9 @@ def test_methods_follow_the_settings():
     assert "at 8 Hz" in other
     assert "at 20 Hz" in other
     assert "same cut-off" not in other
+    spline = text(smoothing="smoothing_spline")
+    assert "smoothed by a quintic smoothing spline" in spline
+    assert "was low-pass filtered at 6 Hz with a zero-lag Butterworth filter" in " ".join(spline.split())
 
 
 def test_every_reference_is_cited_somewhere():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_a_hinge_that_a_turned_model_loses_does_not_end_the_search(walking):
         locked=tuple(locked),
     )
     seen = sample(Markers(walking.labels, walking.markers, walking.options.rate_hz))
-    turns, _ = find_turns(seen, model, {"femur_l": "knee_angle_l"}, lambda _: stiff)
+    turns, _ = find_turns(seen, model, {"femur_l": "knee_angle_l"}, SimpleNamespace(model=lambda _: (stiff, [])))
     assert turns == {}, "costs that do not depend on the turn leave the axes where they are"
 
 

@@ -14,7 +14,6 @@ RATE_HZ, ANALOG_HZ = 100.0, 1000.0
 CUTOFF_HZ = 6.0
 SMEAR_S = 0.5 / CUTOFF_HZ
 LENGTH_M, WIDTH_M, WEIGHT_N = 0.26, 0.09, 700.0
-LIMITS = {"threshold_n": 20.0, "min_contact_s": 0.1, "max_foot_distance_m": 0.05, "plate_margin_m": 0.0}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from biodyn.model.from_library.user_tables import own_file, own_path
 from biodyn.output.report.consistency import consistency_record
 from biodyn.output.report.uncertainty import uncertainty_record
 from biodyn.output.report.user_files import clean, user_file_records
+from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.rigid_body.multibody import Multibody
 
 # 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, in today's words
@@ -63,6 +64,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
         },
         "user_files": user_file_records(analysis.user_files),
         "settings": analysis.settings.model_dump(mode="json"),
+        "smoothing": SMOOTHING.named(analysis.settings.signals.smoothing).words,
         "force_cutoff_hz": analysis.settings.force_cutoff_hz,
         "subject": {
             "name": analysis.subject.name,

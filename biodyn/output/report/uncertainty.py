@@ -12,7 +12,8 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.library.load import load_table
 from biodyn.model.from_library.user_tables import own_file
 from biodyn.output.figures.display import display_table
-from biodyn.uncertainty import SOURCES, load_magnitudes
+from biodyn.uncertainty.bands import SOURCES
+from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.variables import variable
 
 # Torques smaller than this in the whole trial matter to nobody, Nm; their shares would only confuse.

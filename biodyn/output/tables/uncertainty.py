@@ -7,7 +7,7 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
-from biodyn.uncertainty import SOURCES
+from biodyn.uncertainty.bands import SOURCES
 
 
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:

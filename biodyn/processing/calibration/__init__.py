@@ -1,1 +1,10 @@
-"""TODO."""
+"""What standing and the walk itself tell about the subject: mass, joint axes, joint centres.
+
+Goes in: the static trial, the marker mapping, the walk's markers and the section [model] (`model/parameters.py`; this
+stage has no numbers of its own that a user would choose). Comes out: body mass with where it comes from, and the
+`SubjectModel` that the walk is fitted with.
+
+Read `standing` (the quietest half second, averaged), `subject` and `body_mass` (mass and height: given, stored or
+measured) and `refine`:
+`find_turns` looks for axial rotation offsets of thigh and shank, `refine_centres` for the joint centres of trunk and arms.
+"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,13 @@ _MOST_CENTRE_SHIFT_M = 0.06
 
 
 _Solved = tuple[FloatArray, FloatArray, tuple[str, ...]]
+
+
+class Scaling(Protocol):
+    """What the subject's model is made of: it can be made again with other axial rotation offsets."""
+
+    def model(self, turns_rad: Mapping[str, float] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
+        """Return the model with segments turned about their long axes, rad, and what had to be assumed."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ def find_turns(
     frames: _Sample,
     model: SubjectModel,
     hinges: Mapping[str, str],
-    rescale: Callable[[Mapping[str, float]], SubjectModel],
+    scaling: Scaling,
 ) -> tuple[dict[str, float], list[Diagnostic]]:
     """Find the turn of each segment's axes about its long axis for which its hinge fits the walk best.
 
@@ -78,7 +86,7 @@ def find_turns(
     the summed squared marker error of both is a parabola in the turn, whose vertex is found from three turns, twice. The idea
     is that of the functional knee axes of Schwartz & Rozumalski 2005 (doi 10.1016/j.jbiomech.2004.03.009).
 
-    Parameters: `hinges` maps segments to their hinge coordinate; `rescale` makes the model for given turns (rad).
+    Parameters: `hinges` maps segments to their hinge coordinate; `scaling` makes the model for given turns (rad).
     """
     turns = dict.fromkeys(hinges, 0.0)
     solved = frames.solve(model)
@@ -96,7 +104,7 @@ def find_turns(
         for k in (-1, 0, 1):
             turned = {n: t + k * step for n, t in turns.items()}
             known = not any(turned.values())  # the model as it came, solved above
-            candidate = model if known else rescale(turned)
+            candidate = model if known else scaling.model(turned)[0]
             costs.append(_leg_costs(candidate, solved if known else frames.solve(candidate), pairs))
         for name in turns:
             low, middle, high = (cost[name] for cost in costs)

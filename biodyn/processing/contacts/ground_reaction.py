@@ -9,14 +9,11 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.geometry.polygons import signed_distance
-from biodyn.processing.contacts.decide import (
-    MIN_SHARED_S,
-    OUTLINE_ERROR_M,
-    PlateContact,
-    decide_contacts,
-)
+from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
+from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, pressure_at_height
+from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.wrenches import Contact, GroundReaction
 
@@ -36,11 +33,8 @@ def feet_on_plates(
     plates: Sequence[PlateSignals],
     outlines_W: Mapping[Side, FloatArray],
     rate_hz: float,
+    settings: ContactSettings,
     *,
-    threshold_n: float,
-    min_contact_s: float,
-    max_foot_distance_m: float,
-    plate_margin_m: float,
     smear_s: float,
     mass_kg: float | None = None,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
@@ -50,23 +44,15 @@ def feet_on_plates(
         plates: the plates' signals, see `loading.PlateSignals`.
         outlines_W: per side (T, K, 3) m, points around the sole of the shod or bare foot, NaN where unknown.
         rate_hz: marker rate.
-        threshold_n, min_contact_s, max_foot_distance_m, plate_margin_m: see `settings.ContactSettings`.
+        settings: the section [contacts].
         smear_s: half the time over which the wrenches' filter spreads an edge, about 0.5 / cut-off; 0 unfiltered.
         mass_kg: for the evidence in body weights, where known.
     """
     foot_outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
-    contacts = decide_contacts(
-        plates,
-        foot_outlines,
-        rate_hz,
-        threshold_n=threshold_n,
-        min_contact_s=min_contact_s,
-        max_foot_distance_m=max_foot_distance_m,
-        plate_margin_m=plate_margin_m,
-        smear_s=smear_s,
-        mass_kg=mass_kg,
+    contacts = decide_contacts(plates, foot_outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg)
+    reaction = ground_reaction(
+        plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
     )
-    reaction = ground_reaction(plates, contacts, foot_outlines, rate_hz, threshold_n=threshold_n, smear_s=smear_s)
     return tuple(item.contact for item in contacts), reaction
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.processing.contacts.foot_outline import beside_plate
 from biodyn.processing.signals.plates import plate_wrench
-from biodyn.processing.signals.prepare import SignalOptions, TrialSignals, filtered_plates
+from biodyn.processing.signals.prepare import TrialSignals, with_plates
 from biodyn.recording import ForcePlate
 
 
 def with_known_feet(
-    signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray], options: SignalOptions
+    signals: TrialSignals, plates: Sequence[ForcePlate], soles_W: Mapping[Side, FloatArray]
 ) -> TrialSignals:
     """Return the signals with the plates' offsets taken where no foot is over them.
 
@@ -26,4 +25,4 @@ def with_known_feet(
     for plate in plates:
         beside = np.all([beside_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
         raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, beside))
-    return replace(signals, raw_plates=tuple(raw), plates=filtered_plates(raw, markers, options))
+    return with_plates(signals, raw)

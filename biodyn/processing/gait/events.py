@@ -15,6 +15,7 @@ from scipy.signal import find_peaks
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
+from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.values import EventKind, EventSource, GaitEvent
 from biodyn.recording.wrenches import Contact
@@ -34,30 +35,30 @@ PEAK_SHARE = 0.1
 def gait_events(
     contacts: Sequence[Contact],
     file_events: Sequence[GaitEvent],
+    settings: GaitSettings,
     *,
     heel_W: Mapping[Side, FloatArray],
     toe_W: Mapping[Side, FloatArray],
     pelvis_W: FloatArray,
     forward_W: FloatArray,
     rate_hz: float,
-    source: Literal["auto", "plate", "kinematic", "file"] = "auto",
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events of both sides from all three sources, merged as `merge_events` says, sorted by time.
 
     Args:
         contacts: decided plate contacts; only assigned ones give events.
         file_events: what the file stores.
+        settings: the section [gait].
         heel_W, toe_W: per side (T, 3) m in World, filtered, NaN where unknown.
         pelvis_W, forward_W: (T, 3) pelvis centre, m, and its anterior direction.
         rate_hz: marker rate.
-        source: `auto`, or the one source to use.
     """
     candidates = [
         *plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz),
         *kinematic_events(heel_W, toe_W, pelvis_W, forward_W, rate_hz),
         *file_events,
     ]
-    return merge_events(candidates, source, (len(pelvis_W) - 1) / rate_hz)
+    return merge_events(candidates, settings.events, (len(pelvis_W) - 1) / rate_hz)
 
 
 def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float) -> list[GaitEvent]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel, with_markers
-from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.kinematics.fit import Fit, attach_by_movement, fit_markers
+from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
+from biodyn.model.body_model import with_markers as with_attached
+from biodyn.processing.kinematics.attach import attach_by_movement
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.outliers import outlier_frames, relocate_soft_markers
-from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.signals.prepare import TrialSignals, with_markers
 from biodyn.recording import Markers
 
 # Weight of a marker that only its movement ties to a segment.
@@ -22,55 +25,29 @@ _ATTACHED_WEIGHT = 0.3
 _MOST_ROUNDS = 6
 
 
-@dataclass(frozen=True)
-class TrackingOptions:
-    """Numbers of the fit, see `kinematics.fit_markers`; `outlier_limit_m`: a marker farther off its place may be an outlier."""
-
-    tolerance: float
-    max_iterations: int
-    visibility_ramp_s: float
-    weights: Mapping[str, float]
-    longest_bridge_s: float
-    edge_s: float
-    outlier_limit_m: float
-
-
-def fit_with(model: SubjectModel, markers: Markers, options: TrackingOptions) -> Fit:
-    """Fit the skeleton once, from its static posture, with the numbers of the options."""
-    return fit_markers(
-        model,
-        markers,
-        q_start=model.static_configuration(np.eye(3), np.zeros(3)),
-        tolerance=options.tolerance,
-        max_iterations=options.max_iterations,
-        visibility_ramp_s=options.visibility_ramp_s,
-        weights=options.weights,
-        longest_bridge_s=options.longest_bridge_s,
-        edge_s=options.edge_s,
-    )
+def fit_with(model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings) -> Fit:
+    """Fit the skeleton once, with the method of the settings."""
+    return METHODS.named(settings.method)(model, signals, settings)
 
 
 def track(
-    model: SubjectModel,
-    signals: TrialSignals,
-    mapping: MarkerMapping,
-    options: TrackingOptions,
-    refresh: Callable[[Markers], TrialSignals],
+    model: SubjectModel, signals: TrialSignals, settings: InverseKinematicsSettings, outlier_limit_m: float
 ) -> tuple[Fit, TrialSignals, list[Diagnostic]]:
     """Fit the skeleton to a walk; returns the fit (with its model), the signals as used, and what was noticed.
 
-    Outliers are judged on the markers as recorded, where a jump has not yet been spread by the filter; without them gaps
-    are filled and markers filtered anew (`refresh`), until none is left.
+    A marker farther off its place than `outlier_limit_m` may be an outlier. Outliers are judged on the markers as recorded,
+    where a jump has not yet been spread by the filter; without them gaps are filled and markers smoothed anew, until none
+    is left.
     """
-    fit = fit_with(model, signals.markers, options)
-    settled, notes = _settled(fit, signals.markers, mapping)
-    notes = [*_idle_weights(options.weights, signals.markers), *notes]
+    fit = fit_with(model, signals, settings)
+    settled, notes = _settled(fit, signals)
+    notes = [*_idle_weights(settings.marker_weights, signals.markers), *notes]
     if settled is not model:
-        fit = fit_with(settled, signals.markers, options)
+        fit = fit_with(settled, signals, settings)
     outliers: dict[str, dict[int, float]] = {}
     for _ in range(_MOST_ROUNDS):
         error = _recorded_error(fit, signals.recorded)
-        outlier = outlier_frames(error, options.outlier_limit_m)
+        outlier = outlier_frames(error, outlier_limit_m)
         if not outlier.any():
             break
         positions = signals.recorded.positions.copy()
@@ -78,11 +55,11 @@ def track(
             label, frames = fit.labels[column], np.flatnonzero(outlier[:, column])
             positions[frames, signals.recorded.labels.index(label)] = np.nan
             outliers.setdefault(label, {}).update(zip(frames.tolist(), error[frames, column].tolist(), strict=True))
-        signals = refresh(replace(signals.recorded, positions=positions))
-        fit = fit_with(fit.model, signals.markers, options)
-    longest = options.longest_bridge_s * signals.recorded.rate_hz
+        signals = with_markers(signals, replace(signals.recorded, positions=positions))
+        fit = fit_with(fit.model, signals, settings)
+    longest = signals.settings.rigid_gap_s * signals.recorded.rate_hz
     notes += [
-        _outlier_note(label, np.array(sorted(frames)), max(frames.values()), options.outlier_limit_m, longest)
+        _outlier_note(label, np.array(sorted(frames)), max(frames.values()), outlier_limit_m, longest)
         for label, frames in outliers.items()
     ]
     return fit, signals, notes
@@ -96,8 +73,9 @@ def _recorded_error(fit: Fit, recorded: Markers) -> FloatArray:
     return np.asarray(np.linalg.norm(recorded.positions[:, columns] - place, axis=2))
 
 
-def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[SubjectModel, list[Diagnostic]]:
+def _settled(fit: Fit, signals: TrialSignals) -> tuple[SubjectModel, list[Diagnostic]]:
     """Put soft markers where the walk has them, attach what the static trial did not show, check the guessed ones."""
+    markers, mapping = signals.markers, signals.mapping
     attached = {marker.label: marker for marker in fit.model.markers}
     guessed = {label for label, marker in attached.items() if marker.source == PLACED_WHILE_STANDING}
     unattached: dict[str, str | None] = {}
@@ -118,7 +96,7 @@ def _settled(fit: Fit, markers: Markers, mapping: MarkerMapping) -> tuple[Subjec
     # A guess that the movement does not bear out gives way, to another segment or to none.
     kept = tuple(marker for marker in model.markers if marker.label not in guessed - agreed)
     notes = [note for note in notes if note.about not in agreed]
-    return with_markers(replace(model, markers=kept), extra), notes
+    return with_attached(replace(model, markers=kept), extra), notes
 
 
 def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagnostic]:

@@ -1,1 +1,11 @@
-"""TODO."""
+"""A recording made ready: world axes, gaps, smoothed markers, plates as wrenches, and derivatives of a motion.
+
+Goes in: a `Recording` in World, its marker mapping and the section [signals] (`parameters`). Comes out: `TrialSignals`, the
+markers recorded, with gaps filled and smoothed, and the wrench of every plate at its own rate and at the marker frames.
+
+The call is `prepare.prepare_signals`; `prepare.with_markers` and `with_plates` make the same signals again where a later
+stage knows better (an outlier, a foot beside a plate). Before it, `orientation.find_world` finds up and forward.
+Read `orientation`, `prepare`, `gaps`, `smoothing/` (a method a file, chosen by `signals.smoothing`) over `filtering`; then
+`plates` with `plate_offset` and `plate_channels`. Used by later stages: `derivatives` (velocities and accelerations from a
+spline through the configurations) and `attitude` (angles of a segment that run on through time).
+"""

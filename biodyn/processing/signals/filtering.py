@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
 
 PASSES = 2  # once forwards, once backwards
@@ -67,7 +67,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
     # Time last and contiguous: the filter then runs along memory.
     columns = np.ascontiguousarray(columns_first).reshape(-1, x.shape[axis])
     filtered = columns.copy()
-    for finite, members in _gap_patterns(np.isfinite(columns)):
+    for finite, members in gap_patterns(np.isfinite(columns)):
         for first, stop in finite_stretches(finite):
             length = stop - first
             if length <= period:
@@ -78,7 +78,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
     return np.ascontiguousarray(np.moveaxis(filtered.reshape(columns_first.shape), -1, axis))
 
 
-def _gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, np.ndarray]]:
+def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
     """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)]."""
     if finite.all():
         return [(finite[0], np.arange(len(finite)))] if len(finite) else []

@@ -1,4 +1,4 @@
-"""A recording made ready: gaps filled, markers and forces through the same low-pass filter, plates as wrenches."""
+"""A recording made ready: gaps filled, markers smoothed, plates as wrenches through a low-pass filter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
+from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
+from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.recording import Markers, PlateWrench, Recording
 
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
@@ -19,31 +21,31 @@ _TRACKED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class SignalOptions:
-    """Numbers of the signal processing, see `settings.SignalSettings`."""
-
-    cutoff_hz: float
-    force_cutoff_hz: float
-    filter_order: int
-    spline_gap_s: float
-    rigid_gap_s: float
-
-
-@dataclass(frozen=True)
 class TrialSignals:
     """Signals of a walk in World.
 
     Attributes:
-        markers: gaps filled and filtered; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
+        settings, mapping: that they were made with, and are made again with where a marker or a plate changes.
+        markers: gaps filled and smoothed; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
+        cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
     """
 
+    settings: SignalSettings
+    mapping: MarkerMapping
     markers: Markers
     unfiltered: Markers
     recorded: Markers
     gaps: tuple[Gap, ...]
+    cutoff_hz: float
+    order: int
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
+
+    @property
+    def edge_s(self) -> float:
+        """Nearer than this to the end of a stretch the smoothing lacks what came before or after, s: half a cut-off period."""
+        return 0.5 / self.cutoff_hz if self.cutoff_hz else 0.0
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -58,44 +60,47 @@ class TrialSignals:
         )
 
 
-def prepare_signals(recording: Recording, mapping: MarkerMapping, options: SignalOptions) -> TrialSignals:
-    """Fill gaps and filter the markers that the set explains or that may be attached later, and the plates' wrenches."""
+def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: SignalSettings) -> TrialSignals:
+    """Fill gaps and smooth the markers that the set explains or that may be attached later; filter the plates' wrenches."""
     everything = recording.markers
     wanted = [i for i, label in enumerate(everything.labels) if mapping.role(label) or label in mapping.unknown]
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
-    raw = [plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates]
-    bare = TrialSignals(markers, markers, markers, (), tuple(raw), filtered_plates(raw, markers, options))
-    return with_markers(bare, markers, mapping, options)
+    raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
+    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), ())
+    return with_markers(with_plates(bare, raw), markers)
 
 
-def filtered_plates(raw: Sequence[PlateWrench], markers: Markers, options: SignalOptions) -> tuple[PlateWrench, ...]:
-    """The plates' wrenches filtered and at the marker frames."""
+def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
+    """Return the signals with other wrenches of the plates, filtered and at the marker frames."""
+    settings, markers = signals.settings, signals.markers
     plates = []
     for plate in raw:
-        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, options.force_cutoff_hz, options.filter_order)
+        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, settings.forces_hz, settings.filter_order)
         plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
-    return tuple(plates)
+    return replace(signals, raw_plates=tuple(raw), plates=tuple(plates))
 
 
-def with_markers(
-    signals: TrialSignals, recorded: Markers, mapping: MarkerMapping, options: SignalOptions
-) -> TrialSignals:
-    """Return the signals with other recorded markers: their gaps filled, filtered."""
+def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
+    """Return the signals with other recorded markers: their gaps filled, smoothed."""
+    settings = signals.settings
     filled = fill_gaps(
         recorded.positions,
         recorded.rate_hz,
-        _segment_groups(recorded.labels, mapping),
-        options.spline_gap_s,
-        options.rigid_gap_s,
+        _segment_groups(recorded.labels, signals.mapping),
+        settings.spline_gap_s,
+        settings.rigid_gap_s,
     )
-    smooth = butterworth_lowpass(filled.positions, recorded.rate_hz, options.cutoff_hz, options.filter_order)
+    method = SMOOTHING.named(settings.smoothing)
+    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.cutoff_hz, settings.filter_order)
     return replace(
         signals,
-        markers=replace(recorded, positions=smooth),
+        markers=replace(recorded, positions=smoothed.values),
         unfiltered=replace(recorded, positions=filled.positions),
         recorded=recorded,
         gaps=tuple(filled.record),
+        cutoff_hz=smoothed.cutoff_hz,
+        order=smoothed.order,
     )
 
 

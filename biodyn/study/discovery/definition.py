@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import beside, read_user_toml
+from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
-from biodyn.settings import Settings, invalid_entry, with_table_paths
+from biodyn.settings import Settings, with_table_paths
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.group.options import AnalysisOptions
 

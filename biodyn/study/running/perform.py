@@ -19,8 +19,9 @@ from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.trial.files import read_files
 from biodyn.trial.result import TrialResult
-from biodyn.trial.run import read_files, run_trial
+from biodyn.trial.run import run_trial
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:

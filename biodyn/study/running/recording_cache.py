@@ -8,7 +8,7 @@ from pathlib import Path
 from biodyn.errors import InputFileError
 from biodyn.io.c3d.read import file_sha256, read_c3d_many
 from biodyn.recording import Recording
-from biodyn.trial.run import TrialFiles
+from biodyn.trial.files import TrialFiles
 
 _KEPT = 4  # the trials of a subject follow each other
 

@@ -1,0 +1,34 @@
+"""What the subject's model is made of, as one value: the model can be made again with other axial rotation offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.scaling import ScalingOptions, scale
+from biodyn.model.from_library.skeleton import SkeletonRecipe
+from biodyn.model.marker_roles import MarkerMapping
+
+
+@dataclass(frozen=True)
+class SubjectScaling:
+    """The recipe of a skeleton and what was measured of the subject.
+
+    Attributes:
+        skeleton, mapping: the recipe, and which marker is which.
+        points: (3,) m by label, of the static trial. tracked: labels seen in the walk.
+        options: mass, height, tables and the like.
+    """
+
+    skeleton: SkeletonRecipe
+    mapping: MarkerMapping
+    points: Mapping[str, FloatArray]
+    tracked: frozenset[str]
+    options: ScalingOptions
+
+    def model(self, turns_rad: Mapping[str, float] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
+        """Return the subject's model and what had to be assumed; `turns_rad` of segments about their long axes."""
+        return scale(self.skeleton, self.mapping, self.points, self.tracked, self.options, turns_rad)

@@ -1,0 +1,27 @@
+"""Parameters of the body model: the section [model] of the settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from biodyn.library.section import Field, Section
+
+
+class ModelSettings(Section):
+    """Which body the markers are fitted to."""
+
+    skeleton: str = Field(
+        "auto", description="skeleton of the library, a TOML file, or auto: all that the markers determine"
+    )
+    marker_set: str = Field(
+        "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
+    )
+    anthropometry: str = Field(
+        "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
+    )
+    hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
+    sex: Literal["male", "female", "mean"] | None = Field(
+        None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
+    )
+    foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
+    marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")

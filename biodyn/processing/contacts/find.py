@@ -1,0 +1,30 @@
+"""The contacts of a trial: the one call of this stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.processing.contacts.ground_reaction import feet_on_plates
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.recording import Contact, GroundReaction
+
+
+def find_contacts(
+    signals: TrialSignals, soles_W: Mapping[Side, FloatArray], settings: ContactSettings, mass_kg: float | None = None
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Decide every contact of a trial and return it with the ground reaction of both feet.
+
+    Parameters:
+        soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown. mass_kg: for body weights, where known.
+    """
+    plates = [
+        PlateSignals(
+            plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz, raw.zero, raw.saturated_s
+        )
+        for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
+    ]
+    rate_hz, smear_s = signals.markers.rate_hz, signals.settings.force_smear_s
+    return feet_on_plates(plates, soles_W, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg)

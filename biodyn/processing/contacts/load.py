@@ -1,0 +1,70 @@
+"""One unbroken loading of one plate, and what was decided about a stretch of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.processing.contacts.foot_outline import FootOutline
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.recording.wrenches import Contact
+
+# The sole's outline is known to about this; less overlap with a plate, or less overhang, says nothing.
+OUTLINE_ERROR_M = 0.015
+# Kinematic stance begins and ends within about this of the true one (Zeni, O'Connor: 16 +- 15 ms): ignore less.
+MIN_SHARED_S = 0.05
+
+
+@dataclass(frozen=True)
+class Load:
+    """One unbroken loading of one plate, or a part of it, with everything needed to decide about it.
+
+    Attributes:
+        index: of the plate among `plates`; plate: its signals. plates: all, the floor that is measured.
+        foot_outlines: both feet.
+        cop: (T, 3) m centre of pressure on the plate's surface.
+        raised: a stair: what hangs over its edge hangs in the air.
+        rate_hz: marker rate.
+        start_s, end_s: of the raw force; first, stop: its marker frames, stop exclusive.
+        threshold_n: vertical force that counts as contact on this plate (more than the setting where it is noisy).
+        settings: the section [contacts]. smear_s, mass_kg: see `decide.decide_contacts`.
+    """
+
+    index: int
+    plate: PlateSignals
+    plates: Sequence[PlateSignals]
+    foot_outlines: Mapping[Side, FootOutline]
+    cop: FloatArray
+    raised: bool
+    rate_hz: float
+    start_s: float
+    end_s: float
+    first: int
+    stop: int
+    threshold_n: float
+    settings: ContactSettings
+    smear_s: float
+    mass_kg: float | None
+
+
+@dataclass(frozen=True)
+class PlateContact:
+    """One decided stretch of a plate's loading.
+
+    Attributes:
+        contact: the record for tables and reports.
+        plate: index into the plates given (not the number in the file).
+        first, stop: marker frames of the raw loading, stop exclusive.
+        feet: sides whose ground reaction the stretch concerns: the one assigned, or those that stay unmeasured.
+        cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
+    """
+
+    contact: Contact
+    plate: int
+    first: int
+    stop: int
+    feet: tuple[Side, ...]
+    cut_before: bool = False
+    cut_after: bool = False

@@ -1,0 +1,53 @@
+"""Parameters of the signal processing: the section [signals] of the settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from biodyn.library.section import Field, OneOf, Section, field_validator
+from biodyn.processing.signals.smoothing import SMOOTHING
+
+
+class SignalSettings(Section):
+    """Filtering and gap filling."""
+
+    smoothing: Annotated[str, OneOf(SMOOTHING)] = Field(
+        "butterworth",
+        description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
+        "chooses itself (docs/methods.md); plate forces always pass the filter",
+    )
+    cutoff_hz: float = Field(
+        6.0, ge=0, le=1000, description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off"
+    )
+    force_cutoff_hz: float | None = Field(
+        None,
+        ge=0,
+        le=1000,
+        description="cut-off of the plate forces, Hz, at least 1; 0 = off; omitted = the same as the markers",
+    )
+    filter_order: Literal[2, 4, 6, 8] = Field(
+        4, description="total order of the zero-lag (two-pass) Butterworth filter"
+    )
+    spline_gap_s: float = Field(0.1, ge=0, le=10, description="longest gap filled by a spline, s")
+    rigid_gap_s: float = Field(0.5, ge=0, le=10, description="longest gap filled from the segment's other markers, s")
+
+    @field_validator("cutoff_hz", "force_cutoff_hz")
+    @classmethod
+    def _off_or_walking(cls, hz: float | None) -> float | None:
+        # the slowest walkers make a stride in 2 s, and a stride has several harmonics
+        if hz is not None and 0.0 < hz < 1.0:
+            raise ValueError(
+                f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
+                "below 1 Hz the filter takes away the walk itself"
+            )
+        return hz
+
+    @property
+    def forces_hz(self) -> float:
+        """Cut-off applied to the plate forces, Hz; 0 = none."""
+        return self.cutoff_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
+
+    @property
+    def force_smear_s(self) -> float:
+        """Half the time over which the filter of the plate forces spreads an edge, s."""
+        return 0.5 / self.forces_hz if self.forces_hz else 0.0

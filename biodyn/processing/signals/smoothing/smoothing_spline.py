@@ -1,0 +1,112 @@
+"""A smoothing spline for each marker, its smoothness chosen by generalised cross-validation.
+
+Of all paths x that pass near the samples y the one that minimises  |y - x|^2 + lambda |D x|^2,  D the m-th difference: the
+smoothing spline of Woltring 1986 (doi 10.1016/0141-1195(86)90098-7) for samples at equal times, quintic (m = 3) as there,
+because torques need accelerations: a cubic one leaves three times their noise. Its gain is
+1 / (1 + lambda (2 sin(pi f / rate))^2m), that of a zero-lag Butterworth filter of the order 2 m up to high frequencies,
+so each lambda has a cut-off. It is chosen for each marker, over its three axes together (the choice does not depend on
+how the laboratory's axes lie), where Craven & Wahba's score (1979, doi 10.1007/BF01404567) is least: the error with which
+samples that are left out would be foretold. That needs noise without memory. Where the recording was smoothed before,
+the score finds little noise and takes little away.
+"""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from biodyn.conventions import FloatArray
+from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
+from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
+
+# Walking people have several harmonics of the stride above the first, and skin shows nothing of the bones above the second.
+LOWEST_HZ, HIGHEST_HZ = 2.0, 25.0
+_MOST_OF_RATE = 0.4
+_BENT = 3  # m: the derivative that is held small
+_TRIED = 24  # cut-offs, at equal steps of their logarithm (a ninth each); between them a parabola tells
+_AT_CUTOFF = np.sqrt(2.0) - 1.0  # gain 1 / (1 + this) = 1 / sqrt(2)
+
+
+def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
+    """Smooth every marker with the cut-off that it chooses itself; where `cutoff_hz` is 0, nothing is smoothed.
+
+    Stretches too short for the spline stay as they are; all stretches of a marker have one cut-off. Returned with the
+    markers' median cut-off. What else the filter is told (`cutoff_hz`, `order`) says nothing here.
+    """
+    smooth = np.array(positions, dtype=np.float64)
+    if cutoff_hz == 0:
+        return Smoothed(smooth, 0.0, 2 * _BENT)
+    m = _BENT
+    tried_hz = np.geomspace(LOWEST_HZ, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), _TRIED)
+    chosen_hz: list[float] = []
+    for seen, markers in gap_patterns(np.asarray(np.isfinite(smooth).all(axis=2).T)):
+        stretches = [slice(first, stop) for first, stop in finite_stretches(seen) if stop - first >= 2 * m + 2]
+        if not stretches:
+            continue
+        own_hz = _best(tried_hz, smooth[:, markers], stretches, rate_hz, m)
+        for marker, hz in zip(markers.tolist(), own_hz.tolist(), strict=True):
+            for rows in stretches:
+                smooth[rows, marker] -= rest(smooth[rows, marker], stiffness(hz, rate_hz, m), m)
+        chosen_hz += own_hz.tolist()
+    return Smoothed(smooth, float(np.median(chosen_hz)) if chosen_hz else 0.0, 2 * m)
+
+
+def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:
+    """Lambda of the spline that lets 1/sqrt(2) of the amplitude through at a cut-off."""
+    return float(_AT_CUTOFF / (2.0 * np.sin(np.pi * cutoff_hz / rate_hz)) ** (2 * m))
+
+
+def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
+    """What the spline takes away from samples (n, ...) at equal times.
+
+    With w = lambda D x follow (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large
+    numbers, however smooth the path.
+    """
+    columns = samples.reshape(len(samples), -1)
+    differences = np.diff(columns, m, axis=0)
+    # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
+    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
+    band[0] += 1.0 / lam
+    w = solveh_banded(band, differences, lower=True, check_finite=False)
+    taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
+    return taken.reshape(samples.shape)
+
+
+def freedom_of_rest(count: int, lam: float, m: int) -> float:
+    """Trace of the matrix that takes `count` samples to their rest: how many of them are noise by the spline's account.
+
+    The eigenvalues of D^T D are (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam are
+    (exact for m = 1, less than half a sample off in all beyond); the first m are 0.
+    """
+    angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
+    bent = lam * (2.0 * np.sin(0.5 * angle)) ** (2 * m)
+    return float(np.sum(bent / (1.0 + bent)))
+
+
+def _best(tried_hz: FloatArray, positions: FloatArray, stretches: list[slice], rate_hz: float, m: int) -> FloatArray:
+    """Cut-off (M,) Hz of each marker (T, M, 3), all seen in the same stretches, at which its score is least."""
+    score = np.empty((len(tried_hz), positions.shape[1]))
+    for row, hz in enumerate(tried_hz):
+        lam = stiffness(hz, rate_hz, m)
+        squares = sum(np.sum(rest(positions[rows], lam, m) ** 2, axis=(0, 2)) for rows in stretches)
+        free = sum(freedom_of_rest(rows.stop - rows.start, lam, m) for rows in stretches)
+        score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
+    least = score.argmin(axis=0)
+    inner = np.clip(least, 1, len(tried_hz) - 2)
+    before, here, after = (np.take_along_axis(score, (inner + k)[None], axis=0)[0] for k in (-1, 0, 1))
+    bend = before - 2.0 * here + after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.where((least == inner) & (bend > 0.0), 0.5 * (before - after) / bend, least - inner)
+    ratio = tried_hz[1] / tried_hz[0]
+    return np.asarray(tried_hz[inner] * ratio**step)
+
+
+SMOOTHING.add(
+    "smoothing_spline",
+    SmoothingMethod(
+        smoothing_spline,
+        "a quintic smoothing spline for each marker, chosen by generalised cross-validation (Woltring 1986)",
+    ),
+)

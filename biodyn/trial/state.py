@@ -1,0 +1,149 @@
+"""A trial on its way through the steps: what was asked for, and what each step has found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Check, Diagnostic
+from biodyn.errors import SubjectError, printable
+from biodyn.library.load import UserFile
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.body_mass import MassEstimate
+from biodyn.processing.calibration.standing import Standing
+from biodyn.processing.calibration.subject import stored_height
+from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.orientation import WorldFrame
+from biodyn.processing.signals.prepare import TrialSignals
+from biodyn.recording import Contact, GaitEvent, GroundReaction, Recording
+from biodyn.settings import Settings
+from biodyn.trial.files import TrialFiles
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.inputs import TrialInputs
+
+
+class TrialState:
+    """What is known of a trial so far. It lives through one analysis; each step reads what it needs and writes what it finds.
+
+    The attributes stand in the order in which the steps write them. One that no step has written yet is not there.
+    """
+
+    # reading, axes, marker set
+    files: TrialFiles
+    walk: Recording  # in World from the step "axes" on
+    static: Recording  # in its own World
+    world: WorldFrame
+    mapping: MarkerMapping
+    # signals: written again by "inverse kinematics" (outliers left out) and "contacts" (offsets of the plates)
+    signals: TrialSignals
+    # scaling, calibration
+    standing: Standing
+    plates_mass: MassEstimate | None  # what the plates carried in the static trial
+    mass: MassEstimate | None  # None until "inverse dynamics" where only the strides tell it
+    scaling: SubjectScaling
+    model: SubjectModel
+    model_notes: list[Diagnostic]  # on the model as it is now
+    # inverse kinematics
+    fit: Fit
+    base_angles: FloatArray
+    # contacts, events
+    points: GaitPoints
+    contacts: tuple[Contact, ...]
+    reaction: GroundReaction
+    events: tuple[GaitEvent, ...]
+    # inverse dynamics, uncertainty
+    dynamics: Dynamics
+    propagation: TrialInputs
+    uncertainty: TorqueUncertainty | None = None
+    # checks
+    data_checks: tuple[Check, ...] = ()
+
+    def __init__(
+        self,
+        path: Path,
+        static_path: str | Path | None,
+        given_mass_kg: float | None,
+        given_height_m: float | None,
+        settings: Settings,
+        user_files: tuple[UserFile, ...] = (),
+        files: TrialFiles | None = None,
+    ) -> None:
+        self.path, self.static_path = path, static_path
+        self.given_mass_kg, self.given_height_m = given_mass_kg, given_height_m
+        self.settings, self.user_files = settings, user_files
+        if files is not None:
+            self.files = files
+        self.notes: list[Diagnostic] = []  # everything noticed on the way
+        self.timings: Mapping[str, float] = {}
+
+    @property
+    def rate_hz(self) -> float:
+        """Marker frames per second."""
+        return self.walk.markers.rate_hz
+
+    @property
+    def mass_kg(self) -> float | None:
+        """Body mass where it is known by now."""
+        return None if self.mass is None else self.mass.mass_kg
+
+    def analysis(self) -> TrialAnalysis:
+        """Return what was found, as values that stay."""
+        return TrialAnalysis(
+            recording=self.walk,
+            static=self._static_facts(),
+            settings=self.settings,
+            subject=self._subject_facts(),
+            R_WL=self.world.R_WL,
+            world_reason=self.world.reason,
+            mapping=self.mapping,
+            gaps=self.signals.gaps,
+            model=self.model,
+            fit=self.fit,
+            base_angles=self.base_angles,
+            plates=self.signals.plates,
+            contacts=self.contacts,
+            reaction=self.reaction,
+            points=self.points,
+            dynamics=self.dynamics,
+            events=self.events,
+            diagnostics=tuple(self.notes),
+            timings=self.timings,
+            propagation=self.propagation,
+            uncertainty=self.uncertainty,
+            user_files=self.user_files,
+            data_checks=self.data_checks,
+        )
+
+    def _static_facts(self) -> StaticFacts:
+        return StaticFacts(
+            path=self.static.path,
+            sha256=self.static.sha256,
+            reason=self.files.why,
+            first=self.standing.first,
+            last=self.standing.last,
+            movement_m=self.standing.movement_m,
+            points=self.standing.points,
+            plates_mass_kg=None if self.plates_mass is None else self.plates_mass.mass_kg,
+        )
+
+    def _subject_facts(self) -> SubjectFacts:
+        walk, static, mass = self.walk, self.static, self.mass
+        if mass is None:
+            raise SubjectError("Body mass is not known.", "Give it with --mass.")
+        given = self.given_height_m is not None
+        height_source = "given by the user" if given else stored_height((walk, static))[1]
+        if self.settings.model.sex:
+            sex_source = "settings"
+        elif walk.subject.sex or static.subject.sex:
+            sex_source = "stored in the file"
+        else:
+            sex_source = "not known: mean of both"
+        name = walk.subject.name or static.subject.name or printable(walk.path.stem)
+        model = self.model
+        return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)

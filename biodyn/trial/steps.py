@@ -1,0 +1,229 @@
+"""The steps of an analysis, from the files to the checks. Read top to bottom they are the data's way.
+
+A step takes the `TrialState`, reads what earlier ones wrote and writes what it finds; `STEPS` is their order. Every step
+calls the stage that does the work and hands it its section of the settings. Another list may be run instead:
+
+    mine = with_step(STEPS, "signals", my_signals)          # def my_signals(trial: TrialState) -> None: ...
+    biodyn.trial.run.run_trial("walk.c3d", steps=mine)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from biodyn.checks import examine
+from biodyn.checks.evidence.units import impossible_load, unloaded_cause
+from biodyn.conventions import SIDES
+from biodyn.errors import PlateError, SettingsError
+from biodyn.library.load import nearest
+from biodyn.model.changes import with_mass
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
+from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
+from biodyn.processing.calibration.standing import quiet_standing
+from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
+from biodyn.processing.contacts.feet import gait_points
+from biodyn.processing.contacts.find import find_contacts
+from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.plate_levels import with_known_feet
+from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.gait.events import gait_events
+from biodyn.processing.kinematics.fit import base_angles
+from biodyn.processing.kinematics.tracking import track
+from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.prepare import prepare_signals
+from biodyn.recording import Recording
+from biodyn.trial.files import read_files
+from biodyn.trial.state import TrialState
+from biodyn.trial.subject import scaling_options
+from biodyn.uncertainty.bands import torque_bands
+from biodyn.uncertainty.inputs import TrialInputs, stride_time
+
+
+def reading(trial: TrialState) -> None:
+    """Read the walk and its static trial, unless they were read before."""
+    if not hasattr(trial, "files"):
+        trial.files = read_files(trial.path, trial.static_path)
+    trial.walk, trial.static = trial.files.walk, trial.files.static
+    _require_plates(trial.walk)
+
+
+def axes(trial: TrialState) -> None:
+    """Turn both recordings into the world frame: X forward, Y up, Z right."""
+    trial.world = find_world(trial.walk)
+    trial.walk = trial.walk.rotated(trial.world.R_WL)
+    trial.static = trial.static.rotated(find_world(trial.static).R_WL)
+    trial.notes += [*trial.walk.diagnostics, *trial.world.diagnostics]
+
+
+def marker_set(trial: TrialState) -> None:
+    """Recognise which marker is which."""
+    labels = tuple(dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels))
+    trial.mapping = recognise(labels, trial.settings.model.marker_set)
+
+
+def signals(trial: TrialState) -> None:
+    """Fill gaps, smooth markers, and turn plate channels into filtered wrenches."""
+    trial.signals = prepare_signals(trial.walk, trial.mapping, trial.settings.signals)
+
+
+def scaling(trial: TrialState) -> None:
+    """Scale the skeleton to the subject as he or she stands."""
+    settings = trial.settings
+    trial.standing = quiet_standing(trial.static.markers)
+    skeleton = load_skeleton(settings.tables.skeleton)
+    trial.plates_mass, mass_notes = standing_mass(trial.static, trial.standing, trial.mapping, foot_bodies(skeleton))
+    trial.mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or trial.plates_mass
+    options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m, trial.mass)
+    tracked = trial.signals.tracked()
+    trial.scaling = SubjectScaling(skeleton, trial.mapping, trial.standing.points, tracked, options)
+    trial.model, trial.model_notes = trial.scaling.model()
+    trial.notes += [*trial.standing.diagnostics, *mass_notes]
+
+
+def calibration(trial: TrialState) -> None:
+    """Let the walk correct what the static trial leaves uncertain: axial rotation offsets, then joint centres."""
+    frames = sample(trial.signals.markers)
+    turns, turn_notes = find_turns(frames, trial.model, trial.model.uncertain_turns, trial.scaling)
+    if turns:
+        trial.model, trial.model_notes = trial.scaling.model(turns)
+    trial.model, centre_notes = refine_centres(frames, trial.model)
+    trial.notes += [*trial.model_notes, *turn_notes, *centre_notes]
+
+
+def inverse_kinematics(trial: TrialState) -> None:
+    """Fit the skeleton to the markers of the whole walk; outliers leave the signals."""
+    settings = trial.settings
+    trial.fit, trial.signals, notes = track(
+        trial.model, trial.signals, settings.inverse_kinematics, settings.limits.marker_max_m
+    )
+    trial.model = trial.fit.model
+    trial.base_angles = base_angles(trial.model, trial.fit)
+    trial.notes += notes
+
+
+def contacts(trial: TrialState) -> None:
+    """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
+    trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
+    trial.signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
+    _require_possible_loads(trial)
+    trial.contacts, trial.reaction = find_contacts(
+        trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg
+    )
+    _require_contact(trial)
+    trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
+
+
+def events(trial: TrialState) -> None:
+    """Find foot strikes and foot offs: plates, movement and file."""
+    points = trial.points
+    trial.events, notes = gait_events(
+        trial.contacts,
+        trial.walk.events,
+        trial.settings.gait,
+        heel_W=points.heel,
+        toe_W=points.toe,
+        pelvis_W=points.pelvis,
+        forward_W=points.forward,
+        rate_hz=trial.rate_hz,
+    )
+    trial.notes += notes
+
+
+def inverse_dynamics(trial: TrialState) -> None:
+    """Solve for the joint torques; a body mass that nobody gave is taken from the strides first."""
+    if trial.mass is None:
+        trial.mass, note = stride_mass(trial.reaction, trial.events, trial.rate_hz)
+        trial.notes.append(note)
+        trial.model = with_mass(trial.model, trial.mass.mass_kg)
+        trial.fit = replace(trial.fit, model=trial.model)
+    trial.dynamics = solve_dynamics(trial.fit, trial.reaction)
+    trial.propagation = TrialInputs(
+        fit=trial.fit,
+        dynamics=trial.dynamics,
+        reaction=trial.reaction,
+        contacts=trial.contacts,
+        signals=trial.signals,
+        fit_settings=trial.settings.inverse_kinematics,
+        stride_s=stride_time(trial.events),
+    )
+
+
+def uncertainty(trial: TrialState) -> None:
+    """Propagate the errors of all inputs to bands of the torques, where the settings ask for them."""
+    trial.uncertainty = torque_bands(trial.propagation, trial.settings.uncertainty)
+
+
+def checks(trial: TrialState) -> None:
+    """Hold the result against what a sound recording shows, and every cycle against what a body can do."""
+    examined = examine(trial.analysis())
+    trial.notes, trial.data_checks = list(examined.diagnostics), examined.data_checks
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its name, as it is shown and timed, what it does, and whether a torque depends on it."""
+
+    name: str
+    run: Callable[[TrialState], None]
+    for_torques: bool = True
+
+
+STEPS: tuple[Step, ...] = (
+    Step("reading", reading),
+    Step("axes", axes),
+    Step("marker set", marker_set),
+    Step("signals", signals),
+    Step("scaling", scaling),
+    Step("calibration", calibration),
+    Step("inverse kinematics", inverse_kinematics),
+    Step("contacts", contacts),
+    Step("events", events),
+    Step("inverse dynamics", inverse_dynamics),
+    Step("uncertainty", uncertainty, for_torques=False),
+    Step("checks", checks, for_torques=False),
+)
+
+
+def with_step(steps: Sequence[Step], name: str, run: Callable[[TrialState], None]) -> tuple[Step, ...]:
+    """Return the steps with another function for one of them; SettingsError with the nearest name for an unknown one."""
+    names = [step.name for step in steps]
+    if name not in names:
+        raise SettingsError(f"There is no step '{name}' in an analysis.", nearest(name, names))
+    return tuple(replace(step, run=run) if step.name == name else step for step in steps)
+
+
+# -- what ends an analysis ---------------------------------------------------------------------------------------------
+
+
+def _require_plates(recording: Recording) -> None:
+    if not recording.plates:
+        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
+        if unusable:
+            found = " ".join(note.message for note in unusable)
+            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
+        raise PlateError(
+            f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
+            "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
+        )
+
+
+def _require_possible_loads(trial: TrialState) -> None:
+    load = impossible_load(trial.signals.raw_plates)
+    if load is not None:
+        raise PlateError(
+            f"The force plates of '{trial.walk.path.name}' show {load:.3g} N for a tenth of a second: beyond any human "
+            "load, so their forces are in a wrong unit or scale.",
+            "Check ANALOG:UNITS, ANALOG:SCALE and GEN_SCALE (N and Nmm are usual), and export the trial again.",
+        )
+
+
+def _require_contact(trial: TrialState) -> None:
+    if not trial.contacts:
+        raise PlateError(
+            f"No force plate of '{trial.walk.path.name}' was ever loaded above {trial.settings.contacts.threshold_n:g} N.",
+            f"{unloaded_cause(trial.signals.raw_plates)} Joint torques need at least one foot on a plate; check the force "
+            "channels with 'biodyn check FILE.c3d'.",
+        )

@@ -1,0 +1,353 @@
+"""Errors that a few numbers describe: joint centres, inertias, centre of pressure, cut-off. A column each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.inertia import Inertia
+from biodyn.model.moved_centre import with_misplaced_centre
+from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.processing.signals.plates import resample_wrench
+from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.spectra import white_noise
+
+# Small against every joint, large against round-off.
+_STEP_M = 1e-4
+_X, _Y = 0, 1
+#: Below this nothing of a walk is left.
+LOWEST_CUTOFF_HZ = 1.0
+# Terms of the series that gives back what the filter took off the markers: at its cut-off one gives half, three seven
+# eighths. Every further one lets in more noise, which grows with the square of the frequency, than walking.
+_BACK_TERMS = 3
+# What a plate records up to here is walking, impacts included; noise and ringing lie above.
+_PLATE_HZ = 30.0
+_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What one standard deviation of each parameter does.
+
+    Attributes:
+        torque: (T, C, P) change of the torques at the same motion, Nm.
+        gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
+        noise: (T, M or 1, 6) moments (`spectra`) of the white marker noise that the last column holds for each unit of it, where
+            that column was estimated from noisy markers: what it adds to the column's square is known, and taken off.
+    """
+
+    torque: FloatArray
+    gradient: FloatArray
+    noise: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of a trial in which the motion is known, as the columns need them.
+
+    Attributes:
+        inputs: the trial. at: (T,) frame numbers. rows: (C,) places of the coordinates in v.
+        q, v, vdot, wrenches: (T, ...). seen_at: (T, M, 3) m; weights: (T, M), 0 where unseen.
+        held: (T, nv) see `fit_response.held_coordinates`.
+    """
+
+    inputs: TrialInputs
+    at: np.ndarray
+    rows: np.ndarray
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    wrenches: FloatArray
+    seen_at: FloatArray
+    weights: FloatArray
+    held: FloatArray
+
+
+#: What a source of error does in some frames of the trial it was made for.
+Source = Callable[[Frames], Columns]
+
+
+def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+    """A column for each axis of every joint centre with a known error."""
+    model = inputs.model
+    own = _Fitted.of(model)
+    moved = []
+    for body in model.moving:
+        sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
+        for direction in np.eye(3) if sd else ():
+            other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
+            moved.append((sd / _STEP_M, *_differing(own, _Fitted.of(other), inputs.fit.motion.q)))
+
+    def columns(frames: Frames) -> Columns:
+        tau = _torques(frames, model.multibody)
+        return _stacked(
+            frames,
+            [factor * (_torques(frames, other.tree) - tau) for factor, other, _ in moved],
+            [
+                factor * (_fit_gradient(frames, other) - _fit_gradient(frames, before))
+                for factor, other, before in moved
+            ],
+        )
+
+    return columns
+
+
+def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+    """Columns for mass, centre of mass (forward, along) and moments of inertia of each kind of segment, both sides alike.
+
+    The torques are linear in the inertial parameters (Atkeson et al. 1986).
+    """
+    model = inputs.model
+    changes = []
+    for group in segment_groups(model):
+        scaled = {name: inertia_of(model, name) for name in group}
+        share = sum(inertia.mass for inertia in scaled.values()) / model.mass_kg
+        if share == 0.0:
+            continue
+        # The body's mass is known: what the group gains, all give back in proportion.
+        back = 1.0 / (1.0 + magnitudes.mass_share * share)
+        more = (1.0 + magnitudes.mass_share) * back
+        masses = {body.definition.name: more if body.definition.name in group else back for body in model.bodies}
+        changes.append({name: with_mass_factor(inertia_of(model, name), f) for name, f in masses.items()})
+        for axis in (_X, _Y):
+            step = np.zeros(3)
+            step[axis] = magnitudes.com_m
+            changes.append({name: replace(inertia, com=inertia.com + step) for name, inertia in scaled.items()})
+        turn = 1.0 + magnitudes.moment_share
+        changes.append({name: replace(inertia, tensor=inertia.tensor * turn) for name, inertia in scaled.items()})
+    parameters = np.stack([_parameter_change(model, change) for change in changes], axis=1)
+
+    def columns(frames: Frames) -> Columns:
+        change = effects_of_inertia(model.multibody, frames.q, frames.v, frames.vdot, parameters)
+        return _stacked(frames, change[:, frames.rows])
+
+    return columns
+
+
+def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+    """Columns for each foot's ground reaction shifted forward and sideways."""
+    shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
+
+    def columns(frames: Frames) -> Columns:
+        found = []
+        for foot in range(frames.wrenches.shape[1]):
+            for shift in shifts:
+                change = np.zeros_like(frames.wrenches)
+                change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
+                found.append(_by_wrenches(frames, change))
+        return _stacked(frames, found)
+
+    return columns
+
+
+def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
+    """Markers and forces filtered with another cut-off (slope and bend of the torques), and what the filter itself takes away.
+
+    What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
+    a z + c z^2 is a^2 + 2 c^2. What the filter itself takes away (`filter_bias`) counts as one standard deviation.
+    """
+    step = magnitudes.cutoff_hz
+    if inputs.cutoff_hz == 0 or step == 0:
+        return lambda frames: _stacked(frames, [])
+    raw = inputs.fitted(inputs.raw)
+
+    def markers(hz: float) -> FloatArray:
+        return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)
+
+    def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
+        if hz == 0:
+            return [np.zeros_like(inputs.dynamics.foot_wrenches)] * 2
+        low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
+        return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
+
+    marker_bias, wrench_bias = filter_bias(inputs)
+    moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)]
+    loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
+    fitted = _Fitted.of(inputs.model)
+    seen = np.isfinite(raw[..., 0])
+    noise = white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, lambda x: _taken_away(inputs, x))
+
+    def columns(frames: Frames) -> Columns:
+        places = fitted.places(frames.q)
+        change = _stacked(
+            frames,
+            [_by_wrenches(frames, change[frames.at]) for change in loads],
+            [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
+        )
+        return replace(change, noise=noise[frames.at])
+
+    return columns
+
+
+# -- pieces, which the verification by repeated analyses uses too --------------------------------------------------------
+
+
+def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
+    """Segments by kind: both sides of one together."""
+    groups: dict[str, list[str]] = {}
+    for body in model.bodies:
+        name, side = body.definition.name, body.definition.side
+        groups.setdefault(name.removesuffix(f"_{side}") if side else name, []).append(name)
+    return [tuple(group) for group in groups.values()]
+
+
+def inertia_of(model: SubjectModel, name: str) -> Inertia:
+    """Return the inertia of a segment in its own axes."""
+    return next(body.inertia for body in model.bodies if body.definition.name == name)
+
+
+def with_mass_factor(inertia: Inertia, factor: float) -> Inertia:
+    """Return the inertia of a segment of the same shape and another mass."""
+    return Inertia(inertia.mass * factor, inertia.com, inertia.tensor * factor)
+
+
+def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
+    """Return what the filters F changed: all raw markers (T, N, 3) m, wrenches on the feet (T, K, 6).
+
+    A plate shows it: its record is clean up to far above the cut-off. Markers do not, their accelerations drown in noise
+    there. But x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well known
+    (one term is the "twicing" of Tukey 1977).
+    """
+    hz = inputs.force_cutoff_hz
+    wrenches = np.zeros_like(inputs.dynamics.foot_wrenches)
+    if hz:
+        wrenches = filtered_wrenches(inputs, hz) - filtered_wrenches(inputs, max(_PLATE_HZ, hz))
+    return _taken_away(inputs, inputs.raw.positions), wrenches
+
+
+def _taken_away(inputs: TrialInputs, raw: FloatArray) -> FloatArray:
+    """First terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for unfiltered markers (T, ...)."""
+    total = np.zeros_like(raw)
+    term = butterworth_lowpass(raw, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+    for _ in range(_BACK_TERMS):
+        term = term - butterworth_lowpass(term, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+        total -= term
+    return total
+
+
+def fitted_columns(inputs: TrialInputs, positions: FloatArray) -> FloatArray:
+    """Return the columns (T, M, 3) of the fitted markers out of those of the raw ones (T, N, 3)."""
+    return positions[:, [inputs.raw.labels.index(label) for label in inputs.fit.labels]]
+
+
+def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
+    """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
+    frames = inputs.markers.frame_count
+    sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
+    total = np.zeros((frames, len(sides), 6))
+    for plate in inputs.raw_plates:
+        hz = min(cutoff_hz, _MOST_OF_RATE * plate.rate_hz)
+        smooth = butterworth_lowpass(plate.wrench, plate.rate_hz, hz, inputs.signals.settings.filter_order)
+        wrench = resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
+        owner = _owner(inputs, plate.number, frames)
+        for foot, side in enumerate(sides):
+            total[:, foot] += np.where((owner == side)[:, None], wrench, 0.0)
+    return total
+
+
+def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
+    """The side (T,) whose contact with the plate is nearest in time, "" where that contact was not assigned."""
+    own = [contact for contact in inputs.contacts if contact.plate == plate]
+    if not own:
+        return np.full(frames, "")
+    time_s = np.arange(frames) / inputs.rate_hz
+    distance = np.stack([np.maximum(np.maximum(c.start_s - time_s, time_s - c.end_s), 0.0) for c in own])
+    sides = np.array([(c.side or "") if c.decision == "assigned" else "" for c in own])
+    return np.asarray(sides[distance.argmin(axis=0)])
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A tree and the markers `which` (K,) of all on it: links (K,), places on them (K, 3) m."""
+
+    tree: Multibody
+    which: IntArray
+    links: IntArray
+    p_LM: FloatArray
+
+    @classmethod
+    def of(cls, model: SubjectModel) -> _Fitted:
+        links, p_LM, _ = model.marker_arrays()
+        return cls(model.multibody, np.arange(len(links)), links, p_LM)
+
+    def only(self, which: IntArray) -> _Fitted:
+        return _Fitted(self.tree, which, self.links[which], self.p_LM[which])
+
+    def places(self, q: FloatArray) -> FloatArray:
+        """Places (T, K, 3) m in World."""
+        R, p = body_poses(self.tree, q)
+        return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
+
+
+def _differing(own: _Fitted, other: _Fitted, q: FloatArray) -> tuple[_Fitted, _Fitted]:
+    """Return both, the other first, with the markers alone that the other has elsewhere: all others pull alike in both."""
+    some = q[np.isfinite(q).all(axis=1)]
+    some = some[:: max(len(some) // 5, 1)]
+    elsewhere = np.flatnonzero(np.any(own.places(some) != other.places(some), axis=(0, 2)))
+    return other.only(elsewhere), own.only(elsewhere)
+
+
+def _fit_gradient(frames: Frames, fitted: _Fitted) -> FloatArray:
+    """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y)."""
+    x, weights = fitted.places(frames.q), frames.weights[:, fitted.which]
+    return _marker_forces(
+        frames, fitted, x, np.where(weights[..., None] > 0.0, x - frames.seen_at[:, fitted.which], 0.0)
+    )
+
+
+def _marker_forces(frames: Frames, fitted: _Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
+    """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
+    bodies = np.unique(fitted.links)
+    force = frames.weights[:, fitted.which, None] * error
+    moment = np.stack(
+        [x[..., b] * force[..., c] - x[..., c] * force[..., b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
+    )
+    carries = (fitted.links == bodies[:, None]).astype(np.float64)  # (bodies, K)
+    loads = carries @ np.concatenate([moment, force], axis=2)
+    return forces_of_wrenches(fitted.tree, frames.q, loads, bodies)
+
+
+def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
+    links = frames.inputs.dynamics.foot_wrench_links
+    return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
+
+
+def _torques(frames: Frames, tree: Multibody) -> FloatArray:
+    tau = inverse_dynamics(
+        tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
+    )
+    return np.asarray(tau[:, frames.rows])
+
+
+def _parameter_change(model: SubjectModel, changed: dict[str, Inertia]) -> FloatArray:
+    """Change (10 B,) of the tree's inertial parameters when segments get other inertias."""
+    change = np.zeros((len(model.multibody.bodies), 10))
+    for name, inertia in changed.items():
+        frame = model.frames[name]
+        for sign, one in ((1.0, inertia), (-1.0, inertia_of(model, name))):
+            change[frame.link] += sign * _parameters(one.moved(frame.R_LB, frame.p_LB))
+    return change.ravel()
+
+
+def _parameters(inertia: Inertia) -> FloatArray:
+    """[m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
+    c = inertia.com
+    tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
+    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
+
+
+def _stacked(
+    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
+) -> Columns:
+    shape = (len(frames.at), len(frames.rows))
+    if isinstance(torque, list):
+        torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))
+    if gradient:
+        return Columns(torque, np.stack(gradient, axis=2))
+    return Columns(torque, np.zeros((shape[0], frames.v.shape[1], 0)))

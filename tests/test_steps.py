@@ -1,0 +1,107 @@
+"""The steps of an analysis: named, in order, and each can be another one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.errors import SettingsError
+from biodyn.processing.signals.prepare import prepare_signals
+from biodyn.processing.signals.smoothing.smoothing_spline import HIGHEST_HZ
+from biodyn.trial.run import analyse_trial, run_trial
+from biodyn.trial.state import TrialState
+from biodyn.trial.steps import STEPS, with_step
+
+WALK = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
+
+
+def test_the_steps_are_shown_and_timed_in_their_order() -> None:
+    shown: list[str] = []
+    analysis = analyse_trial(WALK, progress=shown.append)
+    names = [step.name for step in STEPS]
+    assert shown == names
+    assert list(analysis.timings) == [*names, "consistency"]  # the verdict's own
+    assert names == [
+        *("reading", "axes", "marker set", "signals", "scaling", "calibration", "inverse kinematics"),
+        *("contacts", "events", "inverse dynamics", "uncertainty", "checks"),
+    ]
+
+
+def test_torques_only_leaves_out_what_no_torque_depends_on() -> None:
+    whole, torques = analyse_trial(WALK), analyse_trial(WALK, torques_only=True)
+    np.testing.assert_array_equal(torques.dynamics.torques, whole.dynamics.torques)
+    assert torques.verdict is None
+    assert torques.uncertainty is None
+    assert set(whole.timings) - set(torques.timings) == {"uncertainty", "checks", "consistency"}
+
+
+def test_a_step_can_be_another_one() -> None:
+    """The smoothing of a user's own, without a setting for it: what an 8 Hz setting gives, step for step."""
+
+    def smoother(trial: TrialState) -> None:
+        settings = trial.settings.signals.model_copy(update={"cutoff_hz": 8.0})
+        trial.signals = prepare_signals(trial.walk, trial.mapping, settings)
+
+    mine = run_trial(WALK, steps=with_step(STEPS, "signals", smoother))
+    set_to_8 = run_trial(WALK, settings={"signals": {"cutoff_hz": 8.0}})
+    usual = run_trial(WALK)
+    assert mine.joint_torques.equals(set_to_8.joint_torques)
+    assert not mine.joint_torques.equals(usual.joint_torques)
+
+
+def test_a_step_that_writes_other_values_changes_what_follows() -> None:
+    """Forces a tenth larger in the step "contacts": the vertical residual shows them."""
+
+    def heavier(trial: TrialState) -> None:
+        next(step for step in STEPS if step.name == "contacts").run(trial)
+        wrench = {side: 1.1 * values for side, values in trial.reaction.wrench.items()}
+        trial.reaction = replace(trial.reaction, wrench=wrench)
+
+    usual, mine = (
+        analyse_trial(WALK, steps=s, torques_only=True) for s in (STEPS, with_step(STEPS, "contacts", heavier))
+    )
+    change = mine.dynamics.residual_force - usual.dynamics.residual_force
+    expected = sum(usual.reaction.wrench[side][:, 3:] for side in usual.reaction.wrench)
+    known = np.isfinite(change).all(axis=1)
+    np.testing.assert_allclose(change[known], -0.1 * expected[known], atol=1e-9)
+
+
+def test_an_unknown_step_is_named_with_the_nearest() -> None:
+    with pytest.raises(SettingsError, match=r"no step 'signal'.*'signals'"):
+        with_step(STEPS, "signal", lambda trial: None)
+
+
+def rms_change_nm(walk: Path) -> tuple[float, float]:
+    """RMS of all torques (Nm), and of what a spline that chooses its cut-off changes in them."""
+    changed = analyse_trial(walk, settings={"signals": {"smoothing": "smoothing_spline"}})
+    usual = analyse_trial(walk)
+    assert changed.propagation is not None
+    signals = changed.propagation.signals
+    assert signals.order == 6
+    assert 4.0 < signals.cutoff_hz <= HIGHEST_HZ
+    # nothing is lost at the ends beyond half a period of what was taken, nor anywhere else
+    assert changed.fit.reliable.sum() >= usual.fit.reliable.sum() - 2
+    assert changed.uncertainty is not None
+    assert np.isfinite(changed.uncertainty.total[changed.dynamics.torque_valid]).all()
+    both = changed.dynamics.torque_valid & usual.dynamics.torque_valid
+    found, before = changed.dynamics.torques[both], usual.dynamics.torques[both]
+    return float(np.sqrt(np.mean(before**2))), float(np.sqrt(np.mean((found - before) ** 2)))
+
+
+def test_a_walk_with_markers_smoothed_by_a_spline() -> None:
+    """Another answer of the same kind: a small part of the torques, as other sensible cut-offs change them."""
+    size, change = rms_change_nm(WALK)
+    assert 0.0 < change < 0.3 * size
+
+
+@pytest.mark.real
+def test_a_real_walk_with_markers_smoothed_by_a_spline() -> None:
+    folder = os.environ.get("BIODYN_TEST_DATA")
+    if not folder:
+        pytest.skip("BIODYN_TEST_DATA does not name the folder of real recordings")
+    size, change = rms_change_nm(Path(folder, "gait/biomechzoo/HC030A/Straight/HC030A05.c3d"))
+    assert 0.0 < change < 0.3 * size
