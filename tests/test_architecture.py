@@ -62,7 +62,7 @@ _DOORS = {
 
 # Library -> the modules (or whole rooms) that may import it.
 _CONFINED = {
-    "ezc3d": {"biodyn.io.c3d._ezc3d"},
+    "ezc3d": {"biodyn.io.formats.c3d._ezc3d"},
     # Tables are made in output/tables; these take finished ones.
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     "matplotlib": {"output.figures", "output.report", "output.store", "trial"},
@@ -137,9 +137,9 @@ def test_imports_point_down() -> None:
     ("module", "line"),
     [
         ("biodyn.processing.signals.gaps", "from biodyn.trial.run import run_trial"),
-        ("biodyn.processing.signals.gaps", "from biodyn.io.c3d.read import read_c3d"),
+        ("biodyn.processing.signals.gaps", "from biodyn.io.formats.c3d.read import read_c3d"),
         ("biodyn.processing.signals.gaps", "from biodyn.settings import Settings"),
-        ("biodyn.io.c3d.read", "import biodyn.processing.signals.gaps"),
+        ("biodyn.io.formats.c3d.read", "import biodyn.processing.signals.gaps"),
         ("biodyn.kernels.rnea", "def f():\n    from biodyn import model"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
-from biodyn.io.c3d.read import read_c3d_many
+from biodyn.io import read_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.marker_set_file import starting_marker_set
 from biodyn.model.from_library.markersets import MarkerMapping, MarkerSet, load_marker_set, normalise, recognise
@@ -44,7 +44,7 @@ def check_file(
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     user_tables(replace(options.tables, marker_set=chosen))
-    (result,) = read_c3d_many([path])
+    (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     recording = result
@@ -75,7 +75,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     place = Path(target)
     if not is_path(place.name):
         raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
-    (result,) = read_c3d_many([path])
+    (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     text = starting_marker_set(result.markers.labels, Path(path).name, place.name)

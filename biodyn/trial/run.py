@@ -16,7 +16,7 @@ from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError, printable
-from biodyn.io.c3d.read import read_c3d_many
+from biodyn.io import read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.markersets import recognise
@@ -55,7 +55,7 @@ from biodyn.processing.signals.prepare import (
     with_markers,
 )
 from biodyn.recording import Contact, GroundReaction, Recording
-from biodyn.session.statics import find_static
+from biodyn.session import find_static
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.result import TrialResult
 from biodyn.uncertainty import TrialInputs, load_magnitudes, torque_uncertainty
@@ -269,10 +269,11 @@ def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()
     Without a static trial it is looked for beside the walk, or `among` files known to be this person's.
     """
     if static is not None:
-        walk_read, static_read = read_c3d_many([walk, static])
+        walk_read, static_read = read_many([walk, static])
         return TrialFiles(_readable(walk_read), _readable(static_read), "named by the user")
     search = find_static(walk, among=among)
     if search.recording is None:
+        _require_loaded_plates(search.walk)  # what no static trial can mend is said first
         raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
     noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
     return TrialFiles(noted, search.recording, search.why)

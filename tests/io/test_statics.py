@@ -7,7 +7,7 @@ import pytest
 from conftest import LABELS, person_mm
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.session.static_choice import body_difference_m, typical_motion_m
 from biodyn.session.statics import find_static
 

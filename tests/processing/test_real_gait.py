@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from walker import LIMITS
 
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.gait.events import gait_events, kinematic_events, plate_events
