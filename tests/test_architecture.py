@@ -147,6 +147,12 @@ def test_an_upward_import_is_found(module: str, line: str) -> None:
     assert len(_upward(module, ast.parse(line))) == 1
 
 
+def test_readers_of_formats_are_found_and_not_named() -> None:
+    """Whoever reads asks `biodyn.io`; only who writes a certain format names it."""
+    users = {_room(name) for name, tree in _modules() if any(i.startswith("biodyn.io.formats") for i in _imports(tree))}
+    assert users <= {"io", "simulation"}
+
+
 @pytest.mark.parametrize("library", _CONFINED)
 def test_libraries_stay_in_their_place(library: str) -> None:
     users = {name for name, tree in _modules() if any(found.split(".")[0] == library for found in _imports(tree))}

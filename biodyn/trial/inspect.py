@@ -1,4 +1,4 @@
-"""What is in a C3D file, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
+"""What is in a recording, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FileCheck:
 def check_file(
     path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
 ) -> FileCheck:
-    """Read a C3D file and say what it holds; raises InputFileError if it cannot be read at all.
+    """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
 
     Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
     of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
@@ -68,7 +68,7 @@ def _contents(recording: Recording) -> Iterator[str]:
 
 
 def start_marker_set(path: str | Path, target: str | Path) -> Path:
-    """Write a commented marker set file for the labels of a C3D file; returns its path.
+    """Write a commented marker set file for the labels of a recording; returns its path.
 
     Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
     """
