@@ -106,6 +106,12 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert recording.diagnostics == ()
 
 
+def test_any_name_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "two\nlines\udcfc.trc"
+    write_trc(path, Markers(tuple(LABELS), person_mm(3) / 1000.0, 100.0))
+    assert read(path).markers.frame_count == 3
+
+
 @pytest.mark.parametrize("label", ["two\tcells", "two\nlines", "", " ASI"])
 def test_a_label_that_would_spoil_the_file_is_refused(tmp_path: Path, label: str) -> None:
     with pytest.raises(BiodynError, match="label"):
@@ -264,6 +270,11 @@ def test_truncated_anywhere(write: Write, keep: int) -> None:
     if keep == -1:  # the last digit of the last number: nothing tells
         return
     assert said(path)
+
+
+def test_what_is_cut_off_is_said_before_what_follows_from_it(write: Write) -> None:
+    assert "is truncated" in said(write(cells()[:5], DataRate="fast"))
+    assert "does not tell its frame rate: DataRate is missing" in said(write(cells()[:5], DataRate="", NumFrames="5"))
 
 
 def test_a_last_line_that_is_cut_off_is_not_an_unseen_marker(write: Write) -> None:

@@ -122,7 +122,7 @@ def write_trc(path: str | Path, markers: Markers, *, first_frame: int = 1) -> No
             raise BiodynError(f"'{label}' cannot be a label in a TRC file.", "Use one line of text without tabs.")
     frames, count, rate = markers.frame_count, len(markers.labels), f"{markers.rate_hz:.10g}"
     head = [
-        ["PathFileType", "4", "(X/Y/Z)", Path(path).name],
+        ["PathFileType", "4", "(X/Y/Z)", clean_text(Path(path).name)],
         ["DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units"]
         + ["OrigDataRate", "OrigDataStartFrame", "OrigNumFrames"],
         [rate, rate, str(frames), str(count), "mm", rate, str(first_frame), str(frames)],
@@ -294,7 +294,7 @@ def _value(path: Path, line: _Line, cell: str) -> float:
     return value
 
 
-def _counted(path: Path, head: _Head, table: _Table) -> Iterator[Diagnostic]:
+def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
     """Notes where the header states other counts; InputFileError where frames are missing."""
     found = len(table.frames)
     if found < head.frame_count:
@@ -305,10 +305,16 @@ def _counted(path: Path, head: _Head, table: _Table) -> Iterator[Diagnostic]:
         )
     stated = (("frames", "frame-count", head.frame_count, found),
               ("markers", "marker-count", head.marker_count, len(head.labels)))  # fmt: skip
-    for what, code, announced, count in stated:
-        if announced not in (0, count):
-            text = f"The file announces {announced} {what} and holds {count}; {count} are read."
-            yield Diagnostic(code, "warning", text, value=float(count))
+    return tuple(
+        Diagnostic(
+            code,
+            "warning",
+            f"The file announces {announced} {what} and holds {count}; {count} are read.",
+            value=float(count),
+        )
+        for what, code, announced, count in stated
+        if announced not in (0, count)
+    )
 
 
 def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
@@ -329,7 +335,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
     if not _RATES_HZ[0] <= measured <= _RATES_HZ[1]:
         shown = f"{head.rate_hz:g}" if math.isfinite(head.rate_hz) else "missing"
         raise InputFileError(
-            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times do not fit that.", _EXPORT_AGAIN
+            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times tell no other.", _EXPORT_AGAIN
         )
     if not _fit(times, measured, table.digit_s):
         steps = np.diff(times)
