@@ -21,8 +21,8 @@ from statistics import median
 from typing import Any
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import read_c3d
-from biodyn.session.static_choice import typical_motion_m
+from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.session import typical_motion_m
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 _RESULTS = "BIODYN_BENCHMARK_RESULTS"

@@ -19,10 +19,10 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
+from biodyn.io import read_facts
 from biodyn.library.load import load_table
 from biodyn.processing.gait.events import KINDS, kinematic_events, merge_events, plate_events
 from biodyn.recording import GaitEvent
-from biodyn.session.file_facts import file_facts
 from biodyn.trial.run import analyse_trial
 
 SAME_EVENT_S = 0.15
@@ -44,7 +44,7 @@ def main() -> None:
     pairs: dict[str, list[Pair]] = defaultdict(list)
     for path in sorted(Path(sys.argv[1]).rglob("*.[cC]3[dD]")):
         try:
-            if file_facts(path).plate_count:
+            if read_facts(path).plate_count:
                 for kind, pair in _pairs(analyse_trial(path, torques_only=True)):
                     pairs[kind].append(pair)
         except BiodynError as error:

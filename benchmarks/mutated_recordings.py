@@ -27,11 +27,11 @@ import numpy as np
 from common import recordings_at_hand
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d._data_section import read_data
-from biodyn.io.c3d._header import read_header
-from biodyn.io.c3d._layout import data_layout
-from biodyn.io.c3d.read import read_c3d_many
-from biodyn.recording.values import Recording
+from biodyn.io.formats.c3d._data_section import read_data
+from biodyn.io.formats.c3d._header import read_header
+from biodyn.io.formats.c3d._layout import data_layout
+from biodyn.io.formats.c3d.read import read_c3d_many
+from biodyn.recording import Recording
 from biodyn.trial.inspect import check_file
 
 _ROOT = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """biodyn: from a gait laboratory's raw C3D files to joint torques one can trust.
 
 `run_trial` does what `biodyn run` does, `load` opens what it wrote, `replay` does what `biodyn replay` does, and `run_study`
-what `biodyn study` does. Imports are lazy, so that the command line answers at once.
+what `biodyn study` does; `read` opens a recording of any format. Imports are lazy, so that the command line answers at once.
 """
 
 import lazy_loader

@@ -1,5 +1,6 @@
 __version__: str
 
+from .io import read as read
 from .output.store.loaded import StoredResult as StoredResult
 from .output.store.loaded import load as load
 from .settings import Settings as Settings

@@ -25,7 +25,7 @@ class BiodynError(Exception):
 
 
 class InputFileError(BiodynError):
-    """The file does not exist, is not a C3D file, or is damaged."""
+    """The file does not exist, is no recording of a known format, is damaged, or lacks a part that is needed."""
 
 
 class MarkerSetError(BiodynError):

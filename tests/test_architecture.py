@@ -75,7 +75,7 @@ _DOORS = {
 
 # Library -> the modules (or whole rooms) that may import it.
 _CONFINED = {
-    "ezc3d": {"biodyn.io.c3d._ezc3d"},
+    "ezc3d": {"biodyn.io.formats.c3d._ezc3d"},
     # Tables are made in output/tables; these take finished ones.
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     "matplotlib": {"output.figures", "output.report", "output.store", "trial"},
@@ -151,9 +151,9 @@ def test_imports_point_down() -> None:
     ("module", "line"),
     [
         ("biodyn.processing.signals.gaps", "from biodyn.trial.run import run_trial"),
-        ("biodyn.processing.signals.gaps", "from biodyn.io.c3d.read import read_c3d"),
+        ("biodyn.processing.signals.gaps", "from biodyn.io.formats.c3d.read import read_c3d"),
         ("biodyn.processing.signals.gaps", "from biodyn.settings import Settings"),
-        ("biodyn.io.c3d.read", "import biodyn.processing.signals.gaps"),
+        ("biodyn.io.formats.c3d.read", "import biodyn.processing.signals.gaps"),
         ("biodyn.model.body_model", "from biodyn.model.from_library.skeleton import load_skeleton"),
         ("biodyn.processing.kinematics.fit", "from biodyn.model.from_library.markersets import recognise"),
         ("biodyn.kernels.rnea", "def f():\n    from biodyn import model"),
@@ -161,6 +161,12 @@ def test_imports_point_down() -> None:
 )
 def test_an_upward_import_is_found(module: str, line: str) -> None:
     assert len(_upward(module, ast.parse(line))) == 1
+
+
+def test_readers_of_formats_are_found_and_not_named() -> None:
+    """Whoever reads asks `biodyn.io`; only who writes a certain format names it."""
+    users = {_room(name) for name, tree in _modules() if any(i.startswith("biodyn.io.formats") for i in _imports(tree))}
+    assert users <= {"io", "simulation"}
 
 
 @pytest.mark.parametrize("library", _CONFINED)

@@ -17,6 +17,8 @@ from support.sessions import Laboratory, cut, hidden, renamed, unloaded, without
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
+from biodyn.io import read
+from biodyn.io.formats.trc import write_trc
 from biodyn.output.tables import BAND_TABLES, TABLES
 
 FINE, CHECKS_FAILED, BAD_INPUT = 0, 1, 2
@@ -471,6 +473,50 @@ def test_check_finds_what_is_wrong(session_copy: Laboratory) -> None:
     result = biodyn("check", session_copy.walk)
     assert result.exit_code == CHECKS_FAILED
     assert "no known marker set" in result.stdout
+
+
+@pytest.fixture
+def walk_trc(session_copy: Laboratory) -> Path:
+    """The walk's markers alone, beside the walk."""
+    path = session_copy.folder / "walk.trc"
+    write_trc(path, read(session_copy.walk).markers)
+    return path
+
+
+def test_check_of_a_trc_file(walk_trc: Path) -> None:
+    result = biodyn("check", walk_trc)
+    assert result.exit_code == FINE, result.output
+    assert "walk.trc: " in result.stdout
+    assert "Marker set: " in result.stdout
+    assert "Force plates: none" in result.stdout
+
+
+@pytest.mark.parametrize("static", [None, "static.c3d", "static.trc"])
+def test_run_of_a_trc_file_says_what_is_missing(walk_trc: Path, tmp_path: Path, static: str | None) -> None:
+    if static == "static.trc":
+        write_trc(walk_trc.with_name(static), read(walk_trc.with_name("static.c3d")).markers)
+    options = [] if static is None else ["--static", walk_trc.with_name(static)]
+    result = biodyn("run", walk_trc, *options, "--out", tmp_path / "out")
+    refused(result, "'walk.trc' holds no force plate", "joint torques need the ground reaction")
+
+
+def test_a_static_trial_beside_a_walk_may_be_of_another_format_where_it_is_named(
+    session_copy: Laboratory, quick: Path, tmp_path: Path
+) -> None:
+    """Markers are all that is needed of it, but the mass."""
+    static = tmp_path / "standing.trc"
+    write_trc(static, read(session_copy.static).markers)
+    options = ("--static", static, "--settings", quick, "--mass", 70.0, "--out", tmp_path / "out")
+    result = biodyn("run", session_copy.walk, *options)
+    assert result.exit_code in (FINE, CHECKS_FAILED), result.output
+    record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert record["static"]["path"].endswith("standing.trc")
+
+
+def test_a_file_of_no_known_format(tmp_path: Path) -> None:
+    (tmp_path / "walk.txt").write_text("hello", encoding="utf-8")
+    for command in ("check", "run"):
+        refused(biodyn(command, tmp_path / "walk.txt"), "walk.txt", "C3D (.c3d) or TRC (.trc)")
 
 
 def test_check_of_a_file_without_plates(session_copy: Laboratory) -> None:

@@ -1,12 +1,16 @@
-"""Recordings in and out: C3D files become `Recording` values, and simulated recordings become C3D files.
+"""The entrance: files of any format become `Recording` values, and back.
 
-Goes in: the path of a file that nobody has to trust. Comes out: markers, force plates, events and subject parameters
-in SI units and clean Unicode, each doubt as a `Diagnostic`, or one `InputFileError` that says what was expected and
-found.
+Goes in: the path of a file that nobody has to trust. Comes out: markers, force plates, events and subject parameters in SI
+units and clean Unicode, each doubt as a `Diagnostic`, or one `InputFileError` that says what was expected and found.
+`read` takes one file, `read_many` several side by side, `read_facts` only what the head of the file tells.
 
-Read `c3d` (what is done in which order), then `_header` and `_parameters` (what the file says of itself), `_layout`
-(which of it is true), `_data_section` (the numbers), `_second_reading` and `_process` (the C3D library's opinion, in
-a process that may die), `_labels` (markers, virtual points, model outputs), `_platforms`, `_length_units`, `_events`,
-`_subject`. `file_facts`, `file_names`, `statics` and `static_choice` tell which recordings belong together.
-`c3d_write` writes. Names of fields that laboratories use are data: `c3d_names.toml`.
+Read `reading` (how a file finds its reader), `format` (what a reader has to bring), `formats` (one module for every format;
+adding one is adding a file there), then a reader: `formats/trc` is a page, `formats/c3d` a package. What readers share:
+`files`, `text`, `names` (words that laboratories use, as data), `labels` (markers, virtual points, model outputs),
+`positions`, `length_units`. Which recordings belong together is told by `biodyn.session`.
 """
+
+from biodyn.io.files import file_sha256
+from biodyn.io.reading import format_of, read, read_facts, read_many
+
+__all__ = ["file_sha256", "format_of", "read", "read_facts", "read_many"]

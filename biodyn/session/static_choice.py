@@ -15,8 +15,8 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.c3d._names import names
-from biodyn.recording.values import Markers
+from biodyn.recording import Markers
+from biodyn.session.file_names import static_table
 
 Offsets = Literal["same", "unknown", "different"]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
@@ -59,7 +59,7 @@ def compared_offsets(walk: Mapping[str, float], static: Mapping[str, float]) -> 
     shared = walk.keys() & static.keys()
     if len(shared) < _LEAST_OFFSETS:
         return "unknown"
-    limit = float(names()["static"]["same_rad"])
+    limit = float(static_table()["same_rad"])
     return "same" if all(abs(walk[key] - static[key]) <= limit for key in shared) else "different"
 
 

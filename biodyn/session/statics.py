@@ -12,11 +12,11 @@ from pathlib import Path
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.c3d._places import c3d_files, folders_near
-from biodyn.io.c3d.read import read_c3d_many
-from biodyn.io.file_names import has_static_name, has_walk_name, named_otherwise, own_words
-from biodyn.recording.values import Recording
-from biodyn.session.file_facts import FileFacts, different_person, file_facts
+from biodyn.io import format_of, read_facts, read_many
+from biodyn.recording import FileFacts, Recording
+from biodyn.session.file_names import has_static_name, has_walk_name, named_otherwise, own_words
+from biodyn.session.places import folders_near, recordings_beside
+from biodyn.session.same_person import different_person
 from biodyn.session.static_choice import (
     Offsets,
     Possible,
@@ -91,7 +91,7 @@ def find_static(
     Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
-    facts = file_facts(path)
+    facts = read_facts(path)
     folders = tuple(dict.fromkeys(p.parent for p in among)) if among else folders_near(path.parent)
     paths = list(among) or static_candidates(path, max_headers=max_headers)
     judged = sorted(
@@ -99,30 +99,34 @@ def find_static(
     )
     rivals, rest = _rivals([c for c in judged if not c.rejected])
     known = [] if isinstance(walk, Recording) else [path]
-    read = read_c3d_many([*known, *(c.path for c in rivals)])
+    read = read_many([*known, *(c.path for c in rivals)])
     first = read.pop(0) if known else walk
     if not isinstance(first, Recording):
         raise first if isinstance(first, InputFileError) else InputFileError(f"'{path}' cannot be read.")
     chosen = _choose(first, rivals, read)
     for candidate in rest if chosen.path is None else ():
-        more = _choose(first, [candidate], read_c3d_many([candidate.path]))
+        more = _choose(first, [candidate], read_many([candidate.path]))
         chosen = replace(more, candidates=(*chosen.candidates, *more.candidates))
         if chosen.path is not None:
             break
     seen = {c.path for c in chosen.candidates}
     candidates = (*chosen.candidates, *(c for c in judged if c.path not in seen))
-    reason = chosen.reason or _nothing_found(candidates, folders)
+    reason = chosen.reason or _nothing_found(candidates, folders, format_of(path).title)
     return replace(chosen, reason=reason, candidates=candidates, folders=folders)
 
 
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
-    """Return the C3D files that `find_static` would look into for the walk."""
-    return c3d_files(folders_near(walk.parent), walk, max_headers)
+    """Return the files that `find_static` would look into for the walk: recordings of its own format."""
+    try:
+        suffixes = format_of(walk).suffixes
+    except InputFileError:  # a file that cannot be read has no companions
+        return []
+    return recordings_beside(folders_near(walk.parent), walk, suffixes, max_headers)
 
 
 def _looked_into(walk: FileFacts, path: Path, same_person: bool) -> StaticCandidate:
     try:
-        return judge_static(walk, file_facts(path), same_person)
+        return judge_static(walk, read_facts(path), same_person)
     except InputFileError as error:
         return StaticCandidate(path, 0.0, rejected=error.message)
 
@@ -233,9 +237,9 @@ def _checked(walk: Recording, candidate: StaticCandidate, result: Recording | In
     return replace(candidate, reasons=tuple(reasons))
 
 
-def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path]) -> str:
+def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path], title: str) -> str:
     where = ", ".join(f"'{folder}'" for folder in folders[:6]) + (" ..." if len(folders) > 6 else "")
-    text = f"No static trial was found among {len(candidates)} C3D files in {where}"
+    text = f"No static trial was found among {len(candidates)} {title} files in {where}"
     if candidates:
         text += f"; the nearest, {candidates[0].path.name}, is not taken because {candidates[0].rejected}"
     return text + "."

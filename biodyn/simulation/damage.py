@@ -49,7 +49,7 @@ class DamagedFile:
 
 
 class _Content:
-    """The parts of a C3D file as `biodyn.io.c3d.write` lays them out."""
+    """The parts of a C3D file as `biodyn.io.formats.c3d.write` lays them out."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -9,8 +9,8 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.errors import ResultError
-from biodyn.io.c3d import write as c3d_write
-from biodyn.io.c3d.write import C3dContent, Parameters, ParameterValue
+from biodyn.io.formats.c3d import write as c3d_write
+from biodyn.io.formats.c3d.write import C3dContent, Parameters, ParameterValue
 from biodyn.simulation.trial import SimulatedTrial
 
 _SOFTWARE = "biodyn.simulation"

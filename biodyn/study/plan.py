@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-Role = Literal["walk", "static", "other", "excluded", "unreadable"]
+# What a study does with a file; what the recording is for by itself is a `biodyn.session.Role`.
+FileUse = Literal["walk", "static", "other", "excluded", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class StudyFile:
     """
 
     path: Path
-    role: Role
+    role: FileUse
     reason: str
     mass_kg: float | None = None
 

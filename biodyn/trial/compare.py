@@ -12,12 +12,12 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import read_c3d_many
+from biodyn.io import read_many
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import Recording
-from biodyn.session.static_choice import typical_motion_m
+from biodyn.session import typical_motion_m
 
 # Fewer frames than this are no stance.
 _LEAST_FRAMES = 10
@@ -68,7 +68,7 @@ def walks_with_lab_outputs(places: Iterable[str | Path]) -> list[Path]:
             walks.append(place)
             continue
         files = sorted(path for path in place.rglob("*") if path.suffix.lower() == ".c3d")
-        walks += [path for path, found in zip(files, read_c3d_many(files), strict=True) if _is_comparable(found)]
+        walks += [path for path, found in zip(files, read_many(files), strict=True) if _is_comparable(found)]
     return walks
 
 

@@ -1,4 +1,4 @@
-"""What is in a C3D file, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
+"""What is in a recording, for `biodyn check`: contents, marker set, plates, and what looks wrong."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
-from biodyn.io.c3d.read import read_c3d_many
+from biodyn.io import read_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.marker_set_file import starting_marker_set
 from biodyn.model.from_library.markersets import MarkerSet, load_marker_set, normalise
@@ -36,7 +36,7 @@ class FileCheck:
 def check_file(
     path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
 ) -> FileCheck:
-    """Read a C3D file and say what it holds; raises InputFileError if it cannot be read at all.
+    """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
 
     Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
     of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
@@ -44,7 +44,7 @@ def check_file(
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     user_tables(replace(options.tables, marker_set=chosen))
-    (result,) = read_c3d_many([path])
+    (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     world = find_world(result)
@@ -64,14 +64,14 @@ def _contents(recording: Recording) -> Iterator[str]:
 
 
 def start_marker_set(path: str | Path, target: str | Path) -> Path:
-    """Write a commented marker set file for the labels of a C3D file; returns its path.
+    """Write a commented marker set file for the labels of a recording; returns its path.
 
     Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
     """
     place = Path(target)
     if not is_path(place.name):
         raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
-    (result,) = read_c3d_many([path])
+    (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     text = starting_marker_set(result.markers.labels, Path(path).name, place.name)

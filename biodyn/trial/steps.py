@@ -34,8 +34,7 @@ from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.prepare import prepare_signals
-from biodyn.recording import Recording
-from biodyn.trial.files import read_files
+from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
 from biodyn.uncertainty.bands import torque_bands
@@ -47,7 +46,7 @@ def reading(trial: TrialState) -> None:
     if not hasattr(trial, "files"):
         trial.files = read_files(trial.path, trial.static_path)
     trial.walk, trial.static = trial.files.walk, trial.files.static
-    _require_plates(trial.walk)
+    require_plates(trial.walk)
 
 
 def axes(trial: TrialState) -> None:
@@ -196,18 +195,6 @@ def with_step(steps: Sequence[Step], name: str, run: Callable[[TrialState], None
 
 
 # -- what ends an analysis ---------------------------------------------------------------------------------------------
-
-
-def _require_plates(recording: Recording) -> None:
-    if not recording.plates:
-        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
-        if unusable:
-            found = " ".join(note.message for note in unusable)
-            raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
-        raise PlateError(
-            f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
-            "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
-        )
 
 
 def _require_possible_loads(trial: TrialState) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.stick_person import LABELS, PERSON_MM, RATE_HZ, person_mm, plate_parameters
 
-from biodyn.io.c3d._process import Parsed, parse_files
-from biodyn.io.c3d.read import read_c3d, read_c3d_many
+from biodyn.io.formats.c3d._process import Parsed, parse_files
+from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
 
 # C3D stores positions as 4-byte floats: 24 bits on 1000 mm are 0.06 micrometres
 FLOAT32_M = 1e-6

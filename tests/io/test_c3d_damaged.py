@@ -13,9 +13,9 @@ import pytest
 from support.stick_person import LABELS, person_mm, plate_parameters
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d import _ezc3d
-from biodyn.io.c3d.read import read_c3d, read_c3d_many
-from biodyn.recording.values import Recording
+from biodyn.io.formats.c3d import _ezc3d
+from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
+from biodyn.recording import Recording
 
 
 def message_of(path, **options) -> str:

@@ -13,12 +13,12 @@ import pytest
 from support.c3d_corpus import DEC, INTEL, MIPS, ORDERS, Kind, a_trial, plates, write_trial
 from support.independent_reader import PlainFile, dec_float, read_plainly
 
-from biodyn.io.c3d._data_section import read_data
-from biodyn.io.c3d._header import read_header
-from biodyn.io.c3d._layout import data_layout
-from biodyn.io.c3d._parameters import decoded_floats
-from biodyn.io.c3d.read import read_c3d, read_c3d_many
-from biodyn.recording.values import Recording
+from biodyn.io.formats.c3d._data_section import read_data
+from biodyn.io.formats.c3d._header import read_header
+from biodyn.io.formats.c3d._layout import data_layout
+from biodyn.io.formats.c3d._parameters import decoded_floats
+from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
+from biodyn.recording import Recording
 
 # A 4-byte float has 24 bits; positions reach 2 m.
 FLOAT32_M = 2.5e-7

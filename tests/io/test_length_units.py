@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from biodyn.errors import InputFileError, PlateError
-from biodyn.io.c3d import _length_units
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io import length_units
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.simulation import Plate, write_c3d
 from biodyn.trial.run import analyse_trial
 
@@ -63,8 +63,8 @@ def test_two_possible_bodies_and_no_plate_are_refused():
     rng = np.random.default_rng(1)
     markers = rng.uniform(0.0, 1.0, (1, 30, 3)) * [0.4, 0.3, 1.75] + np.zeros((20, 1, 1))
     with pytest.raises(InputFileError, match="nothing in the file tells which"):
-        _length_units.length_unit("w.c3d", "mm", {"mm": 0.001}, 1e4 * markers, (), None)
-    unit = _length_units.length_unit("w.c3d", "mm", {"mm": 0.001}, 1e4 * markers, (), 1.8)
+        length_units.length_unit("w.c3d", "mm", {"mm": 0.001}, 1e4 * markers, (), None)
+    unit = length_units.length_unit("w.c3d", "mm", {"mm": 0.001}, 1e4 * markers, (), 1.8)
     assert unit.markers == pytest.approx(0.0001)
     assert "height of 1.80 m" in unit.diagnostics[0].message
 

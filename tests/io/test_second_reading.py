@@ -2,7 +2,7 @@
 
 import pytest
 
-from biodyn.io.c3d._second_reading import _percent
+from biodyn.io.formats.c3d._second_reading import _percent
 
 
 @pytest.mark.parametrize(

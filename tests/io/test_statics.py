@@ -7,9 +7,10 @@ import pytest
 from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.trc import write_trc
+from biodyn.session import find_static
 from biodyn.session.static_choice import body_difference_m, typical_motion_m
-from biodyn.session.statics import find_static
 
 
 def anna(**more):
@@ -48,6 +49,17 @@ def test_in_a_folder_beside_the_walks(walk, standing):
     assert search.recording.markers.frame_count == 40
     assert "same subject name 'Anna'" in search.reason
     assert "Static" in search.reason
+
+
+def test_companions_are_of_the_walks_own_format(walk, standing):
+    """What somebody exported beside the recordings is no second static trial."""
+    path, static = walk("walk.c3d", anna()), standing("static.c3d", anna())
+    for recorded in (path, static):
+        write_trc(recorded.with_suffix(".trc"), read_c3d(recorded).markers)
+    assert [c.path for c in find_static(path).candidates] == [static]
+    search = find_static(path.with_suffix(".trc"))
+    assert search.path == static.with_suffix(".trc")
+    assert [c.path for c in search.candidates] == [search.path]
 
 
 def test_from_a_recording_that_is_already_read(walk, standing):

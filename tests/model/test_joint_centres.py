@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.model.from_library.constructions import alignment_device_corner, chord
 from biodyn.model.from_library.hip_centre import HipInput, hip_centre, hip_centre_names, static_hip_centre_names
 from biodyn.model.from_library.landmarks import StaticPose

@@ -11,7 +11,7 @@ from support.sessions import Laboratory
 
 from biodyn import run_trial
 from biodyn.conventions import FloatArray
-from biodyn.io.c3d._labels import point_roles
+from biodyn.io.labels import point_roles
 from biodyn.simulation.trial import SimulatedTrial
 
 QUICK = {"uncertainty": {"compute": False}}

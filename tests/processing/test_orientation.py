@@ -11,7 +11,7 @@ from support import real
 
 from biodyn.errors import InputFileError
 from biodyn.processing.signals.orientation import find_world
-from biodyn.recording.values import ForcePlate, Markers, Recording
+from biodyn.recording import ForcePlate, Markers, Recording, StoredMotion
 
 RATE_HZ = 100.0
 # m, World axes (X ahead, Y up, Z right): pelvis, knees, shanks, ankles, heels, toes of both sides, neck
@@ -45,7 +45,7 @@ def recording(positions, R_LW=None, vertical=True, plates=False):
     labels = tuple(f"M{i}" for i in range(positions.shape[1]))
     plate = ForcePlate(1, 2, CORNERS, np.zeros(3), np.zeros((0, 6)), 1000.0)
     in_world = Recording(
-        Path("trial.c3d"), "", Markers(labels, positions, RATE_HZ), plates=(plate,) if plates else (),
+        Path("trial.c3d"), "", StoredMotion(Markers(labels, positions, RATE_HZ)), plates=(plate,) if plates else (),
         vertical=np.array([0.0, 1.0, 0.0]) if vertical else None,
     )  # fmt: skip
     return in_world.rotated(R)
@@ -68,13 +68,13 @@ def test_a_vertical_of_the_wrong_sign_is_set_right():
     upside_down = recording(walking())
     for plates in (False, True):
         lab = recording(walking(), plates=plates)
-        wrong = Recording(lab.path, "", lab.markers, lab.plates, vertical=-lab.vertical)
+        wrong = Recording(lab.path, "", lab.motion, lab.plates, vertical=-lab.vertical)
         np.testing.assert_array_equal(find_world(wrong).R_WL, find_world(upside_down).R_WL)
 
 
 def test_a_vertical_that_plates_and_body_contradict_is_not_believed():
     lab = recording(walking(), plates=True)
-    wrong = Recording(lab.path, "", lab.markers, lab.plates, vertical=np.array([0.0, 0.0, 1.0]))
+    wrong = Recording(lab.path, "", lab.motion, lab.plates, vertical=np.array([0.0, 0.0, 1.0]))
     world = find_world(wrong)
     np.testing.assert_array_equal(world.R_WL, np.eye(3))
     assert codes(world) == {"vertical-contradicted"}
@@ -147,7 +147,7 @@ def data() -> Path:
 @pytest.mark.real
 def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     """Walks and statics, laboratories with X or Y ahead, with and without plates and Y_SCREEN."""
-    from biodyn.io.c3d.read import read_c3d_many
+    from biodyn.io.formats.c3d.read import read_c3d_many
 
     paths = sorted((data / "gait").rglob("*.c3d"))
     paths += sorted((data / "opensim" / "c3d_to_grf").glob("*.c3d")) + sorted((data / "static_only").rglob("*.c3d"))
@@ -175,7 +175,7 @@ def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
 
 def degenerate(positions, rate_hz=100.0):
     labels = tuple(f"m{n}" for n in range(positions.shape[1]))
-    return Recording(Path("walk.c3d"), "", Markers(labels, positions, rate_hz))
+    return Recording(Path("walk.c3d"), "", StoredMotion(Markers(labels, positions, rate_hz)))
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 3), (10, 0, 3), (10, 4, 3)])

@@ -14,7 +14,7 @@ from support import real
 from biodyn.errors import PlateError
 from biodyn.processing.contacts.loading import pressure_at_height
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
-from biodyn.recording.values import ForcePlate
+from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
 
 RATE_HZ = 1000.0
@@ -250,7 +250,7 @@ def data() -> Path:
 
 
 def recording_in_world(path):
-    from biodyn.io.c3d.read import read_c3d
+    from biodyn.io.formats.c3d.read import read_c3d
 
     return read_c3d(path).rotated(Z_UP)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from biodyn.errors import MarkerSetError, StaticTrialError
-from biodyn.io.c3d.write import C3dContent
-from biodyn.io.c3d.write import write_c3d as write_content
+from biodyn.io.formats.c3d.write import C3dContent
+from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.model.assembly import assemble
 from biodyn.processing.calibration.refine import find_turns, sample
 from biodyn.recording import Markers

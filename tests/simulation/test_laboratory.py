@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from biodyn.errors import BiodynError, PlateError
-from biodyn.io.c3d.read import read_c3d
-from biodyn.io.c3d.write import C3dContent
-from biodyn.io.c3d.write import write_c3d as write_content
+from biodyn.io.formats.c3d.read import read_c3d
+from biodyn.io.formats.c3d.write import C3dContent
+from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.simulation import Plate, TrialOptions, simulate_trial, write_c3d
 from biodyn.simulation.skin import soft_tissue

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.simulation import Person, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.__main__ import main
 from biodyn.simulation.dataset import sample_subjects

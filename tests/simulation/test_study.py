@@ -10,7 +10,7 @@ import pytest
 from support.sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
-from biodyn.io.c3d.read import read_c3d
+from biodyn.io.formats.c3d.read import read_c3d
 from biodyn.simulation import embody
 from biodyn.simulation.damage import KINDS, LIST_NAME, PUT_RIGHT, damage_file, damage_files
 from biodyn.simulation.study import someone, write_study

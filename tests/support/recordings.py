@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biodyn.io.c3d.write import C3dContent, write_c3d
+from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
 LABELS = tuple(f"M{i:02d}" for i in range(12))
 

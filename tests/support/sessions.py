@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.io.c3d.write import C3dContent
-from biodyn.io.c3d.write import write_c3d as write_content
+from biodyn.io.formats.c3d.write import C3dContent
+from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, write_c3d
 
 

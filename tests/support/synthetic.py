@@ -21,7 +21,7 @@ from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, base_angles, q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.gaps import Gap
-from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording
+from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench, Recording, StoredMotion
 from biodyn.rigid_body import body_poses
 from biodyn.settings import Settings
 
@@ -114,7 +114,7 @@ def walker(
     corners = np.array([[0.6, 0.0, 0.5], [-0.6, 0.0, 0.5], [-0.6, 0.0, -0.5], [0.6, 0.0, -0.5]])
     markers = Markers(fit.labels, p[:, [model.frames[m.body].link for m in model.markers]], RATE_HZ)
     return TrialAnalysis(
-        recording=Recording(Path("walk.c3d"), "0" * 64, markers, first_frame=17),
+        recording=Recording(Path("walk.c3d"), "0" * 64, StoredMotion(markers), first_frame=17),
         static=StaticFacts(Path("static.c3d"), "1" * 64, "named by the user", 0, 49, 0.002),
         settings=Settings(),
         subject=SubjectFacts(

@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.values import GaitEvent
+from biodyn.recording import GaitEvent
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.values import EventKind, EventSource, GaitEvent
+from biodyn.recording import EventKind, EventSource, GaitEvent
 from biodyn.recording.wrenches import Contact
 
 KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")

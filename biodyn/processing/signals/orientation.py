@@ -15,7 +15,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.geometry.rotations import angle_between
-from biodyn.recording.values import Recording
+from biodyn.recording import Recording
 
 _AXIS_NAMES = "XYZ"
 # Less than half a step: sway of a standing person, drift on a treadmill.

@@ -7,7 +7,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.values import ForcePlate
+from biodyn.recording import ForcePlate
 
 # A plate that carries more than this shows it in every channel.
 _LOADED_N = 50.0

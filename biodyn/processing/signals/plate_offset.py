@@ -12,7 +12,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.recording.values import ForcePlate
+from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateZero, ZeroSource
 
 # From the force alone, a level above this may be somebody or something standing on the plate.

@@ -19,7 +19,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
 from biodyn.processing.signals.plate_channels import channel_notes, saturated
 from biodyn.processing.signals.plate_offset import find_offset, offset_notes
-from biodyn.recording.values import ForcePlate
+from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
 
 SUPPORTED_TYPES = (1, 2, 3, 4, 5)

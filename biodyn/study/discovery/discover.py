@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from biodyn.errors import SettingsError, printable
-from biodyn.session.file_facts import FileFacts
+from biodyn.recording import FileFacts
+from biodyn.session.words import plain_text
 from biodyn.study.discovery.definition import StudyDefinition, merged
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
@@ -15,13 +16,12 @@ from biodyn.study.discovery.labels import label_files
 from biodyn.study.discovery.naming import natural_key, unique_names
 from biodyn.study.discovery.overrides import apply_definition, left_out, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
-from biodyn.study.discovery.roles import decide_role, name_pattern
+from biodyn.study.discovery.roles import decide_use, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, possible_statics
 from biodyn.study.discovery.subjects.assign import assign_subjects
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
-from biodyn.study.discovery.words import plain_text
-from biodyn.study.plan import PlannedTrial, Role, StudyFile, StudyPlan
+from biodyn.study.plan import FileUse, PlannedTrial, StudyFile, StudyPlan
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request.
@@ -29,7 +29,7 @@ STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {
     "output": {"figures": False, "report": False},
     "uncertainty": {"compute": False},
 }
-_TRIAL_ROLES: tuple[Role, ...] = ("walk", "unreadable")
+_TRIAL_ROLES: tuple[FileUse, ...] = ("walk", "unreadable")
 
 
 def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
@@ -69,12 +69,12 @@ def _findings(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, s
     people = join_subjects(assignments)
     labels = label_files(people)
     walks = frozenset(
-        name_pattern(p) for p in assignments if _has_plates(p) and decide_role(p, frozenset())[0] == "walk"
+        name_pattern(p) for p in assignments if _has_plates(p) and decide_use(p, frozenset())[0] == "walk"
     )
     findings = []
     for name, person in zip(_names(people), people, strict=True):
         for p in person.members:
-            role, reason = decide_role(p, walks)
+            role, reason = decide_use(p, walks)
             findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site))
     return sorted(findings, key=lambda finding: finding.path)
 

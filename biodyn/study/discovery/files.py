@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.session.file_facts import FileFacts, file_facts
+from biodyn.io import read_facts
+from biodyn.recording import FileFacts
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
@@ -56,7 +57,7 @@ def _looked_into(root: Path, path: Path) -> FoundFile:
     if (root / path).is_symlink() and not (root / path).exists():
         return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
     try:
-        return FoundFile(path, file_facts(root / path))
+        return FoundFile(path, read_facts(root / path))
     except InputFileError as error:
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:

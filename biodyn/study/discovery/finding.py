@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from biodyn.session.file_facts import FileFacts
+from biodyn.recording import FileFacts
 from biodyn.study.discovery.labels import Labels
-from biodyn.study.plan import Role
+from biodyn.study.plan import FileUse
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Finding:
 
     path: Path
     facts: FileFacts | None
-    role: Role
+    role: FileUse
     reason: str
     subject: str
     labels: Labels

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from biodyn.session.words import Token, plain_text, tokens, vocabulary
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment, looks_static
 from biodyn.study.discovery.subjects.join import Subject
-from biodyn.study.discovery.words import Token, plain_text, tokens, vocabulary
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from biodyn.study.discovery.words import plain_text
+from biodyn.session.words import plain_text
 
 _LONGEST = 80  # characters; paths of 260 characters are the limit of some systems
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin_|conout_)(?:\..*)?")  # device names of Windows

@@ -20,7 +20,7 @@ from biodyn.study.discovery.patterns import (
     path_matches,
     path_text,
 )
-from biodyn.study.plan import Role
+from biodyn.study.plan import FileUse
 
 T = TypeVar("T")
 
@@ -164,7 +164,7 @@ def _with_entries(
         condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
     settings = merged(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
-    role: Role | None = words.last(lambda entry: entry.role)
+    role: FileUse | None = words.last(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
         finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")
     return replace(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from biodyn.errors import SettingsError
-from biodyn.study.discovery.words import plain_text
+from biodyn.session.words import plain_text
 
 LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biodyn.errors import InputFileError, StudyError
-from biodyn.session.file_facts import FileFacts, file_facts
+from biodyn.io import read_facts
+from biodyn.recording import FileFacts
+from biodyn.session.words import plain_text
 from biodyn.study.discovery.patterns import path_text
-from biodyn.study.discovery.words import plain_text
 from biodyn.study.plan import PlannedTrial, StudyPlan
 
 DEFINITION_NAME = "study.toml"
@@ -151,7 +152,7 @@ def _stored(root: Path, trials: Sequence[PlannedTrial]) -> FileFacts | None:
     first = None
     for trial in trials:
         try:
-            facts = file_facts(root / trial.path)
+            facts = read_facts(root / trial.path)
         except InputFileError:
             continue
         if facts.mass_kg is not None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from biodyn.session.file_facts import FileFacts
-from biodyn.session.statics import judge_static
+from biodyn.recording import FileFacts
+from biodyn.session import judge_static
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ def possible_statics(walk: LabelledFile, statics: Sequence[LabelledFile]) -> tup
 
     Of the walk's session, else of none (markers are put on again for another session); then of its condition, else of
     none, else of the same place. Which of several it is, joint offsets and markers tell when the walk is analysed, by the
-    judgement of a single walk (`io.static_choice`).
+    judgement of a single walk (`session.static_choice`).
     """
     judged = [(static, judge_static(walk.facts, static.facts, same_person=True)) for static in statics]
     usable = [(static, verdict.score) for static, verdict in judged if not verdict.rejected]

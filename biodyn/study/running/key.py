@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import file_sha256
+from biodyn.io import file_sha256
 from biodyn.model.from_library.user_tables import own_file, user_tables
-from biodyn.session.statics import static_candidates
+from biodyn.session import static_candidates
 from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.program import program_version

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
-from biodyn.io.c3d.read import file_sha256
+from biodyn.io import file_sha256
 from biodyn.output.store.leftovers import remove_unfinished
 from biodyn.output.store.owned import RECORD_NAME, trial_files
 from biodyn.output.store.replacing import replacing

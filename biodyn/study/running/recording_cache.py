@@ -6,7 +6,7 @@ from collections import OrderedDict
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d.read import file_sha256, read_c3d_many
+from biodyn.io import file_sha256, read_many
 from biodyn.recording import Recording
 from biodyn.trial.files import TrialFiles
 
@@ -25,7 +25,7 @@ class RecordingCache:
         known = self._statics.pop(content, None)
         wanted = [walk] if known is not None and known.path == static else [walk, static]
         found = []
-        for result in read_c3d_many(wanted):
+        for result in read_many(wanted):
             if isinstance(result, InputFileError):
                 raise result
             found.append(result)

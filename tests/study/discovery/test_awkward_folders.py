@@ -11,7 +11,7 @@ import pytest
 from support.recordings import Fake, write_tree
 
 from biodyn.errors import InputFileError
-from biodyn.session.file_facts import file_facts
+from biodyn.io import read_facts
 from biodyn.study.discovery import discover, plan_lines
 from biodyn.study.plan import StudyPlan
 
@@ -25,7 +25,7 @@ def test_pipes_are_never_opened(tmp_path: Path) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), "P01/static.c3d": Fake(plates=0)})
     os.mkfifo(tmp_path / "P01" / "walk02.c3d")
     with pytest.raises(InputFileError, match="no regular file"):
-        file_facts(tmp_path / "P01" / "walk02.c3d")  # would wait for ever
+        read_facts(tmp_path / "P01" / "walk02.c3d")  # would wait for ever
     plan = discover(tmp_path)
     assert _roles(plan)["P01/walk02.c3d"] == "unreadable"
     assert [(t.subject, t.trial) for t in plan.trials] == [("P01", "walk01"), ("P01", "walk02")]

@@ -11,7 +11,7 @@ import pytest
 from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, StudyError
-from biodyn.session.statics import find_static
+from biodyn.session import find_static
 from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record

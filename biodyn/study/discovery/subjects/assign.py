@@ -21,13 +21,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from biodyn.session.words import plain_text, tokens, vocabulary
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import BY_USER, PERSON_KINDS, SubjectAssignment, is_passing
 from biodyn.study.discovery.subjects.evidence import speak_against_one
 from biodyn.study.discovery.subjects.file_names import by_static_names, by_stems, repeated_spans
 from biodyn.study.discovery.subjects.folder_names import by_folders, by_plain_folders, in_own_folders, may_name_person
 from biodyn.study.discovery.subjects.stored_names import by_known_names, by_stored_name, letters_only, stored_names
-from biodyn.study.discovery.words import plain_text, tokens, vocabulary
 
 _KEY = re.compile(r"(?:^|_)([a-zA-Z]+)-([^_\W]+)")
 

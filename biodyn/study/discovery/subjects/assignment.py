@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from biodyn.session.words import Kind, Token, plain_text, tokens
 from biodyn.study.discovery.files import FoundFile
-from biodyn.study.discovery.words import Kind, Token, plain_text, tokens
 
 PERSON_KINDS: tuple[Kind, ...] = ("subject", "code", "number")
 # Kinds of folders that stand between a person's trials and the person, or between people and their laboratory.
@@ -53,6 +53,13 @@ class SubjectAssignment:
         """Tokens of a folder's name without those that name the person."""
         found = tokens(self.folders[level])
         return _outside(found, [self.span]) if level == self.level else found
+
+    def person_tokens(self) -> tuple[Token, ...]:
+        """Tokens of the folder that names the person, those that name them."""
+        if self.level is None:
+            return ()
+        own = self.folder_tokens(self.level)
+        return tuple(token for token in tokens(self.folders[self.level]) if token not in own)
 
 
 def _outside(found: Sequence[Token], spans: Sequence[tuple[int, int]]) -> tuple[Token, ...]:

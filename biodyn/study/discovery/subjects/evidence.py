@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from biodyn.session.file_facts import FileFacts, different_measures
+from biodyn.recording import FileFacts
+from biodyn.session.same_person import different_measures
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.stored_names import letters_only

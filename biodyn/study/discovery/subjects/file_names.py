@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from biodyn.session.words import Kind, Token, plain_text, tokens
 from biodyn.study.discovery.subjects.assignment import (
     LONG_NUMBER,
     PERSON_KINDS,
@@ -16,7 +17,6 @@ from biodyn.study.discovery.subjects.assignment import (
 )
 from biodyn.study.discovery.subjects.evidence import is_one_person, stored_person
 from biodyn.study.discovery.subjects.stored_names import begins_with, letters_only
-from biodyn.study.discovery.words import Kind, Token, plain_text, tokens
 
 
 def _stem_person(p: SubjectAssignment) -> Token | None:

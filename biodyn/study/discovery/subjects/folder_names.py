@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
+from biodyn.session.words import Token, plain_text, tokens, vocabulary
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import (
     LONG_NUMBER,
@@ -16,7 +17,6 @@ from biodyn.study.discovery.subjects.assignment import (
     looks_static,
 )
 from biodyn.study.discovery.subjects.evidence import is_one_person, siblings_are_same_person
-from biodyn.study.discovery.words import Token, plain_text, tokens, vocabulary
 
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
 

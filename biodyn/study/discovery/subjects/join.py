@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from biodyn.session.words import tokens
 from biodyn.study.discovery.subjects.assignment import BY_USER, PASSING, SubjectAssignment, looks_static
 from biodyn.study.discovery.subjects.evidence import speak_against_one
 from biodyn.study.discovery.subjects.stored_names import letters_only
-from biodyn.study.discovery.words import tokens
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from biodyn.session.file_facts import FileFacts
+from biodyn.recording import FileFacts
+from biodyn.session.words import plain_text, tokens, vocabulary
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
-from biodyn.study.discovery.words import plain_text, tokens, vocabulary
 
 _ANOTHER_BODY = 0.1  # relative difference of mass or height: more than one person changes between visits
 

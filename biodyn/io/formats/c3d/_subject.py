@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from biodyn.io.c3d._names import letters, letters_and_digits, names
-from biodyn.recording.values import SubjectParameters
-
-Groups = Mapping[str, Mapping[str, Mapping[str, Any]]]
+from biodyn.io.formats.c3d._parameters import Groups
+from biodyn.io.names import letters, letters_and_digits, names
+from biodyn.recording import SubjectParameters
 
 
 @dataclass(frozen=True)

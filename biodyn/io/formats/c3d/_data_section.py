@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.io.c3d._header import unsigned
-from biodyn.io.c3d._layout import DataLayout
-from biodyn.io.c3d._parameters import Groups, continued, decoded_floats
+from biodyn.io.formats.c3d._header import unsigned
+from biodyn.io.formats.c3d._layout import DataLayout
+from biodyn.io.formats.c3d._parameters import Groups, continued, decoded_floats
 
 # Counts of a 16-bit converter: an eighth of its range around what it reads without a load.
 _NEAR = 8192.0

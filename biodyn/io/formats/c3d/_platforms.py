@@ -9,9 +9,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.c3d._names import letters, names
-from biodyn.io.c3d._parameters import continued
-from biodyn.recording.values import ForcePlate
+from biodyn.io.formats.c3d._parameters import continued
+from biodyn.io.names import letters, names
+from biodyn.recording import ForcePlate
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK.
 _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8}

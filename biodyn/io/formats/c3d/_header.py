@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import InputFileError
-from biodyn.io.c3d._parameters import ParameterSection, Wanted, continued, decoded_floats, read_parameters
+from biodyn.io.files import COPY_AGAIN, check_path
+from biodyn.io.formats.c3d._parameters import ParameterSection, Wanted, continued, decoded_floats, read_parameters
 
 BLOCK_BYTES = 512
 _KEY = 0x50  # second byte of every C3D file
@@ -23,8 +24,6 @@ _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
 _MAX_PARAMETER_BLOCKS = 256
 # A section may be longer than its block count, one byte, can say; then only where the data begin tells its end.
 _MAX_SECTION_BLOCKS = 4096
-
-COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
 
 
 @dataclass(frozen=True)
@@ -91,21 +90,9 @@ def unsigned(value: float) -> int:
     return int(value) & 0xFFFF if value < 0 else int(value)
 
 
-def check_path(path: Path) -> None:
-    """Raise InputFileError unless the path names a file that can be read and is not empty."""
-    if not path.exists():
-        raise InputFileError(f"'{path}' does not exist.", "Check the path.")
-    if path.is_dir():
-        raise InputFileError(f"'{path}' is a folder; expected one C3D file.", "Name the file in it.")
-    if not path.is_file():  # opening a pipe would wait for ever
-        raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a C3D file.")
-    try:
-        with path.open("rb") as stream:
-            first = stream.read(1)
-    except OSError as error:
-        raise InputFileError(f"'{path}' cannot be opened: {error.strerror}.", "Check the permissions.") from error
-    if not first:
-        raise InputFileError(f"'{path}' is empty (0 bytes).", COPY_AGAIN)
+def is_c3d(head: bytes) -> bool:
+    """True where the first bytes of a file are those of a C3D file."""
+    return len(head) > 1 and head[1] == _KEY
 
 
 def _everything(group: str, name: str) -> bool:
@@ -121,7 +108,7 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
     size = path.stat().st_size
     with path.open("rb") as stream:
         block = stream.read(BLOCK_BYTES)
-        if len(block) < 2 or block[1] != _KEY:
+        if not is_c3d(block):
             raise InputFileError(f"'{path}' is not a C3D file: its second byte is not 0x50.", "Give a .c3d file.")
         if len(block) < BLOCK_BYTES:
             raise InputFileError(f"'{path}' is truncated: it ends within its header ({size} bytes).", COPY_AGAIN)

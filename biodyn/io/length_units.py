@@ -14,8 +14,8 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.c3d._names import letters
-from biodyn.recording.values import ForcePlate
+from biodyn.io.names import letters
+from biodyn.recording import ForcePlate
 
 # Units and slips between them: mm, cm and m; millimetres and inches.
 _FACTORS = (1e-3, 1.0 / 25.4, 0.1, 10.0, 25.4, 1e3)
@@ -64,12 +64,14 @@ def length_unit(
     markers: FloatArray,
     plates: Sequence[ForcePlate],
     height_m: float | None,
+    entry: str = "POINT:UNITS",
 ) -> LengthUnit:
     """The unit of points and of plates, corrected where what the file states gives no person or no plate.
 
     Args:
-        name: of the file, for messages. text: POINT:UNITS as stored; known: letters of a unit -> metres.
+        name: of the file, for messages. text: the unit as stored; known: letters of a unit -> metres.
         markers: (T, M, 3) file units. plates: read as if the file unit were the metre. height_m: stored, None = not.
+        entry: of the file, that states the unit, for messages.
 
     Raises InputFileError where the markers' unit is wrong and two corrections are possible.
     """
@@ -81,13 +83,13 @@ def length_unit(
         note = Diagnostic(
             "length-unit-guessed",
             "warning",
-            f"POINT:UNITS is '{text}', which is no known unit; {unit:g} m a unit is taken from the body's size.",
+            f"{entry} is '{text}', which is no known unit; {unit:g} m a unit is taken from the body's size.",
             value=span * unit,
             unit="m",
         )
         plate_unit, notes = _plate_unit(text, unit, unit, geometry, markers * unit)
         return LengthUnit(unit, plate_unit, (note, *notes))
-    factor, notes = _marker_factor(name, text, stated, markers, geometry, height_m)
+    factor, notes = _marker_factor(name, entry, text, stated, markers, geometry, height_m)
     plate_unit, plate_notes = _plate_unit(text, stated, stated * factor, geometry, markers * stated * factor)
     return LengthUnit(stated * factor, plate_unit, (*notes, *plate_notes))
 
@@ -96,7 +98,13 @@ def length_unit(
 
 
 def _marker_factor(
-    name: str, text: str, stated: float, markers: FloatArray, plates: Sequence[_Plate], height_m: float | None
+    name: str,
+    entry: str,
+    text: str,
+    stated: float,
+    markers: FloatArray,
+    plates: Sequence[_Plate],
+    height_m: float | None,
 ) -> tuple[float, tuple[Diagnostic, ...]]:
     """Factor on the stated unit of the markers, 1 where a person fits it or nothing better is known."""
     span, trimmed = _span(markers, 0.0) * stated, _span(markers, _TRIMMED) * stated
@@ -128,9 +136,9 @@ def _marker_factor(
     if len(possible) > 1:
         sizes = " or ".join(f"{span * f:.2f} m (factor {f:.3g})" for f in possible)
         raise InputFileError(
-            f"The markers of '{name}' would span {span:.3g} m in the unit that POINT:UNITS states ('{text}'); a person could "
+            f"The markers of '{name}' would span {span:.3g} m in the unit that {entry} states ('{text}'); a person could "
             f"span {sizes}, and nothing in the file tells which.",
-            "Correct POINT:UNITS or export the trial again in millimetres.",
+            f"Correct {entry} or export the trial again in millimetres.",
         )
     if not possible:
         return 1.0, ()
@@ -138,12 +146,12 @@ def _marker_factor(
     note = Diagnostic(
         "length-unit-corrected",
         "warning",
-        f"POINT:UNITS says '{text}', but then the markers would span {span:.3g} m; {stated * factor:.4g} m a unit is used "
+        f"{entry} says '{text}', but then the markers would span {span:.3g} m; {stated * factor:.4g} m a unit is used "
         f"instead (factor {factor:.4g}): {'; '.join(evidence).format(span * factor)}.",
         value=span,
         limit=_ANY_BODY_M[1] if span > _ANY_BODY_M[1] else _ANY_BODY_M[0],
         unit="m",
-        hint="Correct POINT:UNITS in the export settings.",
+        hint=f"Correct {entry} in the export settings.",
     )
     return factor, (note,)
 

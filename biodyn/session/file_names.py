@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from biodyn.io.c3d._names import names
+from biodyn.library.load import load_table
 
 
 def words(text: str) -> set[str]:
@@ -13,14 +15,20 @@ def words(text: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", text)}
 
 
+@cache
+def static_table() -> dict[str, Any]:
+    """Return `library/session/static_trials.toml`; treat it as read-only."""
+    return load_table("session/static_trials")
+
+
 def static_words() -> frozenset[str]:
     """Words that speak for a static trial."""
-    return frozenset(names()["static"]["words"])
+    return frozenset(static_table()["words"])
 
 
 def walk_words() -> frozenset[str]:
     """Words that speak for a walk."""
-    return frozenset(names()["static"]["walk_words"])
+    return frozenset(static_table()["walk_words"])
 
 
 def has_static_name(path: Path) -> bool:

@@ -12,9 +12,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.c3d._data_section import DataSection
-from biodyn.io.c3d._layout import DataLayout
-from biodyn.io.c3d._process import Failure, Parsed
+from biodyn.io.formats.c3d._data_section import DataSection
+from biodyn.io.formats.c3d._layout import DataLayout
+from biodyn.io.formats.c3d._process import Failure, Parsed
 
 # 24 bits of a 4-byte float, and one more rounding where integers are scaled.
 _SAME = 1e-6

@@ -8,8 +8,8 @@ from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.c3d._names import letters, names
-from biodyn.recording.values import EventKind, GaitEvent
+from biodyn.io.names import letters, names
+from biodyn.recording import EventKind, GaitEvent
 
 # Two events of one kind and side nearer than this are one event written twice.
 _SAME_EVENT_S = 1e-3

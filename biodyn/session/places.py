@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from biodyn.io.file_names import has_static_name, own_words, words
+from biodyn.session.file_names import has_static_name, own_words, words
 
 
 def folders_near(folder: Path) -> tuple[Path, ...]:
@@ -39,13 +39,13 @@ def _subfolders(folder: Path) -> list[Path]:
     return [entry for entry in entries if not entry.name.startswith(".") and _is_folder(entry)]
 
 
-def c3d_files(folders: Sequence[Path], walk: Path, limit: int) -> list[Path]:
-    """C3D files of the folders without the walk, those with a static's name first where there are too many."""
+def recordings_beside(folders: Sequence[Path], walk: Path, suffixes: Sequence[str], limit: int) -> list[Path]:
+    """Return the files with these suffixes without the walk, those with a static's name first where there are too many."""
 
     def files() -> Iterator[Path]:
         for folder in folders:
             try:
-                yield from sorted(p for p in folder.iterdir() if p.suffix.lower() == ".c3d" and p.is_file())
+                yield from sorted(p for p in folder.iterdir() if p.suffix.lower() in suffixes and p.is_file())
             except OSError:
                 continue
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.io.c3d import _ezc3d
+from biodyn.io.formats.c3d import _ezc3d
 
 # What parsing may take beyond what the process already uses: the whole file in doubles, several times over.
 _MEMORY_BASE_BYTES = 1 << 30

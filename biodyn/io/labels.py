@@ -11,7 +11,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.io.c3d._names import matcher, names
+from biodyn.io.names import matcher, names
 
 _SEPARATORS = " _.-"
 

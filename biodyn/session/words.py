@@ -10,8 +10,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any, Literal
 
-from biodyn.io.file_names import static_words
 from biodyn.library.load import load_table
+from biodyn.session.file_names import static_words
 
 Kind = Literal[
     "static",
@@ -51,9 +51,10 @@ class Token:
 
 @cache
 def vocabulary() -> dict[str, Any]:
-    """Return the words of `library/study/study_names.toml`, lists as sets; treat it as read-only."""
-    words = load_table("study/study_names")
-    return {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
+    """Return the words of `library/session/names.toml`, lists as sets; treat it as read-only."""
+    words = load_table("session/names")
+    sets = {key: frozenset(value) if isinstance(value, list) else value for key, value in words.items()}
+    return {**sets, "other": sets["other"] | sets["functional"], "condition": sets["condition"] | sets["running"]}
 
 
 @cache

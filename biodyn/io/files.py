@@ -1,0 +1,45 @@
+"""The bytes of a file that nobody has to trust: is it there, may it be read, what are its bytes and their hash."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from biodyn.errors import InputFileError
+
+COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
+
+
+def check_path(path: Path) -> None:
+    """Raise InputFileError unless the path names a file that can be read and is not empty."""
+    if not file_head(path, 1):
+        raise InputFileError(f"'{path}' is empty (0 bytes).", COPY_AGAIN)
+
+
+def file_head(path: Path, size_bytes: int) -> bytes:
+    """Return the first bytes of a file; InputFileError unless it is a regular file that can be opened."""
+    if not path.exists():
+        raise InputFileError(f"'{path}' does not exist.", "Check the path.")
+    if path.is_dir():
+        raise InputFileError(f"'{path}' is a folder; expected one recording.", "Name the file in it.")
+    if not path.is_file():  # opening a pipe would wait for ever
+        raise InputFileError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a recording.")
+    try:
+        with path.open("rb") as stream:
+            return stream.read(size_bytes)
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be opened: {error.strerror}.", "Check the permissions.") from error
+
+
+def file_bytes(path: Path) -> bytes:
+    """Return all bytes of a file; InputFileError if it cannot be read."""
+    check_path(path)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be read: {error.strerror}.", "Check the permissions.") from error
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
+    return hashlib.sha256(file_bytes(path)).hexdigest()

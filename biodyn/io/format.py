@@ -1,0 +1,36 @@
+"""What the entrance has to know of a file format, and the list of those that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from biodyn.errors import InputFileError
+from biodyn.library.registry import Registry
+from biodyn.recording import FileFacts, Recording
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format.
+
+    Attributes:
+        title: as people call it. suffixes: of its files' names, in lower case, the usual one first.
+        recognises: of the first bytes of a file (up to `reading.HEAD_BYTES`): are they of this format? It never raises.
+        read: one file. Raises InputFileError, in one sentence, for a file that is damaged or lacks what the format needs.
+        read_several: several files side by side, where that is quicker than one after the other; a file that cannot be
+            read is an InputFileError in its place.
+        facts: what the head of the file tells; None = the whole file has to be read for that.
+    """
+
+    title: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[bytes], bool]
+    read: Callable[[Path], Recording]
+    read_several: Callable[[Sequence[Path]], list[Recording | InputFileError]] | None = None
+    facts: Callable[[Path], FileFacts] | None = None
+
+
+# Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).
+FORMATS: Registry[Format] = Registry("biodyn.io.formats", "recording format", InputFileError)

@@ -1,0 +1,368 @@
+"""TRC: marker trajectories as text, written by Motion Analysis, OpenSim, OpenCap and others.
+
+    PathFileType  4  (X/Y/Z)  walk.trc
+    DataRate  CameraRate  NumFrames  NumMarkers  Units  OrigDataRate  OrigDataStartFrame  OrigNumFrames
+    100       100         250        40          mm     100           1                   250
+    Frame#    Time        LASI                   RASI                  ...
+                          X1     Y1     Z1       X2     Y2     Z2      ...
+
+Then a line for every frame. Columns stand between tabs, in some programs' files between blanks; an empty cell between tabs
+is a marker that was not seen. The frames follow each other at one rate. A TRC file holds no forces and no events, and
+does not tell which way is up. Times count from its first frame, as everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import BiodynError, InputFileError
+from biodyn.io.files import COPY_AGAIN, file_bytes
+from biodyn.io.format import FORMATS, Format
+from biodyn.io.labels import PointRoles, point_roles
+from biodyn.io.length_units import length_unit
+from biodyn.io.names import names
+from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.text import clean_text
+from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
+
+_MARK = "pathfiletype"
+_RATES_HZ = (1.0, 20_000.0)  # of cameras
+_JITTER = 0.1  # of the time between two frames, beyond the rounding of the times
+_LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file does not state
+_NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
+_COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
+_EXPORT_AGAIN = "Export the trial again from the capture software."
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line that is not blank: its number in the file, its cells, and whether these stand between tabs."""
+
+    number: int
+    cells: list[str]
+    tabs: bool
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands before the data: stated rate and counts (NaN, 0: not stated), unit, labels, and the data's first line."""
+
+    rate_hz: float
+    frame_count: int
+    marker_count: int
+    unit: str
+    labels: tuple[str, ...]
+    first: int
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The data: numbers and times (T,) of the frames, s, the last digit of these, positions (T, N, 3) in file units, and
+    where every frame stands in the file."""
+
+    frames: list[int]
+    times: FloatArray
+    digit_s: float
+    points: FloatArray
+    numbers: list[int]
+
+
+def read_trc(path: str | Path) -> Recording:
+    """Read one TRC file.
+
+    Raises InputFileError, in one sentence that names the line, for a file that is no TRC, is damaged or truncated, whose
+    frames or times are out of order, or in which no marker is ever seen.
+    """
+    place = Path(path)
+    content = file_bytes(place)
+    lines = list(_lines(content))
+    head = _head(place, lines)
+    table = _table(place, head, lines[head.first :], content[-1:] in b"\r\n\0")
+    count_notes = _counted(place, head, table)
+    rate_hz, rate_notes = _rate(place, head, table)
+    points = unseen_as_nan(table.points)
+    roles = point_roles(head.labels, points, {}, ())
+    columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
+    require_markers(place, roles.labels, points[:, columns])
+    scale = length_unit(place.name, head.unit, names()["length_units"], points[:, columns], (), None, "Units")
+    positions, position_notes = without_impossible(place, points[:, columns] * scale.markers)
+    return Recording(
+        path=place,
+        sha256=hashlib.sha256(content).hexdigest(),
+        motion=StoredMotion(Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz)),
+        model_outputs=_computed(roles, points, head.unit),
+        first_frame=table.frames[0],
+        diagnostics=(
+            *count_notes,
+            *rate_notes,
+            *roles.diagnostics,
+            *scale.diagnostics,
+            *position_notes,
+            *dropped_note(roles),
+        ),
+    )
+
+
+def write_trc(path: str | Path, markers: Markers, *, first_frame: int = 1) -> None:
+    """Write marker trajectories in millimetres; cells of what was not seen stay empty. An existing file is replaced.
+
+    Raises BiodynError for labels that the format cannot hold.
+    """
+    for label in markers.labels:
+        if label != clean_text(label) or not label:
+            raise BiodynError(f"'{label}' cannot be a label in a TRC file.", "Use one line of text without tabs.")
+    frames, count, rate = markers.frame_count, len(markers.labels), f"{markers.rate_hz:.10g}"
+    head = [
+        ["PathFileType", "4", "(X/Y/Z)", clean_text(Path(path).name)],
+        ["DataRate", "CameraRate", "NumFrames", "NumMarkers", "Units"]
+        + ["OrigDataRate", "OrigDataStartFrame", "OrigNumFrames"],
+        [rate, rate, str(frames), str(count), "mm", rate, str(first_frame), str(frames)],
+        ["Frame#", "Time", *(cell for label in markers.labels for cell in (label, "", ""))],
+        ["", "", *(f"{axis}{i}" for i in range(1, count + 1) for axis in "XYZ")],
+    ]
+    rows = [
+        [str(first_frame + i), f"{(first_frame - 1 + i) / markers.rate_hz:.6f}"]
+        + [f"{value:.6f}" if math.isfinite(value) else "" for value in frame]
+        for i, frame in enumerate((1000.0 * markers.positions).reshape(frames, -1).tolist())
+    ]
+    text = "".join("\t".join(cells) + "\n" for cells in (*head, *rows))
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
+
+
+# -- lines and header ---------------------------------------------------------------------------------------------
+
+
+def _is_trc(head: bytes) -> bool:
+    """True where the first word is that of every TRC file."""
+    start = head[:200]
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        start = start.replace(b"\0", b"")[2:]
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip().lower().startswith(_MARK.encode())
+
+
+def _decoded(content: bytes) -> str:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", "replace")
+    return content.decode("utf-8-sig", "surrogateescape")
+
+
+def _lines(content: bytes) -> Iterator[_Line]:
+    """The lines that are not blank, whatever ends them; cells stand between tabs where a line holds one."""
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", _decoded(content)), start=1):
+        if line.strip():
+            tabs = "\t" in line.strip()
+            yield _Line(number, [cell.strip() for cell in line.split("\t")] if tabs else line.split(), tabs)
+
+
+def _head(path: Path, lines: Sequence[_Line]) -> _Head:
+    if not lines or not lines[0].cells[0].lower().startswith(_MARK):
+        raise InputFileError(f"'{path}' is not a TRC file: it does not begin with PathFileType.", "Give a .trc file.")
+    if len(lines) < 4:
+        raise InputFileError(f"'{path}' is truncated: it ends within its header (line {lines[-1].number}).", COPY_AGAIN)
+    stated = _stated(lines[1].cells, lines[2].cells)
+    labels = lines[3]
+    if len(labels.cells) < 2 or not (_is_frame(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
+        found = " and ".join(f"'{clean_text(cell)}'" for cell in labels.cells[:2])
+        raise InputFileError(
+            f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {found}.",
+            _EXPORT_AGAIN,
+        )
+    components = [cell for cell in lines[4].cells if cell] if len(lines) > 4 else []
+    if components and _COMPONENT.fullmatch(components[0]):
+        return _headed(path, stated, _labels(path, labels, lines[4], components), 5)
+    return _headed(path, stated, tuple(clean_text(cell) for cell in labels.cells[2:] if cell), 4)
+
+
+def _headed(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
+    if not labels:
+        raise InputFileError(f"'{path}' holds no marker: its header names none.", _EXPORT_AGAIN)
+    return _Head(
+        rate_hz=_number(stated.get("datarate", "")),
+        frame_count=_count(stated.get("numframes", "")),
+        marker_count=_count(stated.get("nummarkers", "")),
+        unit=clean_text(stated.get("units", "")),
+        labels=labels,
+        first=first,
+    )
+
+
+def _is_frame(cell: str) -> bool:
+    return cell.lower().startswith("frame")
+
+
+def _stated(keys: Sequence[str], values: Sequence[str]) -> dict[str, str]:
+    """Names and values of the header's second and third line; where one of them has holes, by their order."""
+    if len(keys) != len(values):
+        keys, values = [key for key in keys if key], [value for value in values if value]
+    return {key.lower(): value for key, value in zip(keys, values, strict=False)}
+
+
+def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -> tuple[str, ...]:
+    """The label of every three columns, "" where there is none; in some files they stand over other columns."""
+    order = "".join(cell[0].upper() for cell in components)
+    count = len(components) // 3
+    if not all(_COMPONENT.fullmatch(cell) for cell in components) or order != "XYZ" * count:
+        raise InputFileError(f"Line {axes.number} of '{path}' should read X1 Y1 Z1 X2 Y2 Z2 ...", _EXPORT_AGAIN)
+    named = [clean_text(cell) for cell in labels.cells[2:] if cell]
+    if len(named) < count and all(not cell or i % 3 == 2 for i, cell in enumerate(labels.cells) if i > 1):
+        cells = [*labels.cells, *[""] * (3 * count)]
+        return tuple(clean_text(cell) for cell in cells[2 : 2 + 3 * count : 3])
+    if len(named) != count:
+        raise InputFileError(
+            f"'{path}' contradicts itself: line {labels.number} names {len(named)} markers, line {axes.number} the columns "
+            f"of {count}.",
+            _EXPORT_AGAIN,
+        )
+    return tuple(named)
+
+
+def _number(text: str) -> float:
+    """NaN for what is no number."""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _count(text: str) -> int:
+    value = _number(text)
+    return int(value) if math.isfinite(value) and 0.0 < value < 1e9 else 0
+
+
+# -- data ---------------------------------------------------------------------------------------------------------
+
+
+def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _Table:
+    """Read the data; `is_ended`: the file's last line is ended, so nothing of it is cut off."""
+    if not lines:
+        raise InputFileError(f"'{path}' holds no frames: it ends with its header.", COPY_AGAIN)
+    rows = np.array([_row(path, head, line, is_ended or line is not lines[-1]) for line in lines])
+    frames = [int(number) for number in rows[:, 0]]
+    for line, before, number in zip(lines[1:], rows[:, 0], rows[1:, 0], strict=False):
+        if number != before + 1:
+            raise InputFileError(
+                f"Line {line.number} of '{path}' holds frame {number:.10g} after frame {before:.10g}: frames are missing or out "
+                "of order.",
+                _EXPORT_AGAIN,
+            )
+    digit_s = 10.0 ** -max(len(line.cells[1].partition(".")[2]) for line in lines)
+    return _Table(frames, rows[:, 1], digit_s, rows[:, 2:].reshape(len(rows), -1, 3), [line.number for line in lines])
+
+
+def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
+    """Frame, time and coordinates of one line, NaN for empty cells; some programs leave out the tabs at its end."""
+    wanted = 2 + 3 * len(head.labels)
+    cells = line.cells
+    while len(cells) > wanted and not cells[-1]:
+        cells = cells[:-1]
+    missing = wanted - len(cells)
+    if missing < 0 or missing % 3 or missing > wanted - 2 or (missing and not (is_ended and line.tabs)):
+        what = "is truncated" if missing > 0 and not is_ended else "does not fit its header"
+        raise InputFileError(
+            f"'{path}' {what}: line {line.number} holds {len(cells)} cells, expected {wanted} (frame, time and "
+            f"{len(head.labels)} markers).",
+            COPY_AGAIN,
+        )
+    row = [_value(path, line, cell) for cell in cells] + [math.nan] * missing
+    if not (abs(row[0]) < 1e9 and row[0].is_integer() and abs(row[1]) < 1e9):
+        raise InputFileError(
+            f"Line {line.number} of '{path}' should begin with the frame's number and time; found '{clean_text(cells[0])}' "
+            f"and '{clean_text(cells[1])}'.",
+            _EXPORT_AGAIN,
+        )
+    return row
+
+
+def _value(path: Path, line: _Line, cell: str) -> float:
+    if not cell or _NOT_A_NUMBER.fullmatch(cell):
+        return math.nan
+    value = _number(cell)
+    if math.isnan(value):
+        raise InputFileError(
+            f"Line {line.number} of '{path}' holds '{clean_text(cell[:40])}' where a number is expected.",
+            "Export the trial again, with a decimal point and a cell for every coordinate.",
+        )
+    return value
+
+
+def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
+    """Notes where the header states other counts; InputFileError where frames are missing."""
+    found = len(table.frames)
+    if found < head.frame_count:
+        raise InputFileError(
+            f"'{path}' is truncated: it announces {head.frame_count} frames, {found} are there (up to line "
+            f"{table.numbers[-1]}).",
+            COPY_AGAIN,
+        )
+    stated = (("frames", "frame-count", head.frame_count, found),
+              ("markers", "marker-count", head.marker_count, len(head.labels)))  # fmt: skip
+    return tuple(
+        Diagnostic(
+            code,
+            "warning",
+            f"The file announces {announced} {what} and holds {count}; {count} are read.",
+            value=float(count),
+        )
+        for what, code, announced, count in stated
+        if announced not in (0, count)
+    )
+
+
+def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
+    """Frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
+    stated = head.rate_hz if _RATES_HZ[0] <= head.rate_hz <= _RATES_HZ[1] else math.nan
+    times = table.times - table.times[0]
+    backwards = np.flatnonzero(np.diff(times) <= 0.0)
+    if backwards.size:
+        i = int(backwards[0])
+        raise InputFileError(
+            f"Line {table.numbers[i + 1]} of '{path}' is at {table.times[i + 1]:.10g} s, after {table.times[i]:.10g} s in the "
+            "line before: its times do not increase.",
+            _EXPORT_AGAIN,
+        )
+    if math.isfinite(stated) and _fit(times, stated, table.digit_s):
+        return stated, ()
+    measured = (len(times) - 1) / times[-1] if len(times) >= _LEAST_TIMES else math.nan
+    if not _RATES_HZ[0] <= measured <= _RATES_HZ[1]:
+        shown = f"{head.rate_hz:g}" if math.isfinite(head.rate_hz) else "missing"
+        raise InputFileError(
+            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times tell no other.", _EXPORT_AGAIN
+        )
+    if not _fit(times, measured, table.digit_s):
+        steps = np.diff(times)
+        usual = float(np.median(steps))
+        odd = int(np.argmax(np.abs(steps - usual)))
+        raise InputFileError(
+            f"The times of '{path}' are not those of one frame rate: they step by {usual:.5g} s, but by {steps[odd]:.5g} s to "
+            f"line {table.numbers[odd + 1]}.",
+            _EXPORT_AGAIN,
+        )
+    text = f"DataRate says {head.rate_hz:g} frames per second, the times {measured:.6g}; {measured:.6g} Hz is used."
+    hint = "Check the rate in the capture software: every velocity and torque depends on it."
+    return measured, (Diagnostic("frame-rate", "warning", text, value=measured, unit="Hz", hint=hint),)
+
+
+def _fit(times: FloatArray, rate_hz: float, digit_s: float) -> bool:
+    """True where every frame is at its own time at this rate, as far as the times are written."""
+    return bool((np.abs(times * rate_hz - np.arange(len(times))) <= _JITTER + digit_s * rate_hz).all())
+
+
+def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, ModelOutput]:
+    """Points that are no markers, as stored."""
+    return {
+        label: ModelOutput(label, kind, points[:, i], unit)  # type: ignore[arg-type]
+        for i, (label, kind) in enumerate(zip(roles.labels, roles.kinds, strict=True))
+        if kind not in ("marker", "dropped")
+    }
+
+
+FORMATS.add("trc", Format("TRC", (".trc",), _is_trc, read_trc))

@@ -1,0 +1,80 @@
+"""Which stored positions count as measured, in files of every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN
+from biodyn.io.labels import PointRoles
+
+_LARGEST_COORDINATE_M = 1000.0
+# Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
+_MOST_IMPOSSIBLE = 0.01
+_EXPORT_AGAIN = "Export the trial again from the capture software."
+_RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
+
+
+def unseen_as_nan(points: FloatArray) -> FloatArray:
+    """Also (0, 0, 0) exactly is a point that was not seen, as is a value that is not finite."""
+    unseen = (points == 0.0).all(axis=2) | ~np.isfinite(points).all(axis=2)
+    return np.where(unseen[..., None], np.nan, points)
+
+
+def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
+    """A coordinate of kilometres is a damaged number, not a place in a laboratory: it counts as not seen.
+
+    Raises InputFileError where so many of them differ from each other that the rest is not to be trusted either.
+    """
+    impossible = np.atleast_2d((np.abs(positions) > _LARGEST_COORDINATE_M).any(axis=2))
+    count = int(impossible.sum())
+    if not count:
+        return positions, ()
+    different = len(np.unique(positions[impossible][:, 0]))
+    seen = int(np.isfinite(positions[..., 0]).sum())
+    if different > 0.5 * count and count > _MOST_IMPOSSIBLE * seen:
+        raise InputFileError(
+            f"'{path}' is damaged: {count} of its {seen} marker positions are kilometres away, each somewhere else.",
+            COPY_AGAIN,
+        )
+    if count == seen:
+        raise InputFileError(
+            f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", _EXPORT_AGAIN
+        )
+    note = Diagnostic(
+        "impossible-positions",
+        "warning",
+        f"{count} marker positions are farther than {_LARGEST_COORDINATE_M:g} m from the origin and count as not seen.",
+        value=float(count),
+        limit=0.0,
+    )
+    return np.where(impossible[..., None], np.nan, positions), (note,)
+
+
+def require_markers(path: Path, labels: Sequence[str], markers: FloatArray) -> None:
+    """Raise InputFileError unless some of the points (`labels` of all) are markers (T, M, 3) and one is seen somewhere."""
+    if markers.shape[1] == 0:
+        named = sum(bool(label) for label in labels)
+        raise InputFileError(
+            f"'{path}' holds no marker: none of its {len(labels)} points ({named} labelled) is a marker.",
+            "Label the markers in the capture software.",
+        )
+    if not np.isfinite(markers).any():
+        raise InputFileError(
+            f"'{path}' holds {markers.shape[1]} marker labels, but no marker is seen in any frame.", _RECONSTRUCT
+        )
+
+
+def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
+    """Say which points are left out because nobody named them."""
+    dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
+    if not dropped:
+        return ()
+    shown = ", ".join(label for label in dropped[:8] if label) + (" ..." if len(dropped) > 8 else "")
+    text = f"{len(dropped)} unnamed points are left out" + (f": {shown}." if shown else ".")
+    return (Diagnostic("points-dropped", "info", text, value=float(len(dropped))),)

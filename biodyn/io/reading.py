@@ -1,0 +1,123 @@
+"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`.
+
+What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
+format knows the bytes, so that the reader of that format can say what is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN, file_head
+from biodyn.io.format import FORMATS, Format
+from biodyn.recording import FileFacts, Recording
+
+HEAD_BYTES = 16_384  # what a format may look at to know its files
+
+
+def read(path: str | Path) -> Recording:
+    """Read one recording, of whatever format: see `biodyn.io.formats`.
+
+    Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
+    first frame, NaN where nothing was measured. Its frame is the laboratory's own. Parts that the file does not hold are
+    empty; asking for markers that are not there raises InputFileError. Doubts are in `diagnostics`.
+
+    Raises InputFileError, in one sentence, for a file that does not exist, is of no known format, or is damaged.
+    """
+    (result,) = read_many([path])
+    if isinstance(result, InputFileError):
+        raise result
+    return result
+
+
+def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
+    """Read several recordings, side by side where their format allows it; see `read`.
+
+    They come back in the order of `paths`; a file that cannot be read is an InputFileError in its place.
+    """
+    results: list[Recording | InputFileError | None] = [None] * len(paths)
+    groups: dict[str, list[int]] = {}
+    for i, path in enumerate(paths):
+        try:
+            groups.setdefault(_format_name(Path(path)), []).append(i)
+        except InputFileError as error:
+            results[i] = error
+    for name, members in groups.items():
+        read_here = _read_several(FORMATS[name], [Path(paths[i]) for i in members])
+        for i, result in zip(members, read_here, strict=True):
+            results[i] = result if isinstance(result, InputFileError) else _noted(result, name)
+    return [result for result in results if result is not None]
+
+
+def read_facts(path: str | Path) -> FileFacts:
+    """Return what the head of a recording tells of the trial, quickly; InputFileError as for `read`."""
+    place = Path(path)
+    found = format_of(place)
+    return facts_of(found.read(place)) if found.facts is None else found.facts(place)
+
+
+def format_of(path: str | Path) -> Format:
+    """Return the format of a file; InputFileError where it is none of the known ones, or is no file."""
+    return FORMATS[_format_name(Path(path))]
+
+
+def _format_name(path: Path) -> str:
+    head = file_head(path, HEAD_BYTES)
+    if not head:
+        raise InputFileError(f"'{path}' is empty (0 bytes).", COPY_AGAIN)
+    named = [name for name, known in FORMATS.items() if path.suffix.lower() in known.suffixes]
+    recognised = [name for name, known in FORMATS.items() if known.recognises(head)]
+    for candidates in ([name for name in recognised if name in named], recognised, named):
+        if candidates:
+            return candidates[0]
+    raise InputFileError(
+        f"'{path}' is no recording of a known format: expected {_known_formats()}.", "Export the trial in one of these."
+    )
+
+
+def facts_of(recording: Recording) -> FileFacts:
+    """Return the facts of a recording that is read already."""
+    markers, subject = recording.motion.markers, recording.subject
+    return FileFacts(
+        path=recording.path,
+        subject=subject.name,
+        mass_kg=subject.mass_kg,
+        height_m=subject.height_m,
+        labels=frozenset() if markers is None else frozenset(markers.labels),
+        frame_count=0 if markers is None else markers.frame_count,
+        rate_hz=0.0 if markers is None else markers.rate_hz,
+        plate_count=len(recording.plates),
+        declared_static=bool(recording.declared_static),
+        gait_events=len(recording.events),
+    )
+
+
+def _read_several(known: Format, paths: Sequence[Path]) -> list[Recording | InputFileError]:
+    if known.read_several is not None:
+        return known.read_several(paths)
+    results: list[Recording | InputFileError] = []
+    for path in paths:
+        try:
+            results.append(known.read(path))
+        except InputFileError as error:
+            results.append(error)
+    return results
+
+
+def _noted(recording: Recording, name: str) -> Recording:
+    """The recording, with a note where the file's name says that it is of another format."""
+    suffix = recording.path.suffix.lower()
+    if suffix in FORMATS[name].suffixes or all(suffix not in known.suffixes for known in FORMATS.values()):
+        return recording
+    text = f"The file's name ends in {suffix}, but it holds {FORMATS[name].title}; it was read as that."
+    note = Diagnostic("file-misnamed", "info", text, hint=f"Name it *{FORMATS[name].suffixes[0]}.")
+    return replace(recording, diagnostics=(*recording.diagnostics, note))
+
+
+def _known_formats() -> str:
+    *first, last = [f"{known.title} ({', '.join(known.suffixes)})" for known in FORMATS.values()]
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,38 @@
+"""A force plate as a file stores it, before anything is computed from its channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from biodyn.conventions import FloatArray
+
+
+@dataclass(frozen=True)
+class ForcePlate:
+    """One force plate as stored: channels in N and Nm (CoP channels of type 1 in m), geometry in the file's frame.
+
+    Attributes:
+        number: 1-based number in the file.
+        type: C3D FORCE_PLATFORM:TYPE.
+        corners: (4, 3) m, in the C3D order (+x+y, -x+y, -x-y, +x-y of the plate's own axes).
+        origin: (3,) m, FORCE_PLATFORM:ORIGIN of this plate, plate axes.
+        channels: (Ta, C) analog samples at `rate_hz`, scaled to physical units; offset not removed.
+        rate_hz: analog samples per second; an integer multiple of the marker rate.
+        cal_matrix: (6, C) or None; applied to `channels` by type 4 (and 5), already for SI units.
+        zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
+        channel_labels: the analog labels, for messages.
+    """
+
+    number: int
+    type: int
+    corners: FloatArray
+    origin: FloatArray
+    channels: FloatArray
+    rate_hz: float
+    cal_matrix: FloatArray | None = None
+    zero_frames: tuple[int, int] | None = None
+    channel_labels: tuple[str, ...] = ()
+
+    def rotated(self, R: FloatArray) -> ForcePlate:
+        """Return the same plate with its corners multiplied by R (3, 3)."""
+        return replace(self, corners=self.corners @ R.T)

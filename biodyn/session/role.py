@@ -1,0 +1,102 @@
+"""What one recording of a session is for: standing, moving one joint, walking, running, or something else.
+
+Static: words of its name or its folder, a declaration in the file, or a recording too short for a step; words for walking
+and stored foot events speak against. Functional or other: words for functional trials, muscle tests and the like without
+a word for walking; or no force plate and nothing that speaks for a walk. Everything else is a walk or, by its words, a run,
+also one without plates where its name says that it is one: its analysis then tells what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from biodyn.recording import FileFacts
+from biodyn.session.file_names import walk_words
+from biodyn.session.words import Token, vocabulary
+
+Role = Literal["static", "functional", "walk", "run", "other"]
+
+_SURE_STATIC = 3.0  # what one piece of evidence is worth
+_STATIC = 2.0
+_WALK = 2.0
+_EVENTS = 1.0  # some laboratories store foot strikes in every file
+_SHORTEST_STEP_S = 0.2
+_SURE_WORDS = ("stati", "calib", "standing")  # beginnings of words that mean nothing else
+
+
+@dataclass(frozen=True)
+class TrialNames:
+    """The words of a file's name and of the folders above it, from the outermost to its own (`words.tokens`).
+
+    Attributes:
+        file: of the file's name, without those that name the person. folders: of each folder, without those.
+        person: words of the folders that name the person.
+    """
+
+    file: tuple[Token, ...]
+    folders: tuple[tuple[Token, ...], ...] = ()
+    person: tuple[Token, ...] = ()
+
+    def everywhere(self) -> tuple[Token, ...]:
+        """All words."""
+        return (*self.file, *(token for folder in self.folders for token in folder), *self.person)
+
+
+def judge_role(names: TrialNames, facts: FileFacts, sibling_walks: bool = False) -> tuple[Role, str]:
+    """Return the role of a recording and one sentence that says why.
+
+    `sibling_walks`: files of the same name but for the number hold force plates and are walks.
+    """
+    static, why = _static_evidence(names, facts)
+    if static > 0.0:
+        return "static", f"Used as static trial: {why}."
+    walks = _has_walk_word(names.file)
+    other = _first_of_kind("other", (names.file, *names.folders))
+    if other is not None and not walks:
+        role: Role = "functional" if other.word in vocabulary()["functional"] else "other"
+        return role, f"'{other.text}' in its name or folder: not a walk."
+    moving: Role = "run" if any(t.word in vocabulary()["running"] for t in names.everywhere()) else "walk"
+    if facts.plate_count > 0:
+        return moving, "It holds force plates and nothing speaks against a walk."
+    if not facts.labels and not walks and not {token.word for token in names.file} & walk_words():
+        return "other", "It names no markers and holds no force plate."
+    if sibling_walks or facts.gait_events > 1 or _is_named_walk(names.everywhere()):
+        return moving, "It is named like a walk, though it holds no force plate."
+    return "other", "It holds no force plate and nothing speaks for a walk."
+
+
+def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:
+    """How much more speaks for a static trial than against, and what."""
+    score = 0.0
+    reasons = []
+    static = [token for token in names.file if token.kind == "static"]
+    if static:
+        score += max(_SURE_STATIC if token.word.startswith(_SURE_WORDS) else _STATIC for token in static)
+        reasons.append(f"'{static[0].text}' in its name")
+    folder = _first_of_kind("static", names.folders)
+    if folder is not None:
+        score += _STATIC
+        reasons.append(f"folder '{folder.text}'")
+    if facts.declared_static:
+        score += _SURE_STATIC
+        reasons.append("declared in the file")
+    if 0 < facts.frame_count < _SHORTEST_STEP_S * facts.rate_hz and facts.plate_count == 0:
+        score += _SURE_STATIC
+        reasons.append(f"{facts.frame_count} frame{'s' if facts.frame_count > 1 else ''}")
+    score -= _WALK * _has_walk_word(names.file) + _EVENTS * (facts.gait_events > 1)
+    return score, ", ".join(reasons)
+
+
+def _first_of_kind(kind: str, names: Iterable[Sequence[Token]]) -> Token | None:
+    return next((token for name in names for token in name if token.kind == kind), None)
+
+
+def _has_walk_word(found: Sequence[Token]) -> bool:
+    """True where a word means moving on one's feet; 'trial' and 'dynamic' alone do not."""
+    return any(t.kind == "activity" or (t.kind == "condition" and t.word in walk_words()) for t in found)
+
+
+def _is_named_walk(found: Sequence[Token]) -> bool:
+    return any(t.kind == "activity" or t.word in walk_words() for t in found)
