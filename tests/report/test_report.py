@@ -15,11 +15,11 @@ import pytest
 from synthetic import MASS_KG, walker
 
 from biodyn.library.load import load_table
-from biodyn.output import tables
 from biodyn.output.report.html import explorer_data, parameter_label, trial_report
 from biodyn.output.report.methods import methods
 from biodyn.output.report.record import json_ready
 from biodyn.output.report.view import TrialView
+from biodyn.output.tables import write_csv
 from biodyn.settings import Settings
 
 
@@ -113,7 +113,7 @@ def test_a_report_can_be_made_again_from_the_files(view, page, tmp_path):
     record = json.loads(json.dumps(view.record, allow_nan=False))
     back = {}
     for name, table in view.tables.items():
-        tables.write_csv(table, tmp_path / f"{name}.csv")
+        write_csv(table, tmp_path / f"{name}.csv")
         back[name] = pd.read_csv(tmp_path / f"{name}.csv")
     np.savez(tmp_path / "result.npz", **view.arrays)
     with np.load(tmp_path / "result.npz", allow_pickle=False) as stored:
