@@ -56,11 +56,9 @@ class TrialResult(TableAttributes):
     @cached_property
     def view(self) -> TrialView:
         """Record, tables and arrays: what a result folder keeps."""
-        from biodyn.output.report.record import result_arrays, run_record
-        from biodyn.output.report.view import TrialView
+        from biodyn.output.store.view import view_of
 
-        arrays = result_arrays(self.analysis)
-        return TrialView(run_record(self._judged), dict(self.tables), arrays, None, self.analysis.user_files)
+        return view_of(self._judged, self.tables)
 
     @property
     def record(self) -> Mapping[str, Any]:

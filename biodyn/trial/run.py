@@ -23,9 +23,10 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale, uncertain_turns, with_mass
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.model.from_library.user_tables import user_tables
+from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
-from biodyn.output.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
+from biodyn.output.store.write import adding, write_report
 from biodyn.output.tables.cycle_checks import cycle_findings
 from biodyn.output.tables.gait import cycle_values
 from biodyn.processing.calibration.body_mass import MassEstimate

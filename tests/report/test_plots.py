@@ -16,7 +16,7 @@ from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
 from biodyn.output.figures.style import SIDE_COLORS, figure_png
-from biodyn.output.report.view import TrialView
+from biodyn.output.store.view import view_of
 from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, usual_norms, variable, variables
 
@@ -26,7 +26,7 @@ SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "
 
 @pytest.fixture(scope="module")
 def view():
-    return TrialView.of(walker(unmeasured_l=slice(80, 120)))
+    return view_of(walker(unmeasured_l=slice(80, 120)))
 
 
 def visible(figure):
@@ -77,7 +77,7 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, make in TrialView.of(empty).figures().items():
+    for name, make in view_of(empty).figures().items():
         assert figure_png(make())[:4] == b"\x89PNG", name
 
 

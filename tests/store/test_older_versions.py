@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
-from biodyn.output.report.record import RECORD_VERSION
-from biodyn.output.store.owned import RECORD_NAME, version_1
+from biodyn.output.store.names import RECORD_NAME, RECORD_VERSION
+from biodyn.output.store.owned import version_1
 from biodyn.output.store.read import read_view
 from biodyn.output.tables import TABLES
 

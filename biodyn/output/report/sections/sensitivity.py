@@ -1,4 +1,4 @@
-"""The section of a report about other choices."""
+"""What other choices do to the moments, where they were tried."""
 
 from __future__ import annotations
 
@@ -9,7 +9,29 @@ import pandas as pd
 
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.sensitivity import level_words
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
+
+_TEMPLATE = """
+{{ picture("sensitivity", "Mean moments of one side with every level of each factor; black: the analysis as it is reported here.") }}
+<div class="scroll"><table><thead><tr><th>factor</th><th>level</th>{% for label in heads.values() %}<th class="number">{{ label }} (%)</th>{% endfor %}</tr></thead><tbody>
+{% for row in rows %}
+<tr><td>{{ row.factor }}</td><td>{{ row.level }}</td>{% for name in heads %}<td class="number">{{ row.cells.get(name, "–") }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+<p class="small quiet">Change of the peak / rms change over the cycle, per cent of the peak, mean of both sides. All moments: <span class="mono">tables/sensitivity.csv</span>
+and <span class="mono">tables/sensitivity_summary.csv</span>.</p>
+"""
+
+
+@SECTIONS.section(
+    "sensitivity", place=120, title="Sensitivity to modelling choices", css="new-page", template=_TEMPLATE
+)
+def sensitivity(page: TrialPage) -> Data | None:
+    """A row a level; None where the trial was analysed once only."""
+    rows = sensitivity_rows(page.tables)
+    return {"rows": rows, "heads": sensitivity_heads()} if rows else None
 
 
 def sensitivity_rows(tables: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
