@@ -7,15 +7,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-if TYPE_CHECKING:
-    from biodyn.output.report.section import Section
-
 HOME = "biodyn.output.report"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as a page shows it.
+
+    Attributes:
+        name: its anchor. title: its heading. body: what follows the heading.
+        link: its word in the navigation, "" for none. css: class in the style sheet, such as "new-page" for print.
+    """
+
+    name: str
+    title: str
+    body: Markup
+    link: str = ""
+    css: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,28 +11,12 @@ import jinja2
 from markupsafe import Markup
 
 from biodyn.library.registry import Registry
-from biodyn.output.report.page import page_environment
+from biodyn.output.report.page import Section, page_environment
 
 #: What a section's template is filled with. "name", "title", "link" and "css" replace what the section is marked with;
 #: "figures" adds drawings to those of the page.
 Data = Mapping[str, Any]
 _MACROS = '{% from "macros.html.j2" import lamp, state, picture with context %}'
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section as a page shows it.
-
-    Attributes:
-        name: its anchor. title: its heading. body: what follows the heading.
-        link: its word in the navigation, "" for none. css: class in the style sheet, such as "new-page" for print.
-    """
-
-    name: str
-    title: str
-    body: Markup
-    link: str = ""
-    css: str = ""
 
 
 class Page(Protocol):

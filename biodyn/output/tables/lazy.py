@@ -51,7 +51,7 @@ class TableAttributes:
             raise AttributeError(name)
         known = self._table_attributes()
         if name not in known:
-            raise AttributeError(f"no '{name}' in {self!r}; its tables are {', '.join(known)}")
+            raise AttributeError(f"the result has no '{name}'; its tables are {', '.join(known)}")
         return self.table(name)
 
     def __dir__(self) -> list[str]:
