@@ -19,9 +19,7 @@ from biodyn.variables import is_known, usual_norms, variable
 _TEMPLATE = """
 <p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles.csv</span>.</p>
 <label>Variable <select aria-label="variable"></select></label>
-{% for side, side_name, color in sides %}
-<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>
-{% endfor %}
+{% for side, side_name, color in sides %}<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>{% endfor %}
 <label><input type="checkbox" value="norm" checked> {{ band.short }}</label>
 <div class="plot"></div>
 <p class="reading" aria-live="polite"></p>
