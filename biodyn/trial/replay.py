@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.output.report.record import json_ready, result_arrays
-from biodyn.output.report.replay import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.output.store.loaded import StoredResult
+from biodyn.output.store.names import REPLAY_ANIMATION, REPLAY_FOLDER, REPLAY_RECORD
 from biodyn.output.store.owned import raw_record
 from biodyn.output.store.read import read_view
+from biodyn.output.store.record import json_ready, result_arrays
 from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import changed_since
 from biodyn.output.store.write import adding

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal, write_report, write_view
-from biodyn.output.tables import ON_REQUEST, tables_of
+from biodyn.output.tables import TABLES, tables_of
+from biodyn.output.tables.lazy import LazyTables, TableAttributes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,100 +29,36 @@ _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
 @dataclass(frozen=True)
-class TrialResult:
-    """Tables, figures and files of one analysed walk; `analysis` holds every number behind them."""
+class TrialResult(TableAttributes):
+    """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
+
+    Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are.
+    """
 
     analysis: TrialAnalysis
-    _tables: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Every table of this analysis by name, made when it is first asked for."""
+        makers = tables_of(self.analysis)
+        return LazyTables(tuple(makers), lambda name: makers[name].make(self.analysis))
 
     def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name (`tables.TABLES`), made when first asked for."""
-        makers = tables_of(self.analysis)
-        if name not in makers:
-            raise ResultError(f"There is no table '{name}'.", ON_REQUEST.get(name, f"There are {', '.join(makers)}."))
-        if name not in self._tables:
-            self._tables[name] = makers[name](self.analysis)
-        return self._tables[name]
+        """Return a table by name; ResultError names those there are, or how this one is asked for."""
+        if name not in self.tables:
+            request = TABLES[name].request if name in TABLES else ""
+            raise ResultError(f"There is no table '{name}'.", request or f"There are {', '.join(self.tables)}.")
+        return self.tables[name]
 
-    @property
-    def joint_angles(self) -> pd.DataFrame:
-        """Angle of every coordinate through time, deg."""
-        return self.table("joint_angles")
-
-    @property
-    def joint_torques(self) -> pd.DataFrame:
-        """Torque of every coordinate (Nm) and the base residual through time."""
-        return self.table("joint_torques")
-
-    @property
-    def joint_torque_parts(self) -> pd.DataFrame:
-        """Gravity, inertia, velocity and ground-reaction part of every joint torque, tidy."""
-        return self.table("joint_torque_parts")
-
-    @property
-    def joint_torques_sd(self) -> pd.DataFrame:
-        """One standard deviation of every torque, together and by source of error, Nm; only where bands were computed."""
-        return self.table("joint_torques_sd")
-
-    @property
-    def sensitivity(self) -> pd.DataFrame:
-        """Mean moment curves with other choices, tidy; only of `vary_trial`."""
-        return self.table("sensitivity")
-
-    @property
-    def sensitivity_summary(self) -> pd.DataFrame:
-        """Change of every moment curve with other choices; only of `vary_trial`."""
-        return self.table("sensitivity_summary")
-
-    @property
-    def joint_moments(self) -> pd.DataFrame:
-        """Net moment and force at every joint centre in three frames, tidy."""
-        return self.table("joint_moments")
-
-    @property
-    def joint_powers(self) -> pd.DataFrame:
-        """Power of every joint through time, W."""
-        return self.table("joint_powers")
-
-    @property
-    def ground_reaction(self) -> pd.DataFrame:
-        """Force, centre of pressure and free moment of each foot through time, World."""
-        return self.table("ground_reaction")
-
-    @property
-    def marker_errors(self) -> pd.DataFrame:
-        """Distance of every marker from its place on the skeleton, m."""
-        return self.table("marker_errors")
-
-    @property
-    def events(self) -> pd.DataFrame:
-        """Foot strikes and foot offs."""
-        return self.table("events")
-
-    @property
-    def contacts(self) -> pd.DataFrame:
-        """Every loading of a plate, whose foot it was and why."""
-        return self.table("contacts")
-
-    @property
-    def gait_cycles(self) -> pd.DataFrame:
-        """Every variable over 0-100 % of each cycle, tidy."""
-        return self.table("gait_cycles")
-
-    @property
-    def spatiotemporal(self) -> pd.DataFrame:
-        """Times, lengths and speeds of the steps."""
-        return self.table("spatiotemporal")
+    def _table_attributes(self) -> Collection[str]:
+        return TABLES
 
     @cached_property
     def view(self) -> TrialView:
         """Record, tables and arrays: what a result folder keeps."""
-        from biodyn.output.report.record import result_arrays, run_record
-        from biodyn.output.report.view import TrialView
+        from biodyn.output.store.view import view_of
 
-        tables = {name: self.table(name) for name in tables_of(self.analysis)}
-        arrays = result_arrays(self.analysis)
-        return TrialView(run_record(self._judged), tables, arrays, None, self.analysis.user_files)
+        return view_of(self._judged, self.tables)
 
     @property
     def record(self) -> Mapping[str, Any]:

@@ -11,9 +11,10 @@ from typing import Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
+from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
-from biodyn.output.store.write import FIGURES_FOLDER, REPORT_NAME, adding, write_report
+from biodyn.output.store.write import adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import TrialFiles, own_files_of

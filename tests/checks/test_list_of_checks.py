@@ -18,7 +18,7 @@ from biodyn.checks.registry import CheckDefinition, CheckResult, ask_in_turn, ch
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.registry import Registry
-from biodyn.output.report.html import trial_report
+from biodyn.output.report.trial_page import trial_report
 from biodyn.settings import Settings
 from biodyn.trial.inspect import check_file
 from biodyn.trial.result import TrialResult

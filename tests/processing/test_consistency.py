@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from biodyn.errors import ModelError, ResultError
-from biodyn.output.report.record import multibody_arrays
+from biodyn.output.store.record.arrays import multibody_arrays
 from biodyn.processing.dynamics.actuated import (
     ActuatedMotion,
     actuated_motion,

@@ -13,12 +13,12 @@ from biodyn.checks import judge
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names
-from biodyn.output import tables
 from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable, cycle_figure, nan_statistics
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
 from biodyn.output.figures.style import SIDE_COLORS, figure_png
-from biodyn.output.report.view import TrialView
+from biodyn.output.store.view import view_of
+from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, usual_norms, variable, variables
 
 # Figures in which a panel stands above another one with the same horizontal axis, which alone carries the label.
@@ -27,7 +27,7 @@ SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "
 
 @pytest.fixture(scope="module")
 def view():
-    return TrialView.of(judge(walker(unmeasured_l=slice(80, 120))))
+    return view_of(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 def visible(figure):
@@ -78,7 +78,7 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, make in TrialView.of(judge(empty)).figures().items():
+    for name, make in view_of(judge(empty)).figures().items():
         assert figure_png(make())[:4] == b"\x89PNG", name
 
 
@@ -166,7 +166,7 @@ def test_both_sides_are_drawn_in_their_colours():
 def test_only_stances_measured_from_beginning_to_end_count():
     # The left foot stands 0.5-1.1, 1.5-2.1 and 2.5-3.0 s; the first is partly unmeasured, the last has no foot off.
     walk = walker(unmeasured_l=slice(80, 120))
-    events, ground = tables.events(walk), tables.ground_reaction(walk)
+    events, ground = TABLES["events"].make(walk), TABLES["ground_reaction"].make(walk)
     assert list(measured_stances(events, ground, "l")) == [(1.5, 2.1)]
     assert len(list(measured_stances(events, ground, "r"))) == 3
     name = display_table()["stance_figure"]["panels"][0]

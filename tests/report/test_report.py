@@ -15,17 +15,20 @@ from support.synthetic import MASS_KG, walker
 
 from biodyn.checks import judge
 from biodyn.library.load import load_table
-from biodyn.output import tables
-from biodyn.output.report.html import explorer_data, parameter_label, trial_report
 from biodyn.output.report.methods import methods
-from biodyn.output.report.record import json_ready
+from biodyn.output.report.sections.explorer import explorer_data
+from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
+from biodyn.output.report.words import parameter_label
+from biodyn.output.store.record import json_ready
+from biodyn.output.store.view import view_of
+from biodyn.output.tables import write_csv
 from biodyn.settings import Settings
 
 
 @pytest.fixture(scope="module")
 def view():
-    return TrialView.of(judge(walker(unmeasured_l=slice(80, 120))))
+    return view_of(judge(walker(unmeasured_l=slice(80, 120))))
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,7 @@ def test_the_page_holds_every_figure_and_says_where_numbers_come_from(view, page
 def test_what_a_file_says_cannot_become_markup():
     walk = walker(frames=201)
     bad = "</script><script>alert(1)</script>"
-    view = TrialView.of(judge(replace(walk, subject=replace(walk.subject, name=bad))))
+    view = view_of(judge(replace(walk, subject=replace(walk.subject, name=bad))))
     assert "alert(1)</script>" not in trial_report(view, {})
 
 
@@ -113,7 +116,7 @@ def test_a_report_can_be_made_again_from_the_files(view, page, tmp_path):
     record = json.loads(json.dumps(view.record, allow_nan=False))
     back = {}
     for name, table in view.tables.items():
-        tables.write_csv(table, tmp_path / f"{name}.csv")
+        write_csv(table, tmp_path / f"{name}.csv")
         back[name] = pd.read_csv(tmp_path / f"{name}.csv")
     np.savez(tmp_path / "result.npz", **view.arrays)
     with np.load(tmp_path / "result.npz", allow_pickle=False) as stored:
@@ -193,7 +196,7 @@ def test_methods_follow_the_settings():
     walk = walker(frames=201)
 
     def text(**signals):
-        return method_text(TrialView.of(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
+        return method_text(view_of(judge(replace(walk, settings=Settings.model_validate({"signals": signals})))))
 
     assert "Nothing was filtered." in text(cutoff_hz=0)
     other = text(cutoff_hz=8, force_cutoff_hz=20)
@@ -237,7 +240,7 @@ def test_a_real_walk_gives_a_whole_report(real_data):
     from biodyn.trial.run import analyse_trial
 
     analysis = analyse_trial(real_data / "gait/biomechzoo/HC002D/Straight/HC002D06.c3d")
-    view = TrialView.of(judge(analysis))
+    view = view_of(judge(analysis))
     parsed(trial_report(view, view.figures_png(50)))
     json.dumps(view.record, allow_nan=False)
     cycles = view.tables["gait_cycles"]

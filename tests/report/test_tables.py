@@ -20,7 +20,7 @@ from support.synthetic import (
 )
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.output import tables
+from biodyn.output.tables import TABLES, trial_tables, write_csv
 from biodyn.processing.gait.variables import without_side
 
 
@@ -31,7 +31,7 @@ def walk():
 
 
 def test_angles_are_degrees_and_the_base_walks_in_metres(walk):
-    table = tables.joint_angles(walk)
+    table = TABLES["joint_angles"].make(walk)
     time_s = table["time_s"].to_numpy()
     for i, coordinate in enumerate(walk.model.coordinates):
         expected = np.rad2deg(amplitude_rad(i)) * np.sin(2.0 * np.pi * time_s / STRIDE_S)
@@ -44,7 +44,7 @@ def test_angles_are_degrees_and_the_base_walks_in_metres(walk):
 
 
 def test_a_cycle_of_a_known_signal_comes_back(walk):
-    table = tables.gait_cycles(walk)
+    table = TABLES["gait_cycles"].make(walk)
     shift = {"r": 0.0, "l": 0.5}
     checked = 0
     for i, coordinate in enumerate(walk.model.coordinates):
@@ -63,7 +63,7 @@ def test_a_cycle_of_a_known_signal_comes_back(walk):
 
 
 def test_what_was_not_measured_is_nan_and_never_zero(walk):
-    torques = tables.joint_torques(walk)
+    torques = TABLES["joint_torques"].make(walk)
     lost = slice(80, 120)
     # The left leg and all that carries it lose their torque; the right leg keeps its own.
     for coordinate in walk.model.coordinates:
@@ -76,12 +76,12 @@ def test_what_was_not_measured_is_nan_and_never_zero(walk):
     assert set(torques["reason"].iloc[:80]) == {""}
     assert list(torques.columns)[-1] == "reason"
 
-    ground = tables.ground_reaction(walk)
+    ground = TABLES["ground_reaction"].make(walk)
     assert ground.loc[80:119, "ground_force_l_y_N"].isna().all()
     assert not ground.loc[80:119, "measured_l"].any()
     assert ground["measured_r"].all()
 
-    cycles = tables.gait_cycles(walk)
+    cycles = TABLES["gait_cycles"].make(walk)
     left = cycles[(cycles["variable"] == "ground_force_y") & (cycles["side"] == "l") & (cycles["cycle"] == 1)]
     inside = (left["percent"] > 31) & (left["percent"] < 69)  # the cycle starts at 0.5 s: 0.80-1.19 s is 30-69 %
     assert left.loc[inside, "value"].isna().all()
@@ -98,8 +98,8 @@ def _left_leg(walk):
 
 
 def test_moments_and_powers_are_divided_by_body_mass(walk):
-    table = tables.gait_cycles(walk)
-    torques = tables.joint_torques(walk)
+    table = TABLES["gait_cycles"].make(walk)
+    torques = TABLES["joint_torques"].make(walk)
     coordinate = next(c for c in walk.model.coordinates if c.side == "r")
     name = without_side(coordinate.name, "r")
     curve = table[(table["variable"] == f"{name}_moment") & (table["side"] == "r") & (table["cycle"] == 2)]
@@ -108,7 +108,7 @@ def test_moments_and_powers_are_divided_by_body_mass(walk):
     expected = torques[f"{coordinate.name}_Nm"].to_numpy()[frame : 2 * frame + 1] / MASS_KG
     np.testing.assert_allclose(curve["value"], expected, rtol=1e-6, atol=1e-9)
 
-    heavy = tables.gait_cycles(with_mass(walk, 2.0 * MASS_KG))
+    heavy = TABLES["gait_cycles"].make(with_mass(walk, 2.0 * MASS_KG))
     by_mass = ~table["unit"].isin(["deg"])
     np.testing.assert_allclose(heavy.loc[by_mass, "value"], table.loc[by_mass, "value"] / 2.0, rtol=1e-12)
     np.testing.assert_allclose(heavy.loc[~by_mass, "value"], table.loc[~by_mass, "value"], rtol=1e-12)
@@ -116,7 +116,7 @@ def test_moments_and_powers_are_divided_by_body_mass(walk):
 
 def test_ground_reaction_of_standing_is_half_a_body_weight_each():
     standing = walker(moving=False, frames=60)
-    table = tables.ground_reaction(standing)
+    table = TABLES["ground_reaction"].make(standing)
     np.testing.assert_allclose(table["ground_force_r_y_N"], 0.5 * MASS_KG * STANDARD_GRAVITY_M_S2)
     np.testing.assert_allclose(
         table["ground_force_r_y_N"] + table["ground_force_l_y_N"], MASS_KG * STANDARD_GRAVITY_M_S2
@@ -124,7 +124,7 @@ def test_ground_reaction_of_standing_is_half_a_body_weight_each():
 
 
 def test_powers_are_torque_times_rate(walk):
-    powers, torques = tables.joint_powers(walk), tables.joint_torques(walk)
+    powers, torques = TABLES["joint_powers"].make(walk), TABLES["joint_torques"].make(walk)
     time_s = powers["time_s"].to_numpy()
     rates = {
         c.name: amplitude_rad(i) * 2.0 * np.pi / STRIDE_S * np.cos(2.0 * np.pi * time_s / STRIDE_S)
@@ -140,7 +140,7 @@ def test_powers_are_torque_times_rate(walk):
 
 
 def test_joint_moments_are_tidy_and_hold_every_frame(walk):
-    table = tables.joint_moments(walk)
+    table = TABLES["joint_moments"].make(walk)
     loads = walk.dynamics.joints
     assert len(table) == len(loads) * 3 * 2 * len(walk.time_s)
     load = next(load for load in loads if load.side == "l")
@@ -164,7 +164,7 @@ def test_jcs_moments_have_the_same_sign_on_both_sides():
         )
         for load in walk.dynamics.joints
     )
-    table = tables.gait_cycles(replace(walk, dynamics=replace(walk.dynamics, joints=joints)))
+    table = TABLES["gait_cycles"].make(replace(walk, dynamics=replace(walk.dynamics, joints=joints)))
     for axis, expected in zip("xyz", (0.3, 0.2, 0.1), strict=True):
         rows = table[table["variable"].str.endswith(f"_jcs_moment_{axis}")]
         assert set(rows["side"]) == {"r", "l"}
@@ -172,7 +172,7 @@ def test_jcs_moments_have_the_same_sign_on_both_sides():
 
 
 def test_spatiotemporal_of_a_constant_speed(walk):
-    table = tables.spatiotemporal(walk)
+    table = TABLES["spatiotemporal"].make(walk)
     assert list(table["side"]) == ["r"] * 3 + ["l"] * 2
     np.testing.assert_allclose(table["stride_time_s"], STRIDE_S)
     # The legs swing periodically, so from strike to strike a foot moves as the pelvis does.
@@ -183,16 +183,16 @@ def test_spatiotemporal_of_a_constant_speed(walk):
 
 
 def test_marker_errors_rms_ignores_the_unseen(walk):
-    table = tables.marker_errors(walk)
+    table = TABLES["marker_errors"].make(walk)
     error = walk.fit.marker_error
     np.testing.assert_allclose(table["rms"].iloc[0], np.sqrt(np.nanmean(error[0] ** 2)))
     assert np.isnan(table[walk.fit.labels[1]].iloc[0])
     nothing = replace(walk, fit=replace(walk.fit, marker_error=np.full_like(error, np.nan)))
-    assert tables.marker_errors(nothing)["rms"].isna().all()
+    assert TABLES["marker_errors"].make(nothing)["rms"].isna().all()
 
 
 def test_contacts_spread_their_evidence(walk):
-    table = tables.contacts(walk)
+    table = TABLES["contacts"].make(walk)
     assert list(table["decision"]) == ["assigned", "rejected"]
     assert table["distance_m"].tolist()[0] == pytest.approx(0.01)
     assert np.isnan(table["distance_m"].tolist()[1])
@@ -201,16 +201,23 @@ def test_contacts_spread_their_evidence(walk):
 
 def test_a_trial_without_events_gives_empty_tables_with_their_columns():
     standing = walker(moving=False, frames=60)
-    assert list(tables.events(standing).columns) == ["time_s", "side", "event", "source", "confidence"]
-    assert tables.gait_cycles(standing).empty
-    assert list(tables.gait_cycles(standing).columns) == ["cycle", "side", "percent", "variable", "value", "unit"]
-    assert "speed_m_s" in tables.spatiotemporal(standing)
+    assert list(TABLES["events"].make(standing).columns) == ["time_s", "side", "event", "source", "confidence"]
+    assert TABLES["gait_cycles"].make(standing).empty
+    assert list(TABLES["gait_cycles"].make(standing).columns) == [
+        "cycle",
+        "side",
+        "percent",
+        "variable",
+        "value",
+        "unit",
+    ]
+    assert "speed_m_s" in TABLES["spatiotemporal"].make(standing)
 
 
 def test_csv_reads_back_as_it_was(walk, tmp_path):
-    for name, table in tables.trial_tables(walk).items():
+    for name, table in trial_tables(walk).items():
         path = tmp_path / f"{name}.csv"
-        tables.write_csv(table, path)
+        write_csv(table, path)
         back = pd.read_csv(path)
         assert list(back.columns) == list(table.columns)
         assert len(back) == len(table)
@@ -224,7 +231,7 @@ def test_csv_reads_back_as_it_was(walk, tmp_path):
 def test_csv_writes_missing_as_empty_and_quotes_what_needs_it(tmp_path):
     path = tmp_path / "small.csv"
     frame = pd.DataFrame({"a,b": [np.nan, -0.0, 1.25], "why": ["", 'he said "no", twice', "plain"], "n": [1, 2, 3]})
-    tables.write_csv(frame, path)
+    write_csv(frame, path)
     lines = path.read_text(encoding="utf-8").splitlines()
     assert lines[0] == '"a,b",why,n'
     assert lines[1].startswith(",")
@@ -232,7 +239,7 @@ def test_csv_writes_missing_as_empty_and_quotes_what_needs_it(tmp_path):
     back = pd.read_csv(path)
     assert back["why"].tolist()[1] == 'he said "no", twice'
     assert np.isnan(back["a,b"][0])
-    tables.write_csv(frame.assign(why=["", "x", "y"]), path)
+    write_csv(frame.assign(why=["", "x", "y"]), path)
     assert '"' not in "".join(path.read_text(encoding="utf-8").splitlines()[1:])
 
 

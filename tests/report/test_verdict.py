@@ -17,11 +17,11 @@ from biodyn.checks.facts import residual_limits
 from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
-from biodyn.output.report.html import trial_report
 from biodyn.output.report.page import resource
-from biodyn.output.report.record import run_record
-from biodyn.output.report.view import TrialView
+from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.old_words import in_todays_words
+from biodyn.output.store.record import run_record
+from biodyn.output.store.view import view_of
 from biodyn.processing.signals.gaps import Gap
 
 WEIGHT_N = MASS_KG * 9.80665
@@ -348,7 +348,7 @@ def test_every_state_can_be_read_on_paper_and_ground(status: str) -> None:
 
 
 def test_the_page_says_every_state_in_a_word() -> None:
-    page = trial_report(TrialView.of(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
+    page = trial_report(view_of(judge(walker(frames=201, unmeasured_l=slice(80, 120)))), {})
     start = page.index('<section id="quality">')
     quality = page[start : page.index("</section>", start)]
     states = re.findall(

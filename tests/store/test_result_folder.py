@@ -11,7 +11,8 @@ import pytest
 from support.stored import OLD, contents, made, note, unpacked
 
 from biodyn.errors import ResultError
-from biodyn.output.store.owned import RECORD_NAME, trial_files
+from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing, require_free, writing
 
 

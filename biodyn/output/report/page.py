@@ -1,9 +1,11 @@
-"""Pages that stand alone: the environment of their templates, and the style and scripts that all of them share."""
+"""Pages that stand alone: the frame around the sections, and the style and templates that all of them share."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,6 +13,63 @@ import jinja2
 from markupsafe import Markup
 
 HOME = "biodyn.output.report"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section as a page shows it.
+
+    Attributes:
+        name: its anchor. title: its heading. body: what follows the heading.
+        link: its word in the navigation, "" for none. css: class in the style sheet, such as "new-page" for print.
+    """
+
+    name: str
+    title: str
+    body: Markup
+    link: str = ""
+    css: str = ""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number or word of a page's head with what it is; a `note` is set small beside it, a `wide` one has a line of its own."""
+
+    label: str
+    value: str
+    note: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What surrounds the sections of a page.
+
+    Attributes:
+        title: of the window. heading, line, facts: the head of the page; `outcome` sets the line bold.
+        program: version of biodyn that made what is shown. foot: what the last line says of this kind of page.
+        up: address and words of the page above, ("", "") for none. style, script: beside what all pages have.
+    """
+
+    title: str
+    heading: str
+    line: str
+    facts: Sequence[Fact]
+    program: str
+    foot: str
+    outcome: bool = False
+    up: tuple[str, str] = ("", "")
+    style: str = ""
+    script: str = ""
+
+
+def framed(frame: Frame, sections: Sequence[Section]) -> str:
+    """Return a page: its head, navigation made of the sections, the sections, and the foot."""
+    return (
+        page_environment()
+        .get_template("frame.html.j2")
+        .render(frame=frame, sections=sections, style=resource("style.css") + frame.style)
+    )
 
 
 @cache

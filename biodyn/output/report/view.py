@@ -1,4 +1,4 @@
-"""What a report is made of: exactly what a result folder keeps, so that it can be made again from one."""
+"""What a page is made of: exactly what a result folder keeps, so that it can be made again from one."""
 
 from __future__ import annotations
 
@@ -10,20 +10,34 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from biodyn.analysis import TrialAnalysis
 from biodyn.library.load import UserFile
 from biodyn.output.figures.style import figure_png
 from biodyn.output.figures.trial import trial_figures
-from biodyn.output.report.record import result_arrays, run_record
-from biodyn.output.report.replay import ReplayView
-from biodyn.output.tables import trial_tables
+
+
+@dataclass(frozen=True)
+class ReplayView:
+    """What `biodyn replay` left in a result folder.
+
+    Attributes:
+        record: the values of `replay.json`.
+        drift, feedback: its tables.
+        figures: PNGs by name (drift, feedback, convergence).
+        animation: path of the animation from the report, "" if none was made.
+    """
+
+    record: Mapping[str, Any]
+    drift: pd.DataFrame
+    feedback: pd.DataFrame
+    figures: Mapping[str, bytes]
+    animation: str
 
 
 @dataclass(frozen=True)
 class TrialView:
     """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed.
 
-    `user_files`: the user's own files it was made with, to be copied beside a new result.
+    `user_files`: the user's own files it was made with, to be copied beside a new result. See `store.view.view_of`.
     """
 
     record: Mapping[str, Any]
@@ -32,13 +46,8 @@ class TrialView:
     replay: ReplayView | None = None
     user_files: tuple[UserFile, ...] = ()
 
-    @classmethod
-    def of(cls, analysis: TrialAnalysis) -> TrialView:
-        """Everything of an analysis that is kept."""
-        return cls(run_record(analysis), trial_tables(analysis), result_arrays(analysis), None, analysis.user_files)
-
     def figures(self) -> dict[str, Callable[[], Figure]]:
-        """Makers of all figures by name, see `plots.trial.trial_figures`."""
+        """Makers of all figures by name, see `figures.trial.trial_figures`."""
         return trial_figures(self.record, self.tables, self.arrays)
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:

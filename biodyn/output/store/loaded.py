@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from biodyn.conventions import SIDE_NAMES
 from biodyn.errors import ResultError
 from biodyn.output.store.read import ResultFolder, read_view
+from biodyn.output.tables.lazy import LazyTables, TableAttributes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
 
 
-class StoredResult:
+class StoredResult(TableAttributes):
     """A trial's result as it lies in its folder, whatever version wrote it.
 
     Every table is an attribute of its name (`result.joint_torques`), read when first asked for. `table_names` lists
@@ -32,7 +33,6 @@ class StoredResult:
     def __init__(self, folder: str | Path) -> None:
         self._source = ResultFolder(folder)
         self._source.require_whole()
-        self._tables: dict[str, pd.DataFrame] = {}
         self.folder = self._source.folder
         self.record: Mapping[str, Any] = self._source.record
 
@@ -41,21 +41,17 @@ class StoredResult:
         """Names of the tables."""
         return self._source.table_names
 
+    @cached_property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Every table that the folder holds, by name, read when it is first asked for."""
+        return LazyTables(self.table_names, self._source.table)
+
     def table(self, name: str) -> pd.DataFrame:
         """Return a table by name; ResultError names those there are."""
-        if name not in self._tables:
-            self._tables[name] = self._source.table(name)
-        return self._tables[name]
+        return self.tables[name] if name in self.tables else self._source.table(name)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name not in self._source.table_names:
-            raise AttributeError(f"no '{name}' in '{self.folder}'; its tables are {', '.join(self.table_names)}")
-        return self.table(name)
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.table_names})
+    def _table_attributes(self) -> Collection[str]:
+        return self.table_names
 
     @cached_property
     def arrays(self) -> Mapping[str, np.ndarray]:

@@ -13,10 +13,8 @@ from typing import Any
 
 from biodyn.errors import ResultError, printable
 from biodyn.library.load import load_table
+from biodyn.output.store.names import FILES_ENTRY, RECORD_NAME
 
-RECORD_NAME = "run.json"
-#: Where `run.json` lists the files that were written with it.
-FILES_ENTRY = "files"
 #: What can be made again from the rest, so that a changed one is no loss.
 _REMADE = ("report.html", "figures/", "replay/")
 # What file managers leave in every folder they show.

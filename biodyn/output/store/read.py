@@ -13,15 +13,24 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
-from biodyn.output.report.record import RECORD_VERSION
+from biodyn.output.store.names import (
+    ARRAYS_NAME,
+    FILES_ENTRY,
+    RECORD_NAME,
+    RECORD_VERSION,
+    REPLAY_ANIMATION,
+    REPLAY_FIGURES,
+    REPLAY_FOLDER,
+    REPLAY_RECORD,
+    TABLES_FOLDER,
+    table_path,
+)
 from biodyn.output.store.old_words import in_todays_words
-from biodyn.output.store.owned import FILES_ENTRY, RECORD_NAME, listed_files, version_1
-from biodyn.output.store.write import ARRAYS_NAME, TABLES_FOLDER
+from biodyn.output.store.owned import listed_files, version_1
 from biodyn.output.tables.csv import read_csv
 
 if TYPE_CHECKING:
-    from biodyn.output.report.replay import ReplayView
-    from biodyn.output.report.view import TrialView
+    from biodyn.output.report.view import ReplayView, TrialView
 
 # Of every version so far; a record without them is none.
 _SECTIONS = ("input", "settings", "subject")
@@ -46,7 +55,7 @@ class ResultFolder:
         if self._listed is not None:
             paths = [Path(path) for path in self._listed]
             return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix == ".csv")
-        optional = [name for name in version_1()["tables_on_request"] if (self.folder / _table(name)).is_file()]
+        optional = [name for name in version_1()["tables_on_request"] if (self.folder / table_path(name)).is_file()]
         return (*version_1()["tables"], *optional)
 
     def table(self, name: str) -> pd.DataFrame:
@@ -56,9 +65,9 @@ class ResultFolder:
                 f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
             )
         try:
-            table = read_csv(io.BytesIO(self._bytes(_table(name))))
+            table = read_csv(io.BytesIO(self._bytes(table_path(name))))
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise self._damaged(_table(name), str(error)) from error
+            raise self._damaged(table_path(name), str(error)) from error
         if self._listed is None:
             self._require_version_1(name, table)
         return table
@@ -67,10 +76,10 @@ class ResultFolder:
         """Raise ResultError if a table without a digest is not what its version wrote."""
         missing = [column for column in version_1()["columns"][name] if column not in table]
         if missing:
-            raise self._damaged(_table(name), f"it has no column '{missing[0]}'")
+            raise self._damaged(table_path(name), f"it has no column '{missing[0]}'")
         frames = self.record["input"].get("frames")
         if name in version_1()["every_frame"] and isinstance(frames, int) and len(table) != frames:
-            raise self._damaged(_table(name), f"it has {len(table)} rows for {frames} frames")
+            raise self._damaged(table_path(name), f"it has {len(table)} rows for {frames} frames")
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays of result.npz."""
@@ -83,7 +92,7 @@ class ResultFolder:
 
     def require_whole(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
-        wanted = [ARRAYS_NAME, *(_table(name) for name in self.table_names)]
+        wanted = [ARRAYS_NAME, *(table_path(name) for name in self.table_names)]
         missing = [path for path in wanted if not (self.folder / path).is_file()]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
@@ -168,7 +177,7 @@ def read_view(folder: Path) -> TrialView:
 
 def _read_replay(folder: Path) -> ReplayView | None:
     """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
-    from biodyn.output.report.replay import REPLAY_ANIMATION, REPLAY_FIGURES, REPLAY_FOLDER, REPLAY_RECORD, ReplayView
+    from biodyn.output.report.view import ReplayView
 
     place = folder / REPLAY_FOLDER
     if not (place / REPLAY_RECORD).is_file():
@@ -184,7 +193,3 @@ def _read_replay(folder: Path) -> ReplayView | None:
         )
     except (ValueError, OSError) as error:
         raise ResultError(f"The replay in '{place}' cannot be read: {error}.", "Run 'biodyn replay' again.") from error
-
-
-def _table(name: str) -> str:
-    return f"{TABLES_FOLDER}/{name}.csv"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -10,16 +12,50 @@ from typing import Any
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.library.load import UserFile
-from biodyn.output.report.user_files import FOLDER, copy_names
+from biodyn.output.store.names import INPUTS_FOLDER
+
+_UNSAFE = re.compile(r"[^\w.\-]+")
+_LONGEST_NAME = 80
 
 
 def write_user_files(files: Sequence[UserFile], folder: Path) -> None:
     """Write the copies into an existing result folder; without files nothing is written."""
     if not files:
         return
-    (folder / FOLDER).mkdir(exist_ok=True)
+    (folder / INPUTS_FOLDER).mkdir(exist_ok=True)
     for file, name in zip(files, copy_names(files), strict=True):
-        (folder / FOLDER / name).write_bytes(file.data)
+        (folder / INPUTS_FOLDER / name).write_bytes(file.data)
+
+
+def user_file_records(files: Sequence[UserFile]) -> list[dict[str, str]]:
+    """Return the values of `user_files` in run.json: role, name and path of the original, its hash, where its copy is."""
+    return [
+        {
+            "role": file.role,
+            "name": clean(file.name),
+            "path": clean(str(file.path)),
+            "sha256": file.sha256,
+            "copy": f"{INPUTS_FOLDER}/{name}",
+        }
+        for file, name in zip(files, copy_names(files), strict=True)
+    ]
+
+
+def copy_names(files: Sequence[UserFile]) -> list[str]:
+    """Names of the copies: the files' own, a number before what two files would share."""
+    names: list[str] = []
+    for file in files:
+        name = _UNSAFE.sub("_", file.name).lstrip(".")[-_LONGEST_NAME:] or "table.toml"
+        number = 2
+        while (wanted := name if number == 2 else f"{number - 1}_{name}").casefold() in {n.casefold() for n in names}:
+            number += 1
+        names.append(wanted)
+    return names
+
+
+def clean(text: str) -> str:
+    """A name of the file system as text that can be written anywhere: bytes that are no text are spelt out."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
 
 
 def require_unchanged(files: Sequence[UserFile]) -> None:

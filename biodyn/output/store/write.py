@@ -14,9 +14,16 @@ import numpy as np
 
 from biodyn.errors import ResultError
 from biodyn.output.store.leftovers import MARK
-from biodyn.output.store.owned import (
+from biodyn.output.store.names import (
+    ARRAYS_NAME,
+    FIGURES_FOLDER,
     FILES_ENTRY,
     RECORD_NAME,
+    REPORT_NAME,
+    TABLES_FOLDER,
+    table_path,
+)
+from biodyn.output.store.owned import (
     foreign_files,
     listed_files,
     named,
@@ -32,17 +39,13 @@ if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
 
 Progress = Callable[[str], None]
-ARRAYS_NAME = "result.npz"
-REPORT_NAME = "report.html"
-TABLES_FOLDER = "tables"
-FIGURES_FOLDER = "figures"
 
 
 def write_view(view: TrialView, folder: Path) -> None:
     """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there."""
     (folder / TABLES_FOLDER).mkdir()
     for name, table in view.tables.items():
-        write_csv(table, folder / TABLES_FOLDER / f"{name}.csv")
+        write_csv(table, folder / table_path(name))
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
@@ -64,7 +67,7 @@ def write_report(
     if report:
         if progress is not None:
             progress("writing the report")
-        from biodyn.output.report.html import trial_report
+        from biodyn.output.report.trial_page import trial_report
 
         (folder / REPORT_NAME).write_text(trial_report(view, drawn), encoding="utf-8")
 

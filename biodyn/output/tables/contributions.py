@@ -6,10 +6,16 @@ import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
 
 
+@table(
+    "joint_torque_parts",
+    place=30,
+    description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
+)
 def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """One row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to `joint_torques`.
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
+from biodyn.output.tables.registry import table
 from biodyn.processing.gait import cycles as gait
 from biodyn.processing.gait import spatiotemporal as stride
 
@@ -16,12 +17,14 @@ _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
 _CONTACT_COLUMNS = ["plate", "side", "start_s", "end_s", "decision", "reason"]
 
 
+@table("events", place=80, description="Foot strikes and foot offs, with source and confidence.")
 def events(analysis: TrialAnalysis) -> pd.DataFrame:
     """Foot strikes and foot offs with their source and confidence."""
     rows = [(e.time_s, e.side, e.kind, e.source, e.confidence) for e in analysis.events]
     return pd.DataFrame(rows, columns=_EVENT_COLUMNS)
 
 
+@table("contacts", place=90, description="Every loading of a plate, whose foot it was and why, with the evidence.")
 def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
     """Every loading of a plate, what was decided, and the evidence, one column per kind of evidence."""
     evidence = list(dict.fromkeys(key for contact in analysis.contacts for key in contact.evidence))
@@ -40,6 +43,7 @@ def contacts(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_CONTACT_COLUMNS + evidence)
 
 
+@table("gait_cycles", place=100, description="Every variable over 0-100 % of each cycle, tidy.")
 def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Angles, moments, powers and ground reaction over 0-100 % of every cycle, tidy; NaN where not valid.
 
@@ -76,6 +80,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
+@table("spatiotemporal", place=110, description="Times, lengths and speeds of the steps, a row a cycle.")
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     """One row per cycle: its times, and the parameters of the stride with their units in the names."""
     cycles = gait.gait_cycles(analysis.events)

@@ -9,14 +9,27 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
+from biodyn.output.tables.registry import table
 from biodyn.processing.gait.cycles import gait_cycles, normalise
 from biodyn.processing.gait.variables import cycle_signals
 
 #: Factor and level of the analysis that the others are held against.
 BASE = ("none", "as analysed")
 _MOMENT = "_moment"
+_REQUEST = "Ask for it with 'biodyn run --vary FACTORS' or biodyn.vary_trial."
 
 
+def _varied(analysis: TrialAnalysis) -> bool:
+    return bool(analysis.variations)
+
+
+@table(
+    "sensitivity",
+    place=130,
+    description="Mean moment curves with other choices, tidy.",
+    needs=_varied,
+    request=_REQUEST,
+)
 def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
     """Mean moment curves over the gait cycle, Nm/kg: `factor`, `level`, `side`, `variable`, `percent`, `value`, `unit`.
 
@@ -28,13 +41,20 @@ def sensitivity(analysis: TrialAnalysis) -> pd.DataFrame:
         for (side, name), curve in _curves(found, analysis).items()
     ]
     heads = pd.DataFrame([row[:4] for row in rows], columns=["factor", "level", "side", "variable"])
-    table = heads.loc[np.repeat(heads.index, CYCLE_POINTS)].reset_index(drop=True).astype("category")
-    table["percent"] = np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(rows))
-    table["value"] = np.concatenate([row[4] for row in rows]) if rows else np.empty(0)
-    table["unit"] = pd.Categorical.from_codes(np.zeros(len(table), dtype=np.int64), categories=pd.Index(["Nm/kg"]))
-    return table
+    curves = heads.loc[np.repeat(heads.index, CYCLE_POINTS)].reset_index(drop=True).astype("category")
+    curves["percent"] = np.tile(np.linspace(0.0, 100.0, CYCLE_POINTS), len(rows))
+    curves["value"] = np.concatenate([row[4] for row in rows]) if rows else np.empty(0)
+    curves["unit"] = pd.Categorical.from_codes(np.zeros(len(curves), dtype=np.int64), categories=pd.Index(["Nm/kg"]))
+    return curves
 
 
+@table(
+    "sensitivity_summary",
+    place=140,
+    description="Change of every moment curve with other choices.",
+    needs=_varied,
+    request=_REQUEST,
+)
 def sensitivity_summary(analysis: TrialAnalysis) -> pd.DataFrame:
     """Change of every mean moment curve: its peak (largest magnitude) and its rms, Nm/kg and per cent of the peak."""
     base = _curves(analysis, analysis)

@@ -7,12 +7,18 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, SIDES, FloatArray, Side
+from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.solve import FRAMES
 from biodyn.processing.signals.rms import rms
 
 _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
 
 
+@table(
+    "joint_angles",
+    place=10,
+    description="Base angles and position, and the angle of every coordinate, through time: deg, m.",
+)
 def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved."""
     model, fit = analysis.model, analysis.fit
@@ -28,6 +34,11 @@ def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@table(
+    "joint_torques",
+    place=20,
+    description="Torque of every coordinate (Nm) and the base residual through time; why numbers are missing.",
+)
 def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     """Generalised torque of every free coordinate, Nm, positive where it accelerates the coordinate positively.
 
@@ -46,6 +57,7 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@table("joint_moments", place=40, description="Net moment and force at every joint centre in three frames, tidy.")
 def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     """Net moment and force of the proximal on the distal segment at every joint centre, tidy.
 
@@ -81,6 +93,7 @@ def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
+@table("joint_powers", place=50, description="Power of every joint through time, W.")
 def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
     """Power of the joint torques of every joint, W, positive where energy is generated."""
     columns = {"time_s": analysis.time_s}
@@ -90,6 +103,11 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@table(
+    "ground_reaction",
+    place=60,
+    description="Force, centre of pressure and free moment of each foot through time, in World.",
+)
 def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
     """Force on each foot, centre of pressure and vertical free moment in World; `measured` and `reason` a foot."""
     reaction = analysis.reaction
@@ -107,6 +125,7 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@table("marker_errors", place=70, description="Distance of every marker from its place on the skeleton, m.")
 def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
     """Distance of every fitted marker to the skeleton's, m, NaN where unseen; `rms` over the markers of the frame."""
     error = analysis.fit.marker_error

@@ -7,9 +7,17 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
+from biodyn.output.tables.registry import table
 from biodyn.uncertainty.bands import SOURCES
 
 
+@table(
+    "joint_torques_sd",
+    place=120,
+    description="One standard deviation of every torque, together and by source of error, Nm.",
+    needs=lambda analysis: analysis.uncertainty is not None,
+    request="Ask for it with the setting [uncertainty] compute = true.",
+)
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.
 

@@ -23,7 +23,7 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
         if contact.decision == "assigned":
             continue
         frames = (int(contact.start_s * rate_hz), int(contact.end_s * rate_hz))
-        # Said, no more: most trials have a contact that cannot be used. A leg that none was measured of warns (checks/contacts.py).
+        # Said, no more: most trials have a contact that cannot be used. checks/contacts.py warns of a leg without any.
         notes.append(
             Diagnostic(
                 code=f"contact-{contact.decision}",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import ResultError
-from biodyn.output.store.owned import RECORD_NAME
+from biodyn.output.store.names import RECORD_NAME
 from biodyn.output.store.read import read_record
 from biodyn.study.strides import STRIDES_NAME, read_strides
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -87,9 +87,10 @@ def subject_link(subject: str) -> str:
 
 @dataclass(frozen=True)
 class StudySource:
-    """The output folder of a study."""
+    """The output folder of a study; a table is read when it is first asked for."""
 
     out: Path
+    _tables: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
@@ -127,10 +128,10 @@ class StudySource:
 
     def table(self, name: str) -> pd.DataFrame:
         """A table of the group results; one without columns where it was not written."""
-        path = self.out / GROUP_FOLDER / f"{name}.csv"
-        if not path.is_file():
-            return pd.DataFrame()
-        return read_table(path)
+        if name not in self._tables:
+            path = self.out / GROUP_FOLDER / f"{name}.csv"
+            self._tables[name] = read_table(path) if path.is_file() else pd.DataFrame()
+        return self._tables[name]
 
     def notes(self, *sections: str) -> list[str]:
         """Sentences of the group results about some sections, each once."""

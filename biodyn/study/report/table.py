@@ -37,6 +37,15 @@ class Table:
         return bool(self.rows)
 
 
+@dataclass(frozen=True)
+class TitledTable:
+    """A table with a title; `long` ones are folded up."""
+
+    title: str
+    table: Table
+    long: bool = False
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[Value]], strong: Iterable[int] = ()) -> Table:
     """Make a table; columns without any content are left out."""
     found = [tuple(row) for row in rows]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.output.figures.cycles import unit_words
@@ -50,6 +51,17 @@ def _digits(unit: str, size: float) -> int:
 def side_words(side: str) -> str:
     """ "right", "left", or both."""
     return "both sides" if side == BOTH else SIDE_NAMES.get(side, side)  # type: ignore[call-overload, no-any-return]
+
+
+def versus(comparison: str) -> str:
+    """A comparison with a minus sign."""
+    return comparison.replace(" - ", " − ")
+
+
+def condition_words(rows: pd.DataFrame) -> dict[str, str]:
+    """Conditions in words; nothing where there is one without a name."""
+    found = list(dict.fromkeys(rows["condition"]))
+    return {condition: level_words(condition, "condition") if len(found) > 1 else condition for condition in found}
 
 
 def level_words(level: str, factor: str) -> str:

@@ -23,15 +23,12 @@ from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
 from biodyn.study.report.source import StudySource, rows_of
-from biodyn.study.report.study_page import Gathered, study_page
-from biodyn.study.report.subject import SubjectTables, subject_page
+from biodyn.study.report.study_page import StudyPage, study_page
+from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject_page
 from biodyn.study.report.words import Names
 
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 _COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
-_TABLES = (
-    "cycles", "gait_scores", "symmetry", "repeatability", "comparisons", "mixed_models", "spm", "normative_bands"
-)  # fmt: skip
 
 
 def write_study_report(out: Path) -> Path:
@@ -44,35 +41,36 @@ def write_study_report(out: Path) -> Path:
     source = StudySource(Path(out))
     found = _gather(source)
     with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
-        _write_subjects(source, found, folder)
+        _write_subjects(found, folder)
     page = source.out / REPORT_NAME
     part = page.with_name(f".{REPORT_NAME}.part")
-    part.write_text(study_page(source, found), encoding="utf-8")
+    part.write_text(study_page(found), encoding="utf-8")
     os.replace(part, page)
     return page
 
 
-def _gather(source: StudySource) -> Gathered:
+def _gather(source: StudySource) -> StudyPage:
     findings, facts = Findings(), RunFacts()
     for trial in source.trials:
         if trial.done:
             record = source.run_record(trial)
             findings.add(trial, record)
             facts.add(trial, record)
-    tables = {name: source.table(name) for name in _TABLES}
     options = source.group["options"]
     parameters = parameter_means(
-        source.out / "group" / "parameters.csv", tables["cycles"], options["outliers"] == "leave_out"
+        source.out / "group" / "parameters.csv", source.table("cycles"), options["outliers"] == "leave_out"
     )
     variables = [str(name) for figure in display_figures() for name in figure["panels"]]
     names = Names({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
     curves = CurveMeans(tuple(dict.fromkeys(variables)))
-    return Gathered(findings, facts, curves, parameters, tables, norms_of(tables["normative_bands"]), names)
+    norms = norms_of(source.table("normative_bands"))
+    return StudyPage(source, findings, facts, curves, parameters, norms, names)
 
 
-def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
+def _write_subjects(found: StudyPage, folder: Path) -> None:
     """One page after the other; the group's means grow on the way."""
-    rows = {name: _by_subject(found.tables[name]) for name in ("cycles", "symmetry", "gait_scores")}
+    source = found.source
+    rows = {name: _by_subject(found.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
     rows["parameters"] = _by_subject(found.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
     study = {"name": source.record["name"], "program": source.record["program"]}
@@ -88,7 +86,7 @@ def _write_subjects(source: StudySource, found: Gathered, folder: Path) -> None:
                 )
             odd = _flags(data, own.cycles) if leave_out else None
             found.curves.add(data, mean_curves(data, odd))
-        text = subject_page(subject, trials, data, own, found.norms, found.names, study)
+        text = subject_page(SubjectPage(subject, trials, data, own, found.norms, found.names, study))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
         ):  # of a summary that somebody edited: it may lead anywhere

@@ -9,7 +9,8 @@ from pathlib import Path
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256
 from biodyn.output.store.leftovers import remove_unfinished
-from biodyn.output.store.owned import RECORD_NAME, trial_files
+from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.study.collecting.metrics import summary_metrics

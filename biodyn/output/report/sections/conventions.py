@@ -1,0 +1,61 @@
+"""What the numbers mean: moments, frames, signs, and every variable's name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from biodyn.output.figures.cycles import CycleCurves, unit_words
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.variables import is_known, usual_norms, variable
+
+_TEMPLATE = """
+<p class="quiet small">The points the ISB asks authors to state with joint moments (Derrick et al. 2020).</p>
+<table><tbody>
+<tr><td>Moment</td><td>internal, net; of the proximal on the distal segment, at the joint centre</td></tr>
+<tr><td>Frames</td><td>along the coordinates of the joint; in the tables also proximal, distal and joint coordinate system (Grood and Suntay 1983)</td></tr>
+<tr><td>Normalisation</td><td>moments Nm/kg and powers W/kg by body mass, ground reaction by body weight, time by the gait cycle; whole-trial tables in Nm, W, N</td></tr>
+<tr><td>World</td><td>X forward (laboratory axis nearest to the walking direction), Y up, Z right</td></tr>
+<tr><td>Segments</td><td>X anterior, Y proximal, Z right, the same handedness on both sides (ISB)</td></tr>
+<tr><td>Torque in the tables</td><td>positive where it accelerates its coordinate positively: a hip extension moment is a negative <span class="mono">hip_flexion</span> torque. Figures say on each axis what + means.</td></tr>
+<tr><td>Missing</td><td>empty, never zero</td></tr>
+<tr><td>Inertial parameters</td><td>{{ record.model.citations.anthropometry.title }}, scaled to body mass and segment lengths</td></tr>
+<tr><td>Hip joint centre</td><td>{{ record.model.citations.hip_centre.title }}</td></tr>
+<tr><td>Comparison</td><td>{% for norm in norms %}{{ norm.group }} ({{ norm.band }}){{ "; " if not loop.last }}{% endfor %}. Not matched to this subject.</td></tr>
+</tbody></table>
+<details><summary>Every variable: name in the tables, meaning of + on the figures</summary>
+<div class="scroll"><table><thead><tr><th>in the tables</th><th>on the figures</th><th>unit</th><th>+ on the figures</th><th>sign on the figures</th></tr></thead><tbody>
+{% for row in rows %}
+<tr><td class="mono">{{ row.name }}</td><td>{{ row.label }}</td><td>{{ row.unit }}</td><td>{{ row.positive }}</td><td>{{ row.relation }}</td></tr>
+{% endfor %}
+</tbody></table></div></details>
+"""
+
+
+@SECTIONS.section("conventions", place=130, title="Conventions", link="Conventions", css="new-page", template=_TEMPLATE)
+def conventions(page: TrialPage) -> Data:
+    """Every variable of this trial, and the groups it is compared with."""
+    return {"rows": convention_rows(page.curves), "norms": usual_norms()}
+
+
+def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dict[str, str]]:
+    """Every shown variable of this trial: its name in the tables, what + means there and on the figures."""
+    rows = []
+    for name, sides in curves.items():
+        if not is_known(name):
+            continue
+        shown = variable(name)
+        if shown.mirrored:
+            relation = "as in the tables for one side, reversed for the other"
+        else:
+            relation = "as in the tables" if shown.clinical_sign > 0 else "reversed"
+        rows.append(
+            {
+                "name": name,
+                "label": shown.title,
+                "unit": unit_words(next(iter(sides.values())).unit),
+                "positive": f"{shown.positive} +",
+                "relation": relation,
+            }
+        )
+    return rows

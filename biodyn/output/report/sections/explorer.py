@@ -1,0 +1,72 @@
+"""Curves over the cycle to choose from, drawn by the page itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.output.figures.cycles import CycleCurves, nan_statistics, unit_words
+from biodyn.output.figures.display import display_table
+from biodyn.output.figures.style import BAND, SIDE_COLORS
+from biodyn.output.report.page import resource, script_json
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.variables import is_known, usual_norms, variable
+
+_TEMPLATE = """
+<p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles.csv</span>.</p>
+<label>Variable <select aria-label="variable"></select></label>
+{% for side, side_name, color in sides %}<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>{% endfor %}
+<label><input type="checkbox" value="norm" checked> {{ band.short }}</label>
+<div class="plot"></div>
+<p class="reading" aria-live="polite"></p>
+<script type="application/json" id="explorer-data">{{ curves }}</script>
+<script>{{ script }}</script>
+"""
+
+
+@SECTIONS.section("explorer", place=30, title="Interactive curves", css="explorer", template=_TEMPLATE)
+def explorer(page: TrialPage) -> Data:
+    """The numbers of the chart and its script."""
+    band, _ = usual_norms()
+    return {"band": band, "curves": script_json(explorer_data(page.curves)), "script": resource("explorer.js")}
+
+
+def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:
+    """Mean and spread of every variable over the cycle, rounded, for the page's own chart."""
+    band, _ = usual_norms()
+    listing = []
+    for name, sides in curves.items():
+        if not any(len(curve.values) for curve in sides.values()):
+            continue
+        shown = variable(name)
+        unit = next(iter(sides.values())).unit
+        digits = 1 if unit == "deg" else 3
+        entry: dict[str, Any] = {
+            "name": name,
+            "label": shown.title if is_known(name) else name,
+            "axis": f"{unit_words(unit)}, {shown.positive} +",
+            "digits": digits,
+        }
+        for side, curve in sides.items():
+            mean, sd = nan_statistics(curve.values)
+            entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
+        norm = band.curves.get(name)
+        if norm is not None and norm.sd is not None:
+            centre = shown.clinical(SIDES[0]) * norm.mean
+            entry["norm"] = {"low": _rounded(centre - norm.sd, digits), "high": _rounded(centre + norm.sd, digits)}
+        listing.append(entry)
+    sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
+    return {
+        "variables": listing,
+        "start": display_table()["overview"]["angles"][0],
+        "sides": sides_data,
+        "band": {"name": f"{band.short}, {band.band}", "color": BAND},
+    }
+
+
+def _rounded(values: FloatArray, digits: int) -> list[float | None]:
+    return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]

@@ -1,0 +1,24 @@
+"""How well the skeleton follows the markers, and what force and moment are left over at the pelvis."""
+
+from __future__ import annotations
+
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+
+_TEMPLATE = """
+{{ picture("marker_errors", "Marker tracking error: distance between measured and model markers.") }}
+{{ picture("residual", "Pelvis residual force and moment (about the pelvis origin): zero for perfect data.") }}
+"""
+
+
+@SECTIONS.section(
+    "fit",
+    place=70,
+    title="Marker tracking error and pelvis residual",
+    link="Fit",
+    css="new-page",
+    template=_TEMPLATE,
+)
+def fit(page: TrialPage) -> Data:
+    """Both figures say all."""
+    return {}

@@ -1,0 +1,106 @@
+"""Spatio-temporal parameters, and whose foot loaded which plate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.output.report.words import evidence_words, parameter_label
+
+_NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
+_TEMPLATE = """
+<div class="columns">
+<div>
+<h3>Spatio-temporal parameters</h3>
+<table><thead><tr><th>parameter</th><th>unit</th>
+{% for side, side_name, color in sides %}
+<th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
+{% endfor %}
+</tr></thead><tbody>
+{% for row in parameters %}
+<tr><td>{{ row.label }}</td><td>{{ row.unit }}</td>
+{% for side, side_name, color in sides %}
+<td class="number">{% if row[side] %}{{ row[side].mean }}{% if row[side].sd %} ± {{ row[side].sd }}{% endif %}{% else %}–{% endif %}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody></table>
+<p class="small quiet">Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
+</div>
+<div>
+<h3>Foot-plate contacts</h3>
+<div class="scroll"><table><thead><tr><th>plate</th><th>foot</th><th>time (s)</th><th>decision</th></tr></thead><tbody>
+{% for row in contacts %}
+<tr><td>{{ row.plate }}</td>
+<td>{% if row.color %}<span class="dot" style="background:{{ row.color }}"></span>{% endif %}{{ row.side }}</td>
+<td class="mono nowrap">{{ row.time }}</td>
+<td><span class="tag {{ row.decision }}">{{ row.decision }}</span> <span class="small">{{ row.reason }}</span>
+{% if row.evidence %}<details class="small"><summary>evidence</summary>{{ row.evidence | join("; ") }}</details>{% endif %}</td></tr>
+{% else %}
+<tr><td colspan="4" class="quiet">No plate was loaded.</td></tr>
+{% endfor %}
+</tbody></table></div>
+</div>
+</div>
+"""
+
+
+@SECTIONS.section("gait", place=20, title="Gait", link="Gait", template=_TEMPLATE)
+def gait(page: TrialPage) -> Data:
+    """Rows of both tables."""
+    return {
+        "parameters": parameter_rows(page.tables["spatiotemporal"]),
+        "contacts": contact_rows(page.tables["contacts"]),
+        "several": max(page.cycle_counts.values()) > 1,
+    }
+
+
+def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
+    """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side."""
+    rows = []
+    for name in spatiotemporal.columns:
+        if name in _NOT_PARAMETERS:
+            continue
+        label, unit = parameter_label(str(name))
+        row: dict[str, Any] = {"label": label, "unit": unit}
+        for side in SIDES:
+            values = spatiotemporal.loc[spatiotemporal["side"].astype(str) == side, name].dropna().to_numpy(dtype=float)
+            row[side] = _mean_sd(values, unit)
+        rows.append(row)
+    return rows
+
+
+def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
+    if not len(values):
+        return None
+    digits = 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
+    sd = f"{values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return {"mean": f"{values.mean():.{digits}f}", "sd": sd, "n": len(values)}
+
+
+def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:
+    """Contacts as shown: times, decision, reason, and the evidence in words."""
+    evidence = [
+        name for name in contacts.columns if name not in ("plate", "side", "start_s", "end_s", "decision", "reason")
+    ]
+    rows = []
+    for contact in contacts.to_dict("records"):
+        side = str(contact["side"]) if isinstance(contact["side"], str) else ""
+        known = [(name, float(contact[name])) for name in evidence if pd.notna(contact[name])]
+        rows.append(
+            {
+                "plate": int(contact["plate"]),
+                "side": SIDE_NAMES.get(side, "–"),
+                "color": SIDE_COLORS.get(side, ""),
+                "time": f"{contact['start_s']:.2f} – {contact['end_s']:.2f}",
+                "decision": str(contact["decision"]),
+                "reason": contact["reason"] if isinstance(contact["reason"], str) else "",
+                "evidence": [evidence_words(str(name), value) for name, value in known],
+            }
+        )
+    return rows

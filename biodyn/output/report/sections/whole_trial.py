@@ -1,0 +1,16 @@
+"""The whole trial through time: forces, contacts, angles, moments."""
+
+from __future__ import annotations
+
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+
+_TEMPLATE = """
+{{ picture("whole_trial", "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then.") }}
+"""
+
+
+@SECTIONS.section("trial", place=60, title="The whole trial", link="Whole trial", css="new-page", template=_TEMPLATE)
+def whole_trial(page: TrialPage) -> Data:
+    """The figure says all."""
+    return {}

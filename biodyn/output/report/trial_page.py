@@ -1,0 +1,136 @@
+"""`report.html` of a trial: one file, no network, made from what the result folder keeps."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
+from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.report.page import Fact, Frame, framed
+from biodyn.output.report.section import Data, Sections
+from biodyn.output.report.view import TrialView
+from biodyn.output.report.words import parameter_label
+
+_FOOT = Markup(
+    'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
+    '<span class="mono">tables/</span> beside it.'
+)
+_HEADLINE = ("speed_m_s", "cadence_steps_min", "stride_length_m")
+
+
+@dataclass(frozen=True)
+class TrialPage:
+    """What the sections of a trial's page are made of: the view of its result, and its drawings by name."""
+
+    view: TrialView
+    figures: Mapping[str, Markup]
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The values of `run.json`."""
+        return self.view.record
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """The tables by name."""
+        return self.view.tables
+
+    @cached_property
+    def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
+        """Curves over the cycle by variable and side, as they are shown."""
+        return curves_by_variable(self.tables["gait_cycles"])
+
+    @cached_property
+    def cycle_counts(self) -> Mapping[str, int]:
+        """Number of cycles by side."""
+        sides = self.tables["spatiotemporal"]["side"].astype(str)
+        return {side: int((sides == side).sum()) for side in SIDES}
+
+    def context(self) -> Data:
+        """What every section may use: the record, the sides with words and colours, the drawings."""
+        sides = [(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES]
+        return {"record": self.record, "sides": sides, "figures": self.figures}
+
+
+#: The sections of a trial's page.
+SECTIONS: Sections[TrialPage] = Sections("biodyn.output.report.sections")
+
+
+def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
+    """Return the page of a trial; `figures` are PNGs by the names of `figures.trial.trial_figures`."""
+    replayed = {} if view.replay is None else view.replay.figures
+    pictures = {**figures, **{f"replay_{name}": png for name, png in replayed.items()}}
+    page = TrialPage(view, {name: _picture(name, png) for name, png in pictures.items()})
+    record = view.record
+    frame = Frame(
+        title=f"{record['input']['file']} – gait report",
+        heading=record["subject"]["name"],
+        line=f"Joint torques of {record['input']['file']}: {record['input']['duration_s']:.2f} s "
+        f"at {record['input']['rate_hz']:g} Hz",
+        facts=_facts(page),
+        program=record["versions"]["biodyn"],
+        foot=_FOOT,
+    )
+    return framed(frame, SECTIONS.of(page))
+
+
+def _picture(name: str, png: bytes) -> Markup:
+    source = base64.b64encode(png).decode("ascii")
+    return Markup('<img alt="{}" src="data:image/png;base64,{}">').format(name.replace("_", " "), source)
+
+
+def _facts(page: TrialPage) -> list[Fact]:
+    """The numbers of the head: of the gait first, then of the subject and of how it was analysed."""
+    record = page.record
+    subject, markers, signals, static = (
+        record["subject"],
+        record["marker_set"],
+        record["settings"]["signals"],
+        record["static"],
+    )
+    unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
+    return [
+        *_headline(page.tables["spatiotemporal"]),
+        Fact("Cycles", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
+        Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"]),
+        Fact("Body height", f"{subject['height_m']:.2f} m", subject["height_source"]),
+        Fact("Markers", markers["title"], f"{len(markers['fitted'])} fitted{unknown}"),
+        Fact(
+            "Filter (markers / forces)",
+            f"{_smoothing(record)} / {_hertz(record['force_cutoff_hz'])}",
+            f"Butterworth, zero lag, order {signals['filter_order']}",
+        ),
+        Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
+        Fact("Static trial", static["file"], static["reason"], wide=True),
+    ]
+
+
+def _smoothing(record: Mapping[str, Any]) -> str:
+    """How the markers were smoothed: the cut-off of the filter, or the method in words."""
+    signals = record["settings"]["signals"]
+    if signals["cutoff_hz"] and signals.get("smoothing", "butterworth") != "butterworth":
+        return str(record["smoothing"])
+    return _hertz(signals["cutoff_hz"])
+
+
+def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
+    """Speed, cadence and stride length: means over all cycles of both sides."""
+    found = []
+    for name in _HEADLINE:
+        values = spatiotemporal[name].dropna().to_numpy(dtype=float)
+        label, unit = parameter_label(name)
+        digits = 0 if unit == "steps/min" else 2
+        found.append(Fact(label, f"{values.mean():.{digits}f} {unit}" if len(values) else f"– {unit}"))
+    return found
+
+
+def _hertz(cutoff: float | None) -> str:
+    return f"{cutoff:g} Hz" if cutoff else "none"

@@ -1,0 +1,28 @@
+"""Where everything lies in a result folder, and which version of it this program writes."""
+
+from __future__ import annotations
+
+# 2: lists the files that were written with it; `verdict` and `verdict_checks` instead of `status`, in today's words
+# (output/store/old_words.py).
+RECORD_VERSION = 2
+RECORD_NAME = "run.json"
+#: Where `run.json` lists the files that were written with it.
+FILES_ENTRY = "files"
+
+ARRAYS_NAME = "result.npz"
+REPORT_NAME = "report.html"
+TABLES_FOLDER = "tables"
+FIGURES_FOLDER = "figures"
+#: Copies of the user's own files.
+INPUTS_FOLDER = "inputs"
+
+#: Where a replay lies in its result folder, and the names of its files.
+REPLAY_FOLDER = "replay"
+REPLAY_RECORD = "replay.json"
+REPLAY_ANIMATION = "replay.gif"
+REPLAY_FIGURES = ("drift", "feedback", "convergence")
+
+
+def table_path(name: str) -> str:
+    """Path of a table in the folder."""
+    return f"{TABLES_FOLDER}/{name}.csv"

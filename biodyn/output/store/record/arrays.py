@@ -1,0 +1,69 @@
+"""The arrays of `result.npz`: enough to replay a trial."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import SIDES
+from biodyn.rigid_body.multibody import Multibody
+
+
+def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
+    """Return the arrays of `result.npz`: motion, torques, wrenches and the multibody tree, enough to replay.
+
+    Frames first, SI, conventions of the program: q = [base x y z, quaternion w x y z, coordinates], v = [base twist in
+    body axes, rates], foot wrenches [moment; force] about the world origin on the bodies `foot_wrench_bodies`.
+    """
+    motion, dynamics, reaction = analysis.fit.motion, analysis.dynamics, analysis.reaction
+    sides = [side for side in SIDES if side in reaction.wrench]
+    arrays = {
+        "time_s": analysis.time_s,
+        "q": motion.q,
+        "v": motion.v,
+        "vdot": motion.vdot,
+        "tau": dynamics.tau,
+        "torque_valid": dynamics.torque_valid,
+        "residual_valid": dynamics.residual_valid,
+        "foot_wrenches": dynamics.foot_wrenches,
+        "foot_wrench_bodies": np.asarray(dynamics.foot_wrench_links),
+        "sides": np.array(sides),
+        "measured": np.stack([reaction.measured[side] for side in sides]),
+        "on_floor": np.stack([reaction.on_floor[side] for side in sides]),
+        "coordinates": np.array([c.name for c in analysis.model.coordinates]),
+        "coordinate_q": np.array([c.q_index for c in analysis.model.coordinates], dtype=np.int64),
+        "coordinate_v": np.array([c.v_index for c in analysis.model.coordinates], dtype=np.int64),
+        "plate_numbers": np.array([plate.number for plate in analysis.plates], dtype=np.int64),
+        "plate_corners_W": np.array([plate.corners for plate in analysis.plates]).reshape(-1, 4, 3),
+        "contact_soles_W": contact_foot_outlines(analysis),
+        "R_WL": analysis.R_WL,
+    }
+    return arrays | multibody_arrays(analysis.model.multibody)
+
+
+def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:
+    """The tree of bodies as arrays, parents first: joint placements, axes and inertias (see `rigid_body.Body`)."""
+    bodies = multibody.bodies
+    return {
+        "body_names": np.array(multibody.body_names),
+        "body_parents": multibody.parents,
+        "body_joint_kinds": np.array([body.joint.kind for body in bodies]),
+        "body_joint_axes": np.array(
+            [body.joint.axis if body.joint.axis is not None else (np.nan,) * 3 for body in bodies]
+        ),
+        "body_R_PJ": np.stack([body.R_PJ for body in bodies]),
+        "body_p_PJ": np.stack([body.p_PJ for body in bodies]),
+        "body_mass_kg": np.array([body.mass_kg for body in bodies]),
+        "body_com_m": np.stack([body.com_m for body in bodies]),
+        "body_inertia_com": np.stack([body.inertia_com for body in bodies]),
+        "gravity_W": np.array(multibody.gravity_W),
+    }
+
+
+def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
+    """Outlines (contacts, 2, K, 3) m in World of the right and left sole at the middle of every contact."""
+    soles = [analysis.points.sole[side] for side in SIDES]
+    last = len(analysis.time_s) - 1
+    rate_hz = analysis.recording.markers.rate_hz
+    rows = [min(max(round(0.5 * (c.start_s + c.end_s) * rate_hz), 0), last) for c in analysis.contacts]
+    return np.stack([sole[rows] for sole in soles], axis=1) if rows else np.empty((0, 2, 1, 3))

@@ -1,0 +1,66 @@
+"""What `run.json` says of the scaled skeleton, its sources, and the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.library.tables import load_entry
+from biodyn.model.from_library.hip_centre import hip_regression
+from biodyn.model.from_library.user_tables import own_path
+from biodyn.output.store.user_files import clean, user_file_records
+
+
+def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """The skeleton: degrees of freedom, what was locked or carried, mass, and the sources of its tables."""
+    model = analysis.model
+    return {
+        "skeleton": model.skeleton.name,
+        "title": model.skeleton.title,
+        "degrees_of_freedom": int(model.multibody.nv),
+        "coordinates": [coordinate.name for coordinate in model.coordinates],
+        "locked_coordinates": list(model.locked),
+        "carried_segments": list(model.locked_segments),
+        "mass_kg": float(model.multibody.total_mass_kg),
+        "citations": _citations(analysis),
+    }
+
+
+def fit_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """How many frames were solved, and how fast."""
+    fit = analysis.fit
+    return {
+        "frames_solved": int(np.count_nonzero(fit.solved)),
+        "frames": len(fit.solved),
+        "median_iterations": float(np.median(fit.iterations)) if len(fit.iterations) else None,
+    }
+
+
+def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
+    """Title and citation of the library's entries that were used."""
+    chosen = analysis.settings.model
+    entries = {
+        "skeleton": {"title": analysis.model.skeleton.title, "citation": analysis.model.skeleton.citation},
+        "anthropometry": load_entry("anthropometry", chosen.anthropometry),
+        "hip_centre": hip_regression(chosen.hip_centre),
+    }
+    named = {kind: getattr(chosen, kind) for kind in entries}
+    copies = {entry["path"]: entry for entry in user_file_records(analysis.user_files)}
+    return {
+        kind: _own_citation(entry, copies.get(clean(str(own_path(named[kind]))))) for kind, entry in entries.items()
+    }
+
+
+def _own_citation(entry: Mapping[str, Any], own: Mapping[str, str] | None) -> dict[str, str]:
+    """Title and citation of an entry; of a user's own file the file, and what it says of itself."""
+    title, citation = str(entry["title"]), str(entry["citation"])
+    if own is None:
+        return {"title": title, "citation": citation}
+    source = f"; it names as its source: {citation}" if citation else ""
+    return {
+        "title": f"{title} (own table {own['name']})",
+        "citation": f"Own table {own['name']} (sha256 {own['sha256'][:12]}, copy in {own['copy']}){source}",
+    }

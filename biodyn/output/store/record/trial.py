@@ -1,0 +1,61 @@
+"""What `run.json` says of the files, the subject and the marker set."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.model.from_library.user_tables import own_file
+
+
+def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """The walk's file: name, path, hash, frames (its own first number), rate and length."""
+    recording, markers = analysis.recording, analysis.recording.markers
+    return {
+        "file": recording.path.name,
+        "path": str(recording.path),
+        "sha256": recording.sha256,
+        "first_frame": recording.first_frame,
+        "frames": markers.frame_count,
+        "rate_hz": markers.rate_hz,
+        "duration_s": markers.frame_count / markers.rate_hz,
+    }
+
+
+def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """The static trial: its file, why it was taken, the frames that were averaged."""
+    static = analysis.static
+    return {
+        "file": static.path.name,
+        "path": str(static.path),
+        "sha256": static.sha256,
+        "reason": static.reason,
+        "frames": [static.first, static.last],
+        "movement_m": static.movement_m,
+    }
+
+
+def subject_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """Who walked: mass, height and sex with their sources."""
+    return asdict(analysis.subject)
+
+
+def world_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """How World lies in the laboratory, and why."""
+    return {"R_WL": analysis.R_WL.tolist(), "reason": analysis.world_reason}
+
+
+def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """The recognised marker set, what was not understood, and what was fitted."""
+    mapping = analysis.mapping
+    file = own_file(analysis.settings.model.marker_set)
+    own = f" (own table {file})" if file and file not in mapping.title else ""
+    return {
+        "name": mapping.name,
+        "title": f"{mapping.title}{own}",
+        "understood": len(mapping.roles),
+        "unknown": list(mapping.unknown),
+        "scores": dict(mapping.scores),
+        "fitted": list(analysis.fit.labels),
+    }

@@ -1,0 +1,110 @@
+"""All cycles of a subject, by session and condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from biodyn.conventions import SIDES
+from biodyn.output.report.section import Data
+from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
+from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_figure
+from biodyn.study.report.source import rows_of
+from biodyn.study.report.subject_page import SECTIONS, SubjectPage
+from biodyn.study.report.words import side_words
+
+_TEMPLATE = """
+{% if parts %}
+{% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
+{% for part in parts %}
+{% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
+{% for title, name in part.shown %}<h3>{{ title }}</h3>{{ picture(name) }}{% endfor %}
+{% if parts | length > 1 %}</details>{% endif %}
+{% endfor %}
+{% else %}
+<p>No trial of this subject has a gait cycle.</p>
+{% endif %}
+"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Curves of one session and condition."""
+
+    title: str
+    figures: tuple[tuple[str, Markup], ...]
+    counts: str
+
+
+@SECTIONS.section("curves", place=20, title="Curves over the gait cycle", link="Curves", template=_TEMPLATE)
+def curves(page: SubjectPage) -> Data:
+    """A part a session and condition; says so where there is none."""
+    found = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
+    if not found:
+        return {"title": "No curves", "link": "", "parts": []}
+    figures: dict[str, Markup] = {}
+    shown = []
+    for number, part in enumerate(found):
+        names = {f"{number} {title}": (title, figure) for title, figure in part.figures}
+        figures |= {name: figure for name, (_, figure) in names.items()}
+        titles = [(title, name) for name, (title, _) in names.items()]
+        shown.append({"title": part.title, "counts": part.counts, "shown": titles})
+    outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
+    return {"parts": shown, "outliers": outliers, "figures": figures}
+
+
+def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
+    """Figures of every session and condition of a subject."""
+    flagged = {
+        (row.trial, int(row.cycle), row.side): (bool(row.outlier), bool(row.representative)) for row in rows_of(flags)
+    }
+    cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+    for key, rows in data.cells():
+        cells.setdefault(key[:3], {})[key[3]] = rows
+    found = []
+    stance = data.stride(STANCE)
+    for key, sides in cells.items():
+        cycles: dict[str, SideCycles] = {}
+        for side in (side for side in SIDES if side in sides):
+            rows = sides[side]
+            own = data.cycles.iloc[rows]
+            marks = np.array(
+                [
+                    flagged.get((trial, int(cycle), side), (False, False))
+                    for trial, cycle in zip(own["trial"], own["cycle"], strict=True)
+                ]
+            )
+            known = stance[rows][np.isfinite(stance[rows])]
+            cycles[side] = SideCycles(
+                data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
+            )
+        title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
+        counts = ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in cycles.items())
+        found.append(Part(title, _figures(cycles, data, norms, title), f"{counts} cycles"))
+    return found
+
+
+def _figures(
+    cycles: Mapping[str, SideCycles], data: SubjectCycles, norms: Sequence[Norm], title: str
+) -> tuple[tuple[str, Markup], ...]:
+    return tuple(
+        (
+            str(one["title"]),
+            subject_figure(cycles, data.variables, data.units, one["panels"], norms, f"{one['title']}, {title}"),
+        )
+        for one in display_figures()
+        if any(name in data.variables for name in one["panels"])
+    )
+
+
+def odd_cycles(flags: pd.DataFrame) -> list[str]:
+    """Outliers in words."""
+    return [
+        f"trial {row.trial}, cycle {row.cycle:.0f} {side_words(row.side)}: {row.distance:.3f} from the median cycle "
+        f"(limit {row.limit:.3f})"
+        for row in rows_of(flags[flags["outlier"]])
+    ]
