@@ -111,6 +111,11 @@ class TrialAnalysis:
         """Time of each frame (T,) s, 0 at the file's first frame."""
         return self.recording.markers.time_s
 
+    @property
+    def force_cutoff_hz(self) -> float:
+        """Cut-off of the plate forces, Hz, 0 = none."""
+        return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
+
 
 @dataclass(frozen=True)
 class Variation:

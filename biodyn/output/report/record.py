@@ -68,7 +68,7 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "user_files": user_file_records(analysis.user_files),
         "settings": analysis.settings.model_dump(mode="json"),
         "smoothing": SMOOTHING.named(analysis.settings.signals.smoothing).words,
-        "force_cutoff_hz": analysis.settings.force_cutoff_hz,
+        "force_cutoff_hz": analysis.force_cutoff_hz,
         "subject": {
             "name": analysis.subject.name,
             "mass_kg": analysis.subject.mass_kg,
