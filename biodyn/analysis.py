@@ -117,6 +117,11 @@ class TrialAnalysis:
         return self.recording.markers.time_s
 
     @property
+    def force_cutoff_hz(self) -> float:
+        """Cut-off of the plate forces, Hz, 0 = none."""
+        return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
+
+    @property
     def walked(self) -> WalkedTrial:
         """What the variables of the gait cycles are computed from."""
         return WalkedTrial(

@@ -82,6 +82,7 @@ def rms_change_nm(walk: Path) -> tuple[float, float]:
     assert changed.propagation is not None
     signals = changed.propagation.signals
     assert signals.order == 6
+    assert signals.force_cutoff_hz == signals.cutoff_hz  # not told otherwise: forces as markers
     assert 4.0 < signals.cutoff_hz <= HIGHEST_HZ
     # nothing is lost at the ends beyond half a period of what was taken, nor anywhere else
     assert changed.fit.reliable.sum() >= usual.fit.reliable.sum() - 2

@@ -121,7 +121,6 @@ class TrialFacts:
 
 def body_against_plates(analysis: TrialAnalysis) -> Evidence:
     """The evidence that the checks of the plates share."""
-    settings = analysis.settings
     return gather(
         analysis.fit,
         analysis.points,
@@ -129,9 +128,9 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
         analysis.plates,
         analysis.contacts,
         analysis.recording.markers.rate_hz,
-        settings.contacts.threshold_n,
+        analysis.settings.contacts.threshold_n,
         analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
-        0.5 / settings.force_cutoff_hz if settings.force_cutoff_hz else 0.0,
+        0.5 / analysis.force_cutoff_hz if analysis.force_cutoff_hz else 0.0,
     )
 
 

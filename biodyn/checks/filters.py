@@ -21,5 +21,7 @@ from biodyn.checks.registry import CheckResult, check
 )
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     """Are markers and forces filtered alike?"""
-    force_cutoff_hz = trial.settings.force_cutoff_hz
-    return CheckResult(value=force_cutoff_hz, findings=filters_differ(limit, force_cutoff_hz))
+    analysis = trial.analysis
+    # a smoothing method that chooses its own cut-off is not bound to that of the settings
+    markers_hz = limit if analysis.propagation is None else analysis.propagation.cutoff_hz
+    return CheckResult(value=analysis.force_cutoff_hz, findings=filters_differ(markers_hz, analysis.force_cutoff_hz))

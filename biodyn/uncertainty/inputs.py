@@ -75,7 +75,7 @@ class TrialInputs:
     @property
     def force_cutoff_hz(self) -> float:
         """Cut-off of the plates' filter, 0 = none."""
-        return self.signals.settings.forces_hz
+        return self.signals.force_cutoff_hz
 
     @property
     def visibility_ramp_s(self) -> float:

@@ -26,5 +26,5 @@ def find_contacts(
         )
         for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
     ]
-    rate_hz, smear_s = signals.markers.rate_hz, signals.settings.force_smear_s
+    rate_hz, smear_s = signals.markers.rate_hz, signals.force_smear_s
     return feet_on_plates(plates, soles_W, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg)

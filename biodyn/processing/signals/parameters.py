@@ -44,10 +44,5 @@ class SignalSettings(Section):
 
     @property
     def forces_hz(self) -> float:
-        """Cut-off applied to the plate forces, Hz; 0 = none."""
+        """Cut-off of the plate forces, Hz, where the markers have that of the settings; 0 = none."""
         return self.cutoff_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
-
-    @property
-    def force_smear_s(self) -> float:
-        """Half the time over which the filter of the plate forces spreads an edge, s."""
-        return 0.5 / self.forces_hz if self.forces_hz else 0.0

@@ -48,6 +48,17 @@ class TrialSignals:
         return 0.5 / self.cutoff_hz if self.cutoff_hz else 0.0
 
     @property
+    def force_cutoff_hz(self) -> float:
+        """Cut-off of the plate forces, 0 = none: that of the settings, else the one that the markers came to."""
+        given = self.settings.force_cutoff_hz
+        return self.cutoff_hz if given is None else given
+
+    @property
+    def force_smear_s(self) -> float:
+        """Half the time over which the filter of the plate forces spreads an edge, s."""
+        return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
+
+    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What the plates had to be corrected for."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
@@ -68,7 +79,7 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), ())
-    return with_markers(with_plates(bare, raw), markers)
+    return with_plates(with_markers(bare, markers), raw)
 
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
@@ -76,7 +87,7 @@ def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSigna
     settings, markers = signals.settings, signals.markers
     plates = []
     for plate in raw:
-        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, settings.forces_hz, settings.filter_order)
+        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, signals.force_cutoff_hz, settings.filter_order)
         plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
     return replace(signals, raw_plates=tuple(raw), plates=tuple(plates))
 

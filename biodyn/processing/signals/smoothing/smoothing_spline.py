@@ -100,7 +100,7 @@ def _best(tried_hz: FloatArray, positions: FloatArray, stretches: list[slice], r
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.where((least == inner) & (bend > 0.0), 0.5 * (before - after) / bend, least - inner)
     ratio = tried_hz[1] / tried_hz[0]
-    return np.asarray(tried_hz[inner] * ratio**step)
+    return np.clip(tried_hz[inner] * ratio**step, tried_hz[0], tried_hz[-1])
 
 
 SMOOTHING.add(
