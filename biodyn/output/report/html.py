@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
@@ -44,8 +44,8 @@ _TITLES = {"toe_out": "Foot progression angle (toe-out +)"}
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 
 
-def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
-    """Return the page of a trial; `figures` are PNGs by the names of `plots.trial.trial_figures`."""
+def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
+    """Return the page of a trial; `figures` are what stands in the page, by the names of `view.figures_svg`."""
     record, tables = view.record, view.tables
     curves = curves_by_variable(tables["gait_cycles"])
     band, line = usual_norms()
@@ -55,7 +55,8 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
         .render(
             record=record,
             sides=[(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
-            figures={name: base64.b64encode(png).decode("ascii") for name, png in _pictures(view, figures).items()},
+            figures=figures,
+            captions={name: figure.caption for name, figure in view.figures.items()},
             data_checks=data_check_rows(record),
             frames_words=lambda frames: frames_words(frames, float(record["input"]["rate_hz"])),
             replay=None if view.replay is None else replay_section(view.replay),
@@ -76,11 +77,6 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
             script=resource("explorer.js"),
         )
     )
-
-
-def _pictures(view: TrialView, figures: Mapping[str, bytes]) -> dict[str, bytes]:
-    replayed = {} if view.replay is None else view.replay.figures
-    return {**figures, **{f"replay_{name}": png for name, png in replayed.items()}}
 
 
 def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from biodyn.output.figures.display import display_table
-from biodyn.output.figures.sensitivity import level_words
+from biodyn.output.figures.trial.sensitivity import level_words
 from biodyn.variables import variable
 
 
