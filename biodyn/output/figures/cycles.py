@@ -127,10 +127,15 @@ def cycle_panel(
         shown.title,
         percent_axis(label),
         value_axis(shown, unit),
-        tuple(layers),
+        bands_first(layers),
         corner="n: " + ", ".join(counts),
         note="" if any(len(curves.values) for curves in sides.values()) else "no valid cycle",
     )
+
+
+def bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The same layers with all bands behind all curves."""
+    return tuple(sorted(layers, key=lambda layer: not isinstance(layer, Area)))
 
 
 def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> list[Layer]:

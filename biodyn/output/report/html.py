@@ -13,6 +13,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable, nan_statistics, unit_words
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.style import BAND, SIDE_COLORS
+from biodyn.output.figures.trial import by_section
 from biodyn.output.report.data_checks import data_check_rows, frames_words
 from biodyn.output.report.methods import methods
 from biodyn.output.report.page import page_environment, resource, script_json
@@ -56,6 +57,8 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
             record=record,
             sides=[(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
             figures=figures,
+            figures_in=by_section(view.figures),
+            titles={name: figure.title for name, figure in view.figures.items()},
             captions={name: figure.caption for name, figure in view.figures.items()},
             data_checks=data_check_rows(record),
             frames_words=lambda frames: frames_words(frames, float(record["input"]["rate_hz"])),

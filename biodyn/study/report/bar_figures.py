@@ -130,7 +130,7 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
             bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34))
         overall = per_subject[per_subject["side"] == BOTH_SIDES]
         bars.append(_profile_bars(overall, ["gps"], 0.0, "muted", 0.5, start=len(columns) + 1))
-        words = [*(label.replace(" ", "\n", 1) for label in labels), "GPS\nof a side", "GPS"]
+        words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
         x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
         title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()))))
         panels.append(Panel(title, x, Axis("degrees", floor=0.0, grid=True), tuple(bars)))

@@ -14,6 +14,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.output.figures.cycles import (
     FOOT_OFF_KEY,
     SINGLE,
+    bands_first,
     broken,
     foot_off_layer,
     labels_below,
@@ -132,7 +133,7 @@ def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Seq
                 shown.title,
                 percent_axis(label),
                 value_axis(shown, means.units[name]),
-                tuple(layers),
+                bands_first(layers),
                 strips,
                 _people(counts),
             )

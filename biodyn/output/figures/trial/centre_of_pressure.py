@@ -21,7 +21,7 @@ _WIDTH, _LOWEST, _HIGHEST = 926.0, 165.0, 355.0  # of the plot, pixels
 _LETTERS_M = 0.015  # between the edge of a plate and its number
 
 
-@figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"))
+@figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
 def centre_of_pressure(trial: TrialValues) -> Figure:
     """Every plate with its number, every contact with the outline of its foot, assigned ones with their path."""
     numbers, corners_W = trial.arrays["plate_numbers"].tolist(), trial.arrays["plate_corners_W"]

@@ -19,7 +19,7 @@ _CAPTION = (
 )
 
 
-@figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"))
+@figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"), section="ground")
 def ground_reaction(trial: TrialValues) -> Figure:
     """Trial above, stance below, in body weights."""
     names, ground = _LAYOUT["panels"], trial.tables["ground_reaction"]

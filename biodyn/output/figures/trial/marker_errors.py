@@ -17,7 +17,7 @@ _WORST = 15
 _MM = 1000.0
 
 
-@figure("marker_errors", place=40, needs=("marker_errors",))
+@figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
 def marker_errors(trial: TrialValues) -> Figure:
     """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm."""
     table, settings = trial.tables["marker_errors"], trial.record["settings"]["limits"]

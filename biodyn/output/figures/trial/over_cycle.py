@@ -31,4 +31,4 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
 
 
 for _place, _entry in enumerate(display_table()["figure"]):
-    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal"))(over_cycle(_entry))
+    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal"), "cycles")(over_cycle(_entry))

@@ -15,7 +15,7 @@ _CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for
 _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
-@figure("residual", place=50, needs=("joint_torques", "ground_reaction"))
+@figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
 def residual(trial: TrialValues) -> Figure:
     """Components and magnitude; grey where a contact was not measured."""
     limits = trial.record["residual_limits"]

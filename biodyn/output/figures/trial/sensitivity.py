@@ -17,7 +17,7 @@ from biodyn.variables import PERCENT, variable
 _CAPTION = "Mean moments of one side with every level of each factor; black: the analysis as it is reported here."
 
 
-@figure("sensitivity", place=80, needs=("sensitivity",))
+@figure("sensitivity", place=80, needs=("sensitivity",), section="sensitivity")
 def sensitivity(trial: TrialValues) -> Figure | None:
     """Mean curves of some moments with every level of every factor, of the side that is known over more of the cycle.
 

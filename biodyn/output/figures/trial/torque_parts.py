@@ -24,7 +24,7 @@ _COLORS = dict(zip(CONTRIBUTIONS, ("x", "y", "z", "muted"), strict=True))
 _SUFFIX = "_moment"
 
 
-@figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"))
+@figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
 def torque_parts(trial: TrialValues) -> Figure:
     """Mean over the cycles of every contribution and of their sum, Nm/kg; a row a side, a column a moment."""
     moments = display_table()["overview"]["moments"]

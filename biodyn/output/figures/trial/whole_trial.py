@@ -22,7 +22,9 @@ _CAPTION = "Bars: foot-plate contacts. Grey: a foot was on the floor outside the
 _MOMENT = "_moment"
 
 
-@figure(_LAYOUT["name"], place=70, needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"))
+@figure(
+    _LAYOUT["name"], place=70, needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"), section="trial"
+)
 def whole_trial(trial: TrialValues) -> Figure:
     """The vertical force above a bar for every contact with a plate; below, angles (left) and moments (right)."""
     ground = trial.tables["ground_reaction"]
