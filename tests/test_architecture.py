@@ -65,7 +65,10 @@ _CONFINED = {
     "ezc3d": {"biodyn.io.c3d._ezc3d"},
     # Tables are made in output/tables; these take finished ones.
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
-    "matplotlib": {"output.figures", "output.report", "output.store", "trial"},
+    # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
+    "matplotlib": {
+        "biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation", "output.store", "trial",
+    },
     "typer": {"cli"},
     "rich": {"cli"},
     "jinja2": {"output.report"},
@@ -73,7 +76,7 @@ _CONFINED = {
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
     "filelock": {"study"},
-    "PIL": {"output.figures"},
+    "PIL": {"biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation"},
     "pydantic": {"library", "settings", "study"},
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},

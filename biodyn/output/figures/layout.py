@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.output.figures.description import (
     Area,
     Axis,
@@ -300,3 +300,9 @@ def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") ->
 def key_words_left(left: float) -> float:
     """Where the words of a key begin whose sample begins at `left`."""
     return left + SAMPLE + _AFTER_SAMPLE
+
+
+def runs(known: BoolArray) -> list[tuple[int, int]]:
+    """Where values are known without a gap: first and one past the last of every run."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
+    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]

@@ -29,7 +29,7 @@ from biodyn.output.figures.description import (
     Shade,
     Text,
 )
-from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, layout
+from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, layout, runs
 from biodyn.output.figures.style import (
     AXIS,
     DPI,
@@ -117,14 +117,19 @@ def _dress(ax: Axes, place: Place) -> None:
         if described.grid:
             axis.grid(True, color=GRID, linewidth=_pt(0.7))
     if panel.y.grid and any(value == 0.0 for value, _ in place.yticks):
-        ax.axhline(0.0, color=AXIS, linewidth=_pt(0.7), zorder=1.0, gid="zero")
+        _add(
+            ax,
+            Line2D(
+                [0.0, 1.0], [0.0, 0.0], transform=ax.get_yaxis_transform(), color=AXIS, linewidth=_pt(0.7), zorder=1.0
+            ),
+        )
     ax.set_axisbelow(True)
     ax.tick_params(labelsize=_pt(SMALL), colors=MUTED, left=False, bottom=False, pad=_pt(4.5))
     ax.spines[["top", "right"]].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(AXIS)
         ax.spines[side].set_linewidth(_pt(0.8))
-    for tick in ax.xaxis.get_major_ticks():
+    for tick in ax.xaxis.get_major_ticks() if panel.strips else ():
         tick.label1.set_y(-(place.below - place.bottom) / place.height)
     above = 1.0 + place.title_above / place.height
     ax.set_title(panel.title, fontsize=_pt(place.title_size), color=INK, loc="left", y=above, pad=0, fontweight="bold")
@@ -137,20 +142,27 @@ def _dress(ax: Axes, place: Place) -> None:
 def _layer(ax: Axes, layer: Layer, place: Place) -> list:  # type: ignore[type-arg]  # artists have no common useful type
     match layer:
         case Line():
-            return ax.plot(*joined(layer.x, layer.y), **_pen(layer.color, layer.width, layer.dash, layer.opacity))
+            pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
+            return [_add(ax, Line2D(*joined(layer.x, layer.y), **pen))]
         case Area():
-            known = np.isfinite(layer.low) & np.isfinite(layer.high)
-            hue = color(layer.color)
-            return [
-                ax.fill_between(
-                    layer.x, layer.low, layer.high, where=known, color=hue, alpha=layer.opacity, linewidth=0
+            pieces = [
+                np.concatenate(
+                    [
+                        np.stack([layer.x[start:end], layer.low[start:end]], axis=1),
+                        np.stack([layer.x[start:end], layer.high[start:end]], axis=1)[::-1],
+                    ]
                 )
+                for start, end in runs(np.isfinite(layer.low) & np.isfinite(layer.high))
             ]
+            filled = PolyCollection(pieces, facecolors=color(layer.color), alpha=layer.opacity, linewidths=0)
+            return [ax.add_collection(filled, autolim=False)]
         case Bars():
             return _bars(ax, layer)
         case Points():
             size = _pt(layer.size)
-            return ax.plot(layer.x, layer.y, "o", color=color(layer.color), markersize=size, markeredgewidth=0)
+            dots = Line2D(layer.x, layer.y, linestyle="none", marker="o", color=color(layer.color), markersize=size)
+            dots.set_markeredgewidth(0.0)
+            return [_add(ax, dots)]
         case Outline():
             pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
             patch = Polygon(layer.points, closed=True, fill=bool(layer.fill), edgecolor=pen.pop("color"), **pen)
@@ -161,14 +173,23 @@ def _layer(ax: Axes, layer: Layer, place: Place) -> list:  # type: ignore[type-a
             span = ax.axvspan if layer.along == "x" else ax.axhspan
             return [span(start, end, color=color(layer.color), linewidth=0) for start, end in layer.spans]
         case Rule():
-            mark = ax.axvline if layer.along == "x" else ax.axhline
-            return [mark(layer.at, **_pen(layer.color, layer.width, layer.dash, layer.opacity))]
+            pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
+            ends = ([layer.at, layer.at], [0.0, 1.0])
+            if layer.along == "x":
+                return [_add(ax, Line2D(*ends, transform=ax.get_xaxis_transform(), **pen))]
+            return [_add(ax, Line2D(*ends[::-1], transform=ax.get_yaxis_transform(), **pen))]
         case Text():
             side = {"start": "left", "middle": "center", "end": "right"}[layer.anchor]
             size = _pt(SMALL)
             return [
                 ax.text(layer.x, layer.y, layer.words, fontsize=size, color=color(layer.color), ha=side, va="baseline")
             ]
+
+
+def _add(ax: Axes, line: Line2D) -> Line2D:
+    """Add a line without asking it for limits, which are known: that would take a tenth of the whole drawing."""
+    ax.add_artist(line)
+    return line
 
 
 def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -193,9 +214,11 @@ def _bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]
             whiskers.append(ends[:, ::-1] if bars.lying else ends)
     hue = color(bars.color)
     faces, edges = ("none", hue) if bars.outline else (hue, "none")
-    drawn: list = [ax.add_collection(PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_pt(1.0)))]  # type: ignore[type-arg]
+    drawn: list = [
+        ax.add_collection(PolyCollection(boxes, facecolors=faces, edgecolors=edges, linewidths=_pt(1.0)), autolim=False)
+    ]  # type: ignore[type-arg]
     if whiskers:
-        drawn += ax.plot(*np.concatenate(whiskers).T, color=INK, linewidth=_pt(0.9))
+        drawn.append(_add(ax, Line2D(*np.concatenate(whiskers).T, color=INK, linewidth=_pt(0.9))))
     return drawn
 
 

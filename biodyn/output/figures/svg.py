@@ -26,7 +26,7 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.layout import SAMPLE, STRIP_HEIGHT, KeyRow, Place, key_words_left, layout
+from biodyn.output.figures.layout import SAMPLE, STRIP_HEIGHT, KeyRow, Place, key_words_left, layout, runs
 from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
 
 _BASELINE = 0.35  # of the letters' size: from the middle of a line of words to what they stand on
@@ -160,7 +160,7 @@ def path_data(px: FloatArray, py: FloatArray) -> str:
     for curve in steps.reshape(len(steps), 2 * known.shape[1]).tolist():
         parts.append(_polyline(curve))
     for curve_points, there in zip(points[~whole], known[~whole], strict=True):
-        for start, end in _runs(there):
+        for start, end in runs(there):
             run = curve_points[start:end]
             parts.append(_polyline(np.concatenate([run[:1], np.diff(run, axis=0)]).reshape(-1).tolist()))
     return "".join(parts)
@@ -177,17 +177,12 @@ def _polyline(steps: list[int]) -> str:
 def area_data(px: FloatArray, low: FloatArray, high: FloatArray) -> str:
     """The `d` of what lies between two curves (n,), a piece for every run without a gap."""
     px, data = np.rint(px).astype(np.int64), ""
-    for start, end in _runs(np.isfinite(low) & np.isfinite(high)):
+    for start, end in runs(np.isfinite(low) & np.isfinite(high)):
         across = np.concatenate([px[start:end], px[start:end][::-1]])
         up = np.rint(np.concatenate([high[start:end], low[start:end][::-1]])).astype(np.int64)
         steps = np.diff(np.stack([across, up], axis=1), axis=0).reshape(-1).tolist()
         data += f"M{across[0]} {up[0]}l{' '.join(map(str, steps))}Z"
     return data
-
-
-def _runs(known: FloatArray | np.ndarray) -> list[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
-    return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
 def _bars(bars: Bars, place: Place) -> str:
