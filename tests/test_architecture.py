@@ -67,7 +67,10 @@ _CONFINED = {
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
-        "biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation", "output.store", "trial",
+        "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.animation",
+        "output.store",
+        "trial",
     },
     "typer": {"cli"},
     "rich": {"cli"},

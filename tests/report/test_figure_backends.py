@@ -266,3 +266,15 @@ def test_shades_are_as_many_as_levels() -> None:
     for count in (1, 2, 5, 9, 12):
         assert len(shades(count)) == count
     assert len(set(shades(9))) == 9
+
+
+def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
+    many = Legend("hip centre", tuple(Key(f"a level with a long name, {i}", "z") for i in range(8)))
+    figure = Figure("t", (replace(EMPTY, legend=many),), columns=1)
+    rows = layout(figure).rows
+    assert len(rows) > 1
+    assert len({row.keys[0][1] for row in rows}) == 1
+    drawn = draw(figure)
+    drawn.canvas.draw()
+    lefts = [legend.get_window_extent().x0 for legend in drawn.legends]
+    assert np.ptp(lefts) < 1.0

@@ -98,9 +98,10 @@ class Place:
 
 @dataclass(frozen=True)
 class KeyRow:
-    """One line of a legend: its heading with the size of none, and keys with the left edges of their samples; y of its middle."""
+    """One line of a legend: y of its middle, a heading or "", keys with the left edges of their samples; centred or not."""
 
     y: float
+    centred: bool
     title: str
     title_left: float
     keys: tuple[tuple[Key, float], ...]
@@ -293,7 +294,8 @@ def _key_rows(keys: Sequence[Key], width: float, top: float, title: str = "") ->
         for key, wide in line:
             placed.append((key, left))
             left += wide
-        rows.append(KeyRow(top + (number + 0.5) * _KEY_ROW, title if not number else "", _LEFT, tuple(placed)))
+        y = top + (number + 0.5) * _KEY_ROW
+        rows.append(KeyRow(y, not title, title if not number else "", _LEFT, tuple(placed)))
     return rows
 
 

@@ -249,13 +249,13 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
             fontsize=_pt(TEXT),
             color=INK,
             fontweight="bold",
-            va="center_baseline",
+            va="center",
         )
     # matplotlib measures the words itself: only the line is given, and its middle or where it begins behind a heading
-    anchor = row.keys[0][1] / placed.width if row.title else 0.5
+    anchor = 0.5 if row.centred else row.keys[0][1] / placed.width
     drawing.legend(
         handles=handles,
-        loc="center left" if row.title else "center",
+        loc="center" if row.centred else "center left",
         bbox_to_anchor=(anchor, y),
         ncols=len(handles),
         frameon=False,
