@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from support import real
 from support.sessions import Laboratory
 
-from biodyn.output.figures.style import figure_png
+from biodyn.output.figures.matplotlib_backend import drawing_png
 from biodyn.output.report.view import TrialView
 from biodyn.simulation import Person, TrialOptions, session
 from biodyn.trial.result import TrialResult
@@ -46,9 +46,9 @@ def blank_figures() -> Iterator[None]:
 
     Drawing is nearly all of the time that a result with its report takes.
     """
-    blank = figure_png(Figure(figsize=(0.5, 0.5)), 40)
+    blank = drawing_png(Figure(figsize=(0.5, 0.5)), 40)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TrialView, "figures_png", lambda view, dpi: dict.fromkeys(view.figures(), blank))
+        patch.setattr(TrialView, "figures_png", lambda view, dpi: dict.fromkeys(view.figures, blank))
         yield
 
 

@@ -78,7 +78,13 @@ _CONFINED = {
     "ezc3d": {"biodyn.io.formats.c3d._ezc3d"},
     # Tables are made in output/tables; these take finished ones.
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
-    "matplotlib": {"output.figures", "output.report", "output.store", "trial"},
+    # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
+    "matplotlib": {
+        "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.animation",
+        "output.store",
+        "trial",
+    },
     "typer": {"cli"},
     "rich": {"cli"},
     "jinja2": {"output.report"},
@@ -86,7 +92,7 @@ _CONFINED = {
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
     "filelock": {"study"},
-    "PIL": {"output.figures"},
+    "PIL": {"biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation"},
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},

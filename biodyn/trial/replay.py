@@ -66,7 +66,7 @@ class ReplayResult:
         }
 
     def figures(self) -> dict[str, Any]:
-        """Figures (matplotlib) by the names of their files."""
+        """Descriptions of the figures by the names of their files."""
         from biodyn.output.figures.replay import convergence_figure, drift_figure, feedback_figure
 
         cases = {f"Walk, {name} torques": found for name, found in self.walk.items()} | {"Standing still": self.rest}
@@ -180,10 +180,10 @@ class ReplayResult:
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
-        from biodyn.output.figures.style import figure_png
+        from biodyn.output.figures.matplotlib_backend import png
 
         for name, figure in figures.items():
-            (target / f"{name}.png").write_bytes(figure_png(figure))
+            (target / f"{name}.png").write_bytes(png(figure))
         (target / REPLAY_ANIMATION).unlink(missing_ok=True)  # of an earlier replay
         if self.settings.animation:
             (target / REPLAY_ANIMATION).write_bytes(self.animation())

@@ -88,10 +88,12 @@ class TrialResult(TableAttributes):
 
     def plot(self, name: str) -> Figure:
         """Return a figure by name; ResultError names those there are."""
-        makers = self.view.figures()
-        if name not in makers:
-            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(makers)}.")
-        return makers[name]()
+        from biodyn.output.figures.matplotlib_backend import draw
+
+        figures = self.view.figures
+        if name not in figures:
+            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(figures)}.")
+        return draw(figures[name])
 
     def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
         """Write the result folder, all or nothing, and return its path.

@@ -113,7 +113,7 @@ def remake_report(folder: str | Path, progress: Progress | None = None, say: Pro
     if say is not None:
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
-    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures()]
+    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures]
     with adding(target, [*names, REPORT_NAME]) as place:
         write_report(
             view,

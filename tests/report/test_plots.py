@@ -16,7 +16,9 @@ from biodyn.library.tables import entry_names
 from biodyn.output.figures.cycles import CycleCurves, broken, curves_by_variable, cycle_figure, nan_statistics
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.ground import measured_stances, seen_from_above, stance_curves
-from biodyn.output.figures.style import SIDE_COLORS, figure_png
+from biodyn.output.figures.matplotlib_backend import draw, drawing_png, png
+from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.figures.svg import svg
 from biodyn.output.store.view import view_of
 from biodyn.output.tables import TABLES
 from biodyn.variables import PERCENT, is_known, load_norms, usual_norms, variable, variables
@@ -35,8 +37,8 @@ def visible(figure):
 
 
 def test_every_panel_says_what_it_shows_and_in_which_unit(view):
-    for name, make in view.figures().items():
-        figure = make()
+    for name, described in view.figures.items():
+        figure = draw(described)
         for ax in visible(figure):
             assert ax.get_title(loc="left"), name
             assert ax.get_ylabel() or ax.get_xlabel(), name
@@ -49,9 +51,9 @@ def test_every_panel_says_what_it_shows_and_in_which_unit(view):
 
 
 def test_every_figure_draws_inside_its_page(view):
-    for name, make in view.figures().items():
-        figure = make()
-        assert figure_png(figure)[:4] == b"\x89PNG"
+    for name, described in view.figures.items():
+        figure = draw(described)
+        assert drawing_png(figure)[:4] == b"\x89PNG"
         renderer = figure.canvas.get_renderer()
         width, height = figure.canvas.get_width_height()
         for ax in visible(figure):
@@ -63,9 +65,9 @@ def test_every_figure_draws_inside_its_page(view):
 
 
 def test_titles_do_not_run_into_the_counts(view):
-    for name, make in view.figures().items():
-        figure = make()
-        figure_png(figure)
+    for name, described in view.figures.items():
+        figure = draw(described)
+        drawing_png(figure)
         renderer = figure.canvas.get_renderer()
         for ax in visible(figure):
             title = ax._left_title.get_window_extent(renderer)
@@ -78,8 +80,9 @@ def test_titles_do_not_run_into_the_counts(view):
 def test_figures_of_a_trial_without_anything_to_show_are_still_figures():
     standing = walker(moving=False, frames=60, unmeasured_l=slice(0, 60))
     empty = replace(standing, contacts=(), plates=(), events=())
-    for name, make in view_of(judge(empty)).figures().items():
-        assert figure_png(make())[:4] == b"\x89PNG", name
+    for name, described in view_of(judge(empty)).figures.items():
+        assert png(described)[:4] == b"\x89PNG", name
+        assert described.title in svg(described), name
 
 
 def test_shown_curves_carry_the_sign_their_axis_says(view):
@@ -156,7 +159,7 @@ def test_a_mean_is_broken_where_the_number_of_cycles_changes():
 
 def test_both_sides_are_drawn_in_their_colours():
     curves = {"some_variable": {side: CycleCurves(np.ones((1, 101)), "deg") for side in SIDES}}
-    figure = cycle_figure(curves, ["some_variable"], {"r": 60.0, "l": 62.0})
+    figure = draw(cycle_figure("Some", curves, ["some_variable"], {"r": 60.0, "l": 62.0}))
     colors = {to_rgb(line.get_color()) for line in figure.axes[0].lines}
     assert {to_rgb(color) for color in SIDE_COLORS.values()} <= colors
     offs = [line.get_xdata()[0] for line in figure.axes[0].lines if len(set(line.get_xdata())) == 1]

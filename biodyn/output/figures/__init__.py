@@ -1,1 +1,15 @@
-"""Figures: tables and arrays in, matplotlib Figure out; nothing here touches disk or the state of pyplot."""
+"""Figures: tables and arrays in, the description of a figure out, and two backends that draw it alike.
+
+In: a trial's record, tables and arrays (`values.TrialValues`), the curves of a study, a replay. Out: SVG for pages
+(`svg.svg`), a matplotlib Figure for Python and PNG for files (`matplotlib_backend.draw`, `.png`). Nothing here touches disk.
+
+Read in this order:
+    description.py         what a figure shows, as values: panels, axes, layers, keys; no pen, no place
+    style.py               the one home of colours, sizes and fonts
+    layout.py              places, limits, ticks and legend lines: the same for both backends
+    svg.py, matplotlib_backend.py
+    trial/                 the figures of a trial: a file added there is a figure, nothing else names it
+    cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
+    replay.py, animation.py                            figures of a forward replay; its moving picture is matplotlib's own
+Figures over the gait cycle are entries of library/figures/display.toml; those of studies are in study/report.
+"""

@@ -9,15 +9,19 @@ from typing import Final
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure as Drawing
 from PIL import Image
 
 from biodyn.conventions import FloatArray
-from biodyn.output.figures.style import AXIS_COLORS, INK, LABEL_PT, LIMIT, MUTED, dress, new_figure, panels
+from biodyn.output.figures.description import Axis, Figure, Key, Panel
+from biodyn.output.figures.matplotlib_backend import draw
+from biodyn.output.figures.style import INK, POINTS_A_PIXEL, TEXT, color
 from biodyn.rigid_body import Multibody, body_poses
 
 _DPI: Final = 72
 _COLORS: Final = 32  # of the palette: flat drawings need no more, and the file stays small
-_STYLES: Final = ((MUTED, 4.0, 0.55), (LIMIT, 1.6, 1.0), (AXIS_COLORS[0], 1.2, 1.0))
+# Colour, width and opacity of the motions, in their order.
+_STYLES: Final = (("muted", 6.0, 0.55), ("limit", 2.4, 1.0), ("x", 1.8, 1.0))
 _MIN_BONE_M: Final = 0.01  # shorter "bones" are the links of one joint
 
 
@@ -56,23 +60,17 @@ def replay_gif(
     high = np.nanmax(first, axis=(0, 1, 2))
     span = high[1] - low[1]
     middle = np.nanmean(first, axis=(1, 2))  # the view walks along
-    figure = new_figure(7.6, 4.6)
+    figure = _stage(tuple(sticks), (-0.55 * span, 0.55 * span), (low[1] - 0.05 * span, high[1] + 0.05 * span))
     figure.set_dpi(_DPI)
     drawn = []
-    axes = panels(figure, 1, 2, bottom_in=0.55)
-    for ax, (title, across, sign) in zip(axes, (("from the right", 0, 1.0), ("from the front", 2, -1.0)), strict=True):
-        dress(ax, title, "height (m)", "")
-        ax.set_ylim(low[1] - 0.05 * span, high[1] + 0.05 * span)
-        ax.set_xlim(-0.55 * span, 0.55 * span)
-        for (name, stick), (color, width, alpha) in zip(sticks.items(), _STYLES, strict=False):
-            lines = LineCollection([], colors=color, linewidths=width, alpha=alpha, label=name, capstyle="round")
+    for ax, (across, sign) in zip(figure.axes, ((0, 1.0), (2, -1.0)), strict=True):
+        for stick, (name, width, alpha) in zip(sticks.values(), _STYLES, strict=False):
+            lines = LineCollection(
+                [], colors=color(name), linewidths=width * POINTS_A_PIXEL, alpha=alpha, capstyle="round", animated=True
+            )
             ax.add_collection(lines)
-            lines.set_animated(True)
             drawn.append((lines, stick, across, sign))
-    axes[0].legend(
-        loc="upper left", bbox_to_anchor=(0.0, -0.06), ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK
-    )
-    clock = figure.text(0.98, 0.04, "", ha="right", fontsize=LABEL_PT, color=INK, animated=True)
+    clock = figure.text(0.98, 0.98, "", ha="right", va="top", fontsize=TEXT * POINTS_A_PIXEL, color=INK, animated=True)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     empty = canvas.copy_from_bbox(figure.bbox)  # axes and legend are drawn once, only what moves again
@@ -93,3 +91,11 @@ def replay_gif(
         stream, format="GIF", save_all=True, append_images=pictures[1:], duration=duration_ms, loop=0, optimize=True
     )
     return stream.getvalue()
+
+
+def _stage(motions: tuple[str, ...], across: tuple[float, float], up: tuple[float, float]) -> Drawing:
+    """Both views without the bodies."""
+    x, y = Axis(limits=across, ticks=()), Axis("height (m)", limits=up, grid=True)
+    panels = tuple(Panel(title, x, y, equal=True) for title in ("from the right", "from the front"))
+    keys = tuple(Key(name, style[0], width=style[1]) for name, style in zip(motions, _STYLES, strict=False))
+    return draw(Figure("Recorded and replayed motion", panels, keys, 2, height=380.0, width=800.0))

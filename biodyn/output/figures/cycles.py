@@ -7,34 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator
 
 from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.style import (
-    BAND,
-    INK,
-    LABEL_PT,
-    MUTED,
-    NORM_LINE,
-    SIDE_COLORS,
-    TICK_PT,
-    TITLE_PT,
-    dress,
-    new_figure,
-    note,
-    panel_size_in,
-    panels,
-    zero_line,
-)
+from biodyn.output.figures.description import Area, Axis, Figure, Key, Layer, Line, Panel, Rule
+from biodyn.output.figures.style import DASHED, DOTTED
 from biodyn.variables import PERCENT, Norms, Variable, variable
 
 # From this many cycles on their spread says more than the single curves.
 _SPREAD_FROM = 4
-_COLUMNS = 3
+COLUMNS = 3
+#: Widths of a mean and of a single curve.
+MEAN, SINGLE = 2.3, 0.8
 
 
 @dataclass(frozen=True)
@@ -84,11 +67,11 @@ def curves_by_variable(gait_cycles: pd.DataFrame) -> dict[str, dict[str, CycleCu
 
 
 def cycle_figure(
+    title: str,
     curves: Mapping[str, Mapping[str, CycleCurves]],
     names: Sequence[str],
     foot_off_percent: Mapping[str, float],
-    band: Norms | None = None,
-    line: Norms | None = None,
+    norms: Sequence[Norms] = (),
     bands: Mapping[str, Mapping[str, FloatArray]] | None = None,
 ) -> Figure:
     """Panels of variables over the gait cycle; variables without any cycle are left out.
@@ -97,95 +80,109 @@ def cycle_figure(
         curves: from `curves_by_variable`.
         names: variables in order of the panels.
         foot_off_percent: mean foot off by side, NaN where unknown.
-        band, line: normative groups drawn as a grey band and as a dashed line.
+        norms: groups drawn as a grey band, or as a dashed line where their spread is not known.
         bands: by variable and side, one standard deviation (101,) of its input errors, drawn around the mean.
     """
     present = [name for name in names if name in curves] or list(names[:1])
-    columns = min(_COLUMNS, len(present))
-    rows = -(-len(present) // columns)
-    figure = new_figure(9.4, 0.8 + 1.95 * rows)
-    axes = panels(figure, rows, columns, down_in=0.4)
-    for i, (ax, name) in enumerate(zip(axes, present, strict=False)):
-        last = i + columns >= len(present)
-        shown = variable(name)
+    panels = []
+    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
         errors = (bands or {}).get(name, {})
-        cycle_panel(ax, shown, curves.get(name, {}), foot_off_percent, band, line, label_x=last, errors=errors)
-    for ax in axes[len(present) :]:
-        ax.set_axis_off()
-    drawn_band = band if band and any(name in band.curves for name in present) else None
-    drawn_line = line if line and any(name in line.curves for name in present) else None
-    _legend(figure, drawn_band, drawn_line)
-    return figure
+        panels.append(cycle_panel(variable(name), curves.get(name, {}), foot_off_percent, norms, label, errors))
+    keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
+    for own in norms:
+        drawn = [own.curves[name] for name in present if name in own.curves]
+        if drawn:
+            keys.append(norm_key(f"{own.short}, {own.band}", drawn[0].sd is not None))
+    return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(present)))
+
+
+def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:
+    """Labels of x for panels in a grid: only the lowest of a column has one."""
+    return [label if i + columns >= count else "" for i in range(count)]
 
 
 def cycle_panel(
-    ax: Axes,
     shown: Variable,
     sides: Mapping[str, CycleCurves],
     foot_off_percent: Mapping[str, float],
-    band: Norms | None,
-    line: Norms | None,
-    *,
-    label_x: bool = True,
-    xlabel: str = "gait cycle (%)",
+    norms: Sequence[Norms] = (),
+    label: str = "",
     errors: Mapping[str, FloatArray] | None = None,
-) -> None:
+) -> Panel:
     """One variable: every cycle thin, their mean thick, the number of cycles, foot off, the norms behind."""
     unit = next((curve.unit for curve in sides.values()), "")
-    dress(ax, shown.title, f"{unit_words(unit)}, {shown.positive} +", xlabel if label_x else "")
-    ax.set_xlim(0.0, 100.0)
-    if label_x:
-        ax.xaxis.set_major_locator(FixedLocator((0, 20, 40, 60, 80, 100)))
-    for norms in (band, line):
-        curve = norms.curves.get(shown.name) if norms else None
-        if curve is None:
-            continue
-        sign = shown.clinical(SIDES[0])
-        if curve.sd is not None:
-            ax.fill_between(
-                PERCENT, sign * curve.mean - curve.sd, sign * curve.mean + curve.sd, color=BAND, linewidth=0, zorder=0
-            )
-        else:
-            ax.plot(PERCENT, sign * curve.mean, color=NORM_LINE, linewidth=0.9, dashes=(4, 2), zorder=1)
-    zero_line(ax)
+    layers: list[Layer] = []
+    for own in norms:
+        curve = own.curves.get(shown.name)
+        if curve is not None:
+            layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.sd))
     counts = []
     for side in SIDES:
         curves = sides.get(side)
-        count = 0 if curves is None else len(curves.values)
         counts.append(f"{SIDE_NAMES[side][0].upper()} {_count_words(curves)}")
-        if curves is None or not count:
-            continue
-        color = SIDE_COLORS[side]
-        mean, sd = nan_statistics(curves.values)
-        error = (errors or {}).get(side)
-        if error is not None:
-            ax.fill_between(PERCENT, mean - error, mean + error, color=color, alpha=0.18, linewidth=0)
-        elif count >= _SPREAD_FROM:
-            ax.fill_between(PERCENT, mean - sd, mean + sd, color=color, alpha=0.18, linewidth=0)
-        if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
-            ax.plot(PERCENT, curves.values.T, color=color, linewidth=0.6, alpha=0.5)
-        ax.plot(*broken(mean, curves.values), color=color, linewidth=1.7)
-        if np.isfinite(foot_off_percent.get(side, np.nan)):
-            ax.axvline(foot_off_percent[side], color=color, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.8)
-    if not any(len(curves.values) for curves in sides.values()):
-        note(ax, "no valid cycle")
-    words = "n: " + ", ".join(counts)
-    beside = _letters_in(shown.title, TITLE_PT) + _letters_in(words, TICK_PT) < panel_size_in(ax)[0]
-    ax.text(
-        1.0,
-        1.03 if beside else 0.98,  # beside a long title there is no room
-        words,
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom" if beside else "top",
-        fontsize=TICK_PT - 0.5,
-        color=MUTED,
+        if curves is not None and len(curves.values):
+            layers += _side_layers(side, curves, (errors or {}).get(side))
+            layers += foot_off_layer(side, foot_off_percent.get(side, np.nan))
+    return Panel(
+        shown.title,
+        percent_axis(label),
+        value_axis(shown, unit),
+        bands_first(layers),
+        corner="n: " + ", ".join(counts),
+        note="" if any(len(curves.values) for curves in sides.values()) else "no valid cycle",
     )
 
 
-def _letters_in(text: str, points: float) -> float:
-    """Width of a text, inches, at most: a bold letter is two thirds of its size wide on average."""
-    return 0.66 * points / 72.0 * len(text)
+def bands_first(layers: Sequence[Layer]) -> tuple[Layer, ...]:
+    """The same layers with all bands behind all curves."""
+    return tuple(sorted(layers, key=lambda layer: not isinstance(layer, Area)))
+
+
+def _side_layers(side: str, curves: CycleCurves, error: FloatArray | None) -> list[Layer]:
+    color, count = SIDE_NAMES[side], len(curves.values)
+    mean, sd = nan_statistics(curves.values)
+    layers: list[Layer] = []
+    around = error if error is not None else sd if count >= _SPREAD_FROM else None
+    if around is not None:
+        layers.append(Area(PERCENT, mean - around, mean + around, color, 0.18))
+    if 1 < count < _SPREAD_FROM or (error is not None and count > 1):
+        layers.append(Line(PERCENT, curves.values, color, SINGLE, 0.5))
+    return [*layers, Line(*broken(mean, curves.values), color, MEAN)]
+
+
+def percent_axis(label: str = "") -> Axis:
+    """The axis of the gait cycle, or of the stance."""
+    return Axis(label, limits=(0.0, 100.0))
+
+
+def value_axis(shown: Variable, unit: str) -> Axis:
+    """The axis of a variable, with the unit and what + means; zero is in it."""
+    return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0,), grid=True)
+
+
+def norm_layer(mean: FloatArray, sd: FloatArray | None) -> Layer:
+    """A published curve in the shown sign: a band, or a line where its spread is not known."""
+    if sd is None:
+        return Line(PERCENT, mean, "norm_line", 1.2, dash=DASHED)
+    return Area(PERCENT, mean - sd, mean + sd, "norm_band")
+
+
+def norm_key(words: str, band: bool) -> Key:
+    """The entry of a published curve in a legend."""
+    return Key(words, "norm_band", "area") if band else Key(words, "norm_line", width=1.2, dash=DASHED)
+
+
+def side_key(side: str) -> Key:
+    """The entry of a side in a legend."""
+    return Key(SIDE_NAMES[side], SIDE_NAMES[side], width=MEAN)
+
+
+FOOT_OFF_KEY = Key("foot off", "muted", width=1.1, dash=DOTTED)
+
+
+def foot_off_layer(side: str, percent: float) -> list[Layer]:
+    """An upright line at the foot off of a side, none where it is not known."""
+    return [Rule(percent, "x", SIDE_NAMES[side], 1.1, DOTTED, 0.8)] if np.isfinite(percent) else []
 
 
 def _count_words(curves: CycleCurves | None) -> str:
@@ -206,27 +203,3 @@ def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray
 def unit_words(unit: str) -> str:
     """A unit as written on an axis."""
     return {"deg": "degrees", "BW": "body weights"}.get(unit, unit)
-
-
-def _legend(figure: Figure, band: Norms | None, line: Norms | None) -> None:
-    handles: list[Line2D | Patch] = [
-        Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES
-    ]
-    handles.append(Line2D([], [], color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)), label="foot off"))
-    if band is not None:
-        handles.append(Patch(color=BAND, label=f"{band.short}, {band.band}"))
-    if line is not None:
-        handles.append(
-            Line2D([], [], color=NORM_LINE, linewidth=1.0, dashes=(4, 2), label=f"{line.short}, {line.band}")
-        )
-    figure.legend(
-        handles=handles,
-        loc="lower center",
-        ncols=len(handles),
-        frameon=False,
-        fontsize=LABEL_PT,
-        labelcolor=INK,
-        bbox_to_anchor=(0.5, 0.0),
-        handlelength=1.8,
-        columnspacing=1.6,
-    )

@@ -1,37 +1,19 @@
-"""The ground: forces over time and over stance, and where the feet stood on the plates."""
+"""The ground reaction as figures take it: stances that were measured, curves over them, stretches that were not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon
 
-from biodyn.conventions import SIDE_NAMES, SIDES, STANDARD_GRAVITY_M_S2, FloatArray
-from biodyn.output.figures.cycles import CycleCurves, cycle_panel
-from biodyn.output.figures.style import (
-    INK,
-    LABEL_PT,
-    LIMIT,
-    MUTED,
-    SIDE_COLORS,
-    TICK_PT,
-    UNKNOWN,
-    dress,
-    new_figure,
-    note,
-    panel_size_in,
-    panels,
-    zero_line,
-)
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.output.figures.cycles import CycleCurves
+from biodyn.output.figures.description import Axis, Key, Line, Shade
 from biodyn.variables import PERCENT, variable
 
-_MARGIN_M = 0.15
+#: The entry of `unmeasured` in a legend.
+UNMEASURED_KEY = Key("a foot was on the floor outside the plates", "unknown", "area")
 
 
 def force_column(name: str, side: str) -> str:
@@ -71,139 +53,33 @@ def stance_curves(
     return found
 
 
-def ground_reaction_figure(
-    ground_reaction: pd.DataFrame, events: pd.DataFrame, names: Sequence[str], mass_kg: float
-) -> Figure:
-    """Force on each foot through the trial (top) and over each measured stance (bottom), in body weights."""
-    weight_n = mass_kg * STANDARD_GRAVITY_M_S2
-    figure = new_figure(9.4, 4.9)
-    axes = panels(figure, 2, len(names))
-    stances = stance_curves(events, ground_reaction, names, weight_n)
-    for column, name in enumerate(names):
-        shown = variable(name)
-        shown = replace(shown, title=f"{shown.title}, stance")
-        _force_through_time(axes[column], ground_reaction, name, weight_n)
-        cycle_panel(axes[column + len(names)], shown, stances[name], {}, None, None, xlabel="stance (%)")
-    handles = [Line2D([], [], color=SIDE_COLORS[side], linewidth=1.8, label=SIDE_NAMES[side]) for side in SIDES]
-    handles.append(Line2D([], [], color=UNKNOWN, linewidth=6, label="a foot was on the floor outside the plates"))
-    figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
-    return figure
-
-
-def shade_unmeasured(ax: Axes, ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> None:
-    """Grey where the ground reaction on one of the sides is unknown."""
-    time_s = ground_reaction["time_s"].to_numpy()
+def unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
+    """Grey where the ground reaction on one of the sides is unknown, from half-way between frames to half-way."""
+    time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
     known = np.logical_and.reduce([ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides])
-    ax.fill_between(
-        time_s,
-        0.0,
-        1.0,
-        where=~known,
-        transform=ax.get_xaxis_transform(),
-        color=UNKNOWN,
-        linewidth=0,
-        zorder=0,
-        step="mid",
-    )
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], ~known, [False])).astype(np.int8))).reshape(-1, 2)
+    between = np.concatenate((time_s[:1], 0.5 * (time_s[1:] + time_s[:-1]), time_s[-1:]))
+    return Shade(tuple((float(between[start]), float(between[end])) for start, end in edges), "unknown")
 
 
-def _force_through_time(ax: Axes, ground_reaction: pd.DataFrame, name: str, weight_n: float) -> None:
-    shown = variable(name)
-    positive = f"{shown.positive} +"
-    dress(ax, f"{shown.title}, trial", f"body weights, {positive}", "time (s)")
-    time_s = ground_reaction["time_s"].to_numpy()
-    shade_unmeasured(ax, ground_reaction)
-    zero_line(ax)
-    for side in SIDES:
-        force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * shown.clinical(side)
-        ax.plot(time_s, force, color=SIDE_COLORS[side], linewidth=1.2)
-    if len(time_s) > 1:
-        ax.set_xlim(time_s[0], time_s[-1])
+def time_axis(time_s: FloatArray, label: str = "time (s)") -> Axis:
+    """The axis of the whole trial."""
+    return Axis(label, limits=(float(time_s[0]), float(time_s[-1])) if len(time_s) > 1 else (0.0, 1.0))
 
 
-def centre_of_pressure_figure(
-    plates: Mapping[int, FloatArray],
-    ground_reaction: pd.DataFrame,
-    contacts: pd.DataFrame,
-    foot_outlines: FloatArray,
-) -> Figure:
-    """The plates from above, the foot outlines at mid-contact and the paths of the centre of pressure.
-
-    Args:
-        plates: corners (4, 3) m in World by plate number.
-        contacts: table of contacts.
-        foot_outlines: (contacts, 2, K, 3) m in World, outline of the right and the left sole at the middle of each contact.
-    """
-    corners = np.concatenate([*plates.values()]) if plates else np.zeros((1, 3))
-    low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
-    across, along = high[2] - low[2], high[0] - low[0]
-    width = 9.4
-    height = float(np.clip((width - 0.9) * across / along + 1.25, 2.8, 4.6))
-    figure = new_figure(width, height)
-    (ax,) = panels(figure, 1, 1)
-    dress(ax, "Centre of pressure (top view)", "to the left (m)", "forward, direction of World X (m)")
-    ax.grid(True, axis="x", color="#eef0f2", linewidth=0.6)
-    for number, plate in plates.items():
-        ax.add_patch(
-            Polygon(seen_from_above(plate), closed=True, facecolor="#f4f6f8", edgecolor="#9aa5b1", linewidth=1.0)
+def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> list[Line]:
+    """A component of the force on each foot through the trial, body weights, in the shown sign."""
+    time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
+    return [
+        Line(
+            time_s,
+            ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side),
+            SIDE_NAMES[side],
         )
-        x, y = seen_from_above(plate).min(axis=0)
-        ax.text(x + 0.015, y + 0.015, f"plate {number}", fontsize=TICK_PT, color=MUTED, ha="left", va="bottom")
-    time_s = ground_reaction["time_s"].to_numpy()
-    for i, contact in enumerate(contacts.to_dict("records")):
-        side, assigned = str(contact["side"]), str(contact["decision"]) == "assigned"
-        color = SIDE_COLORS.get(side, LIMIT) if assigned else LIMIT
-        for k, sole_side in enumerate(SIDES):
-            if side in SIDES and sole_side != side:
-                continue
-            outline = seen_from_above(foot_outlines[i, k]) if i < len(foot_outlines) else np.full((1, 2), np.nan)
-            if np.isfinite(outline).all() and _near(outline, low, high):
-                style = "-" if assigned else "--"
-                ax.add_patch(
-                    Polygon(
-                        outline, closed=True, fill=False, edgecolor=color, linewidth=1.0, linestyle=style, alpha=0.8
-                    )
-                )
-        if assigned and side in SIDES:
-            rows = (time_s >= contact["start_s"]) & (time_s <= contact["end_s"])
-            path = ground_reaction.loc[rows, [f"centre_of_pressure_{side}_{axis}_m" for axis in "xyz"]].to_numpy()
-            above = seen_from_above(path)
-            ax.plot(above[:, 0], above[:, 1], color=color, linewidth=1.6)
-            start = above[np.isfinite(above).all(axis=1)][:1]
-            ax.plot(start[:, 0], start[:, 1], "o", color=color, markersize=3.5)
-    # The same scale both ways: widen the direction that has room.
-    panel_width, panel_height = panel_size_in(ax)
-    per_inch = max(along / panel_width, across / panel_height)
-    middle = 0.5 * (low + high)
-    ax.set_xlim(middle[0] - 0.5 * per_inch * panel_width, middle[0] + 0.5 * per_inch * panel_width)
-    ax.set_ylim(-middle[2] - 0.5 * per_inch * panel_height, -middle[2] + 0.5 * per_inch * panel_height)
-    ax.set_aspect("equal")
-    if not plates:
-        note(ax, "no plate")
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=SIDE_COLORS[s],
-            linewidth=1.6,
-            marker="o",
-            markersize=3.5,
-            label=f"{SIDE_NAMES[s]} (dot: strike)",
-        )
-        for s in SIDES
+        for side in SIDES
     ]
-    handles.append(
-        Line2D([], [], color=LIMIT, linewidth=1.0, linestyle="--", label="foot outline of a contact that was not used")
-    )
-    figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=LABEL_PT, labelcolor=INK)
-    return figure
 
 
 def seen_from_above(p_W: FloatArray) -> FloatArray:
     """World points (..., 3) as (..., 2): forward to the right of the page, left upwards."""
     return np.stack([p_W[..., 0], -p_W[..., 2]], axis=-1)
-
-
-def _near(outline: FloatArray, low: FloatArray, high: FloatArray) -> bool:
-    x, y = outline.mean(axis=0)
-    return bool(low[0] <= x <= high[0] and -high[2] <= y <= -low[2])

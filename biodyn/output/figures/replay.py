@@ -6,88 +6,97 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
-from biodyn.output.figures.style import AXIS_COLORS, INK, LABEL_PT, LIMIT, MUTED, dress, new_figure, panels, zero_line
+from biodyn.conventions import FloatArray
+from biodyn.output.figures.cycles import labels_below
+from biodyn.output.figures.description import Axis, Figure, Key, Line, Panel, Points, Rule
+from biodyn.output.figures.ground import time_axis
+from biodyn.output.figures.style import DASHED, DOTTED
 from biodyn.variables import coordinate_title
 from biodyn.verification.replay import Convergence, OpenLoop
 
 _FEEDBACK_PANELS = 6
 _METHOD_NAMES = {"euler": "semi-implicit Euler", "rk4": "Runge-Kutta 4", "solve_ivp": "adaptive (DOP853)"}
+_LOWEST_DEG, _HIGHEST_DEG = 1e-12, 180.0
 
 
 def drift_figure(cases: Mapping[str, OpenLoop], rate_hz: float, angle_deg: float) -> Figure:
     """Median and largest joint error of all windows against the time since their start, logarithmic."""
-    figure = new_figure(9.4, 3.6)
-    axes = panels(figure, 1, len(cases), bottom_in=0.55)
-    for ax, (case, found) in zip(axes, cases.items(), strict=True):
-        dress(ax, case, "joint angle error, degrees", "time since start of the window (s)")
-        ax.set_yscale("log")
-        part = found.deviation
-        time_s = np.arange(part.joint_rad.shape[1]) / rate_hz
-        error = np.degrees(np.where(np.isnan(part.joint_rad), np.inf, part.joint_rad))
-        inside = np.where(part.inside, error, np.nan)
-        median, worst = (np.full(len(time_s), np.nan) for _ in range(2))
-        for k in np.flatnonzero(part.inside.any(axis=0)):
-            median[k], worst[k] = np.median(inside[part.inside[:, k], k]), np.max(inside[part.inside[:, k], k])
-        ax.plot(time_s[1:], _finite(worst[1:]), color=AXIS_COLORS[1], linewidth=1.4, label="worst window")
-        ax.plot(time_s[1:], _finite(median[1:]), color=AXIS_COLORS[0], linewidth=1.8, label="median window")
-        ax.axhline(angle_deg, color=LIMIT, linewidth=0.9, linestyle=(0, (4, 2)))
-        ax.axvline(found.prediction_horizon_s, color=MUTED, linewidth=0.8, linestyle=(0, (2, 2)))
-        ax.legend(loc="lower right", frameon=False, fontsize=LABEL_PT, labelcolor=INK)
-        low = np.nanmin(np.append(_finite(median[1:]), angle_deg))
-        ax.set_ylim(max(low, 1e-12) / 3.0, 180.0)
-    return figure
+    keys = (
+        Key("median window", "x", width=2.6),
+        Key("worst window", "y", width=2.0),
+        Key(f"{angle_deg:g} degrees", "limit", width=1.2, dash=DASHED),
+        Key("every replay within the limit", "muted", width=1.2, dash=DOTTED),
+    )
+    panels = tuple(_drift_panel(case, found, rate_hz, angle_deg) for case, found in cases.items())
+    return Figure("Drift without feedback", panels, keys, len(cases), height=258.0)
+
+
+def _drift_panel(case: str, found: OpenLoop, rate_hz: float, angle_deg: float) -> Panel:
+    part = found.deviation
+    time_s = np.arange(part.joint_rad.shape[1]) / rate_hz
+    error = np.degrees(np.where(np.isnan(part.joint_rad), np.inf, part.joint_rad))
+    inside = np.where(part.inside, error, np.nan)
+    median, worst = (np.full(len(time_s), np.nan) for _ in range(2))
+    for k in np.flatnonzero(part.inside.any(axis=0)):
+        median[k], worst[k] = np.median(inside[part.inside[:, k], k]), np.max(inside[part.inside[:, k], k])
+    low = np.nanmin(np.append(_finite(median[1:]), angle_deg))
+    return Panel(
+        case,
+        time_axis(time_s, "time since start of the window (s)"),
+        Axis("joint angle error, degrees", limits=(max(low, _LOWEST_DEG) / 3.0, _HIGHEST_DEG), log=True, grid=True),
+        (
+            Rule(angle_deg, "y", "limit", 1.3, DASHED),
+            Rule(found.prediction_horizon_s, "x", "muted", 1.2, DOTTED),
+            Line(time_s[1:], _finite(worst[1:]), "y", 2.0),
+            Line(time_s[1:], _finite(median[1:]), "x", 2.6),
+        ),
+    )
 
 
 def feedback_figure(table: pd.DataFrame) -> Figure:
     """Recorded torque and the feedback that tracking needed, for the coordinates with the largest torques."""
     peaks = table.assign(size=table["recorded_Nm"].abs()).groupby("coordinate", observed=True)["size"].max()
     names = list(peaks.sort_values(ascending=False).index[:_FEEDBACK_PANELS])
-    figure = new_figure(9.4, 4.9)
-    for i, (ax, name) in enumerate(zip(panels(figure, 2, 3, down_in=0.45), names, strict=False)):
+    panels = []
+    for name, label in zip(names, labels_below("time (s)", len(names)), strict=True):
         own = table[table["coordinate"] == name]
-        dress(ax, coordinate_title(str(name)), "Nm, as in the tables", "time (s)" if i >= 3 else "")
-        zero_line(ax)
-        ax.plot(own["time_s"], own["recorded_Nm"], color=MUTED, linewidth=1.3, label="recorded")
-        ax.plot(own["time_s"], own["feedback_Nm"], color=LIMIT, linewidth=1.3, label="feedback")
-        ax.text(
-            1.0,
-            1.03,
-            f"feedback ≤ {own['feedback_Nm'].abs().max():.2g} Nm",
-            transform=ax.transAxes,
-            ha="right",
-            va="bottom",
-            fontsize=LABEL_PT - 1,
-            color=MUTED,
+        time_s = own["time_s"].to_numpy(dtype=np.float64)
+        feedback = own["feedback_Nm"].to_numpy(dtype=np.float64)
+        panels.append(
+            Panel(
+                coordinate_title(str(name)),
+                time_axis(time_s, label),
+                Axis("Nm, as in the tables", holds=(0.0,), grid=True),
+                (
+                    Line(time_s, own["recorded_Nm"].to_numpy(dtype=np.float64), "muted", 1.9),
+                    Line(time_s, feedback, "limit", 1.9),
+                ),
+                corner=f"feedback ≤ {np.nanmax(np.abs(feedback)):.2g} Nm",
+            )
         )
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(), loc="lower center", ncols=2, frameon=False, fontsize=LABEL_PT
-    )
-    return figure
+    keys = (Key("recorded", "muted", width=1.9), Key("feedback", "limit", width=1.9))
+    return Figure("Tracked replay", tuple(panels), keys)
 
 
 def convergence_figure(found: Sequence[Convergence]) -> Figure:
     """Error at the end of a short window against the work, both logarithmic."""
-    figure = new_figure(5.2, 3.6)
-    (ax,) = panels(figure, 1, 1, bottom_in=0.55)
-    dress(ax, "Convergence", "error, rad or m", "evaluations of the equations of motion a window")
-    for case, color in zip(found, AXIS_COLORS, strict=True):
+    layers: list[Line | Points] = []
+    keys = []
+    work = np.concatenate([np.asarray(case.evaluations, dtype=np.float64) for case in found])
+    for case, color in zip(found, ("x", "y", "z"), strict=True):
+        evaluations, error = (np.asarray(values, dtype=np.float64) for values in (case.evaluations, case.error))
         order = f", order {case.order:.1f}" if np.isfinite(case.order) else ""
-        ax.plot(
-            case.evaluations,
-            case.error,
-            color=color,
-            marker="o",
-            markersize=3.5,
-            linewidth=1.3,
-            label=f"{_METHOD_NAMES[case.method]}{order}",
-        )
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.legend(loc="lower left", frameon=False, fontsize=LABEL_PT, labelcolor=INK)
-    return figure
+        layers += [Line(evaluations, error, color, 1.9), Points(evaluations, error, color)]
+        keys.append(Key(f"{_METHOD_NAMES[case.method]}{order}", color, width=1.9, point=True))
+    panel = Panel(
+        "Convergence",
+        Axis("evaluations of the equations of motion a window", limits=(work.min() / 1.3, work.max() * 1.3), log=True),
+        Axis("error, rad or m", log=True, grid=True),
+        tuple(layers),
+    )
+    return Figure("Convergence of the integrators", (panel,), tuple(keys), 1, height=258.0, width=600.0)
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
+def _finite(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values) & (values > 0.0), values, np.nan)

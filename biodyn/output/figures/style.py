@@ -1,104 +1,91 @@
-"""The look all figures share. Figures are built without pyplot: no global state, no window, safe in any process."""
+"""The look that all figures share: colours by what they mean, sizes on a page 1000 px wide, letters. Both backends read it."""
 
 from __future__ import annotations
 
-import io
 from typing import Final
 
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
-from PIL import Image
+from biodyn.conventions import SIDE_NAMES
 
-# Okabe & Ito's colours, told apart by all kinds of colour vision: right blue, left vermilion.
-SIDE_COLORS: Final[dict[str, str]] = {"r": "#0072B2", "l": "#D55E00"}
-AXIS_COLORS: Final[tuple[str, str, str]] = ("#009E73", "#CC79A7", "#E69F00")
 INK: Final = "#1f2933"
 MUTED: Final = "#66727f"
 GRID: Final = "#e6e9ec"
+AXIS: Final = "#b7bfc7"
 BAND: Final = "#dfe3e7"
-NORM_LINE: Final = "#8a949e"
 LIMIT: Final = "#b3261e"
-UNKNOWN: Final = "#f1f2f4"
 
-TITLE_PT: Final = 9.0
-LABEL_PT: Final = 8.0
-TICK_PT: Final = 7.5
+#: Every colour a description may name. Okabe & Ito's, told apart by all kinds of colour vision: right blue, left vermilion.
+COLORS: Final[dict[str, str]] = {
+    "right": "#0072B2", "left": "#D55E00",
+    "right_dark": "#00324f", "left_dark": "#5e2900",  # one curve among those of its side
+    "x": "#009E73", "y": "#CC79A7", "z": "#E69F00",
+    "ink": INK, "muted": MUTED, "grid": GRID, "axis": AXIS,
+    "norm_band": BAND, "norm_line": "#8a949e",
+    "limit": LIMIT, "allowed": "#e8f3ee", "unknown": "#f1f2f4",
+    "bar": "#c3cbd3", "plate": "#f4f6f8", "plate_edge": "#9aa5b1",
+    "assigned": "#1b7f4d", "ambiguous": "#b26a00", "rejected": "#b3261e",
+}  # fmt: skip
+#: Levels of a factor: colours that are not those of the sides.
+LEVEL_COLORS: Final = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", INK, "#7b6fd0")
+SIDE_COLORS: Final[dict[str, str]] = {side: COLORS[name] for side, name in SIDE_NAMES.items()}
+# Viridis without the ends, which vanish on white or look like ink.
+_SHADES: Final = ("#471365", "#463480", "#3b528b", "#2f6c8e", "#25848e", "#1e9c89", "#2fb47c", "#5ec962", "#9bd93c")
+
+# Pixels of a page 1000 px wide.
+WIDTH: Final = 1000.0
+TITLE: Final = 13.2
+TEXT: Final = 11.8
+SMALL: Final = 10.8
+SMALLEST: Final = 8.5  # words that do not fit are set smaller, not below this
+DASHED: Final = (4.0, 2.0)
+DOTTED: Final = (2.0, 2.0)
+
+#: A page's width on paper, and what one of its pixels is there.
+WIDTH_IN: Final = 9.4
+POINTS_A_PIXEL: Final = 72.0 * WIDTH_IN / WIDTH
 DPI: Final = 110
+FONTS: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+# Widths of letters as parts of the size: those of DejaVu Sans, which is wider than the fonts before it in the list.
+_LETTERS: Final = {
+    letter: width
+    for letters, width in (
+        ("ijl'|", 0.28), (" .,:;I", 0.33), ("fJ()[]-/", 0.39), ("tr", 0.41), ("szckxvy\"*", 0.56),
+        ("abdeghnopqu0123456789", 0.63),
+        ("FLETYSZXKPBRACV?", 0.68), ("DGHNOQU+−±=<>~≤≥", 0.82), ("wM&", 0.86), ("mW%@…", 0.98),
+    )
+    for letter in letters
+}  # fmt: skip
+_BOLD: Final = 1.18
 
 
-def new_figure(width_in: float, height_in: float) -> Figure:
-    """A white figure with the Agg canvas, inches."""
-    figure = Figure(figsize=(width_in, height_in), dpi=DPI, facecolor="white")
-    FigureCanvasAgg(figure)
-    return figure
+def color(name: str) -> str:
+    """The colour of a meaning; "#rrggbb" stands for itself."""
+    return name if name.startswith("#") else COLORS[name]
 
 
-def panels(
-    figure: Figure, rows: int, columns: int, *, top_in: float = 0.3, bottom_in: float = 0.8, down_in: float = 0.68
-) -> list[Axes]:
-    """Axes in a grid, row by row, at fixed margins in inches: placing them costs no trial drawing."""
-    width, height = figure.get_size_inches()
-    left, right, across, down = 0.62, 0.15, 0.66, down_in
-    panel_w = (width - left - right - across * (columns - 1)) / columns
-    panel_h = (height - top_in - bottom_in - down * (rows - 1)) / rows
-    axes = []
-    for row in range(rows):
-        for column in range(columns):
-            x = left + column * (panel_w + across)
-            y = height - top_in - panel_h - row * (panel_h + down)
-            axes.append(figure.add_axes((x / width, y / height, panel_w / width, panel_h / height)))
-    return axes
-
-
-def dress(ax: Axes, title: str, ylabel: str, xlabel: str = "") -> None:
-    """Title, labelled axes, quiet grid and spines."""
-    width, height = panel_size_in(ax)
-    # Fixed places: else every drawing measures all tick labels twice, a third of the whole time.
-    ax.set_title(title, fontsize=TITLE_PT, color=INK, loc="left", y=1.0, pad=4, fontweight="bold")
-    ax.set_ylabel(ylabel, fontsize=LABEL_PT, color=MUTED)
-    ax.yaxis.set_label_coords(-0.4 / width, 0.5)
-    ax.set_xlabel(xlabel, fontsize=LABEL_PT, color=MUTED)
-    ax.xaxis.set_label_coords(0.5, -0.21 / height)
-    ax.tick_params(labelsize=TICK_PT, colors=MUTED, left=False, bottom=False, pad=2)
-    if not xlabel:  # the panel below, on the same axis, has the ticks
-        ax.xaxis.set_major_locator(NullLocator())
-    ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
-    ax.spines[["top", "right"]].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color("#b7bfc7")
-        ax.spines[side].set_linewidth(0.7)
-    ax.grid(True, axis="y", color=GRID, linewidth=0.6)
-    ax.set_axisbelow(True)
-
-
-def panel_size_in(ax: Axes) -> tuple[float, float]:
-    """Width and height of a panel, inches."""
-    return float(ax.bbox.width / ax.figure.dpi), float(ax.bbox.height / ax.figure.dpi)
-
-
-def zero_line(ax: Axes) -> None:
-    """A thin line at zero."""
-    ax.axhline(0.0, color="#b7bfc7", linewidth=0.7, zorder=1)
-
-
-def note(ax: Axes, text: str, *, x: float = 0.5, y: float = 0.5) -> None:
-    """A quiet sentence inside an empty panel, in axes coordinates."""
-    ax.text(
-        x, y, text, transform=ax.transAxes, ha="center", va="center", fontsize=LABEL_PT, color=MUTED, style="italic"
+def shades(count: int) -> list[str]:
+    """Colours from dark to light for the levels of an ordered factor."""
+    last = len(_SHADES) - 1
+    return [_SHADES[round(i * last / max(count - 1, 1))] for i in range(min(count, last + 1))] + [_SHADES[last]] * (
+        count - last - 1
     )
 
 
-def figure_png(figure: Figure, dpi: int = DPI) -> bytes:
-    """Draw a figure as PNG. Light compression: half the time of the default for a few per cent of size."""
-    figure.set_dpi(dpi)
-    canvas = figure.canvas
-    if not isinstance(canvas, FigureCanvasAgg):
-        canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    pixels = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    stream = io.BytesIO()
-    pixels.save(stream, format="PNG", compress_level=3, dpi=(dpi, dpi))
-    return stream.getvalue()
+def words_width(words: str, size: float, bold: bool = False) -> float:
+    """Width of words in pixels, rather too much than too little."""
+    return size * (_BOLD if bold else 1.0) * sum(_LETTERS.get(letter, 0.7) for letter in words)
+
+
+def fitting_size(words: str, room: float, size: float, bold: bool = False) -> float:
+    """The size at which words fit into a room; not below the smallest that can be read."""
+    wide = words_width(words, size, bold)
+    return size if wide <= room else max(size * room / wide, SMALLEST)
+
+
+def shortened(words: str, room: float, size: float) -> str:
+    """Words cut to a room, with an ellipsis for what was left out."""
+    if words_width(words, size) <= room:
+        return words
+    while words and words_width(f"{words}…", size) > room:
+        words = words[:-1]
+    return f"{words}…"

@@ -16,7 +16,7 @@ from biodyn.output.report.page import Section, page_environment
 #: What a section's template is filled with. "name", "title", "link" and "css" replace what the section is marked with;
 #: "figures" adds drawings to those of the page.
 Data = Mapping[str, Any]
-_MACROS = '{% from "macros.html.j2" import lamp, state, picture with context %}'
+_MACROS = '{% from "macros.html.j2" import lamp, state, picture, pictures with context %}'
 
 
 class Page(Protocol):
@@ -69,7 +69,7 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         """Return a decorator that adds a section: the function returns what its template is filled with.
 
         Parameters: `place` in the order of the page; `template` of what follows the heading (Jinja, with the macros
-        `lamp`, `state` and `picture`); the others see `Section`.
+        `lamp`, `state`, `picture` and, on a trial's page, `pictures`); the others see `Section`.
         """
 
         def add(data: Source[Of]) -> Source[Of]:

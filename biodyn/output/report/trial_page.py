@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from markupsafe import Markup
 from biodyn.conventions import SIDE_NAMES, SIDES
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
+from biodyn.output.figures.trial import by_section
 from biodyn.output.report.page import Fact, Frame, framed
 from biodyn.output.report.section import Data, Sections
 from biodyn.output.report.view import TrialView
@@ -54,21 +54,29 @@ class TrialPage:
         sides = self.tables["spatiotemporal"]["side"].astype(str)
         return {side: int((sides == side).sum()) for side in SIDES}
 
+    @cached_property
+    def figures_in(self) -> Mapping[str, list[str]]:
+        """Names of the drawn figures by the section that shows them, "" for those that have one of their own."""
+        return by_section(name for name in self.view.figures if name in self.figures)
+
     def context(self) -> Data:
-        """What every section may use: the record, the sides with words and colours, the drawings."""
-        sides = [(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES]
-        return {"record": self.record, "sides": sides, "figures": self.figures}
+        """What every section may use: the record, the sides with words and colours, the drawings and their captions."""
+        return {
+            "record": self.record,
+            "sides": [(side, SIDE_NAMES[side], SIDE_COLORS[side]) for side in SIDES],
+            "figures": self.figures,
+            "figures_in": self.figures_in,
+            "captions": {name: figure.caption for name, figure in self.view.figures.items()},
+        }
 
 
 #: The sections of a trial's page.
 SECTIONS: Sections[TrialPage] = Sections("biodyn.output.report.sections")
 
 
-def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
-    """Return the page of a trial; `figures` are PNGs by the names of `figures.trial.trial_figures`."""
-    replayed = {} if view.replay is None else view.replay.figures
-    pictures = {**figures, **{f"replay_{name}": png for name, png in replayed.items()}}
-    page = TrialPage(view, {name: _picture(name, png) for name, png in pictures.items()})
+def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
+    """Return the page of a trial; `figures` are its drawings by name, as `view.figures_svg` gives them."""
+    page = TrialPage(view, figures)
     record = view.record
     frame = Frame(
         title=f"{record['input']['file']} – gait report",
@@ -80,11 +88,6 @@ def trial_report(view: TrialView, figures: Mapping[str, bytes]) -> str:
         foot=_FOOT,
     )
     return framed(frame, SECTIONS.of(page))
-
-
-def _picture(name: str, png: bytes) -> Markup:
-    source = base64.b64encode(png).decode("ascii")
-    return Markup('<img alt="{}" src="data:image/png;base64,{}">').format(name.replace("_", " "), source)
 
 
 def _facts(page: TrialPage) -> list[Fact]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
+from markupsafe import Markup
 
 from biodyn.library.load import UserFile
-from biodyn.output.figures.style import figure_png
+from biodyn.output.figures.description import Figure
+from biodyn.output.figures.svg import picture, svg
 from biodyn.output.figures.trial import trial_figures
+from biodyn.output.figures.values import TrialValues
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,19 @@ class TrialView:
     replay: ReplayView | None = None
     user_files: tuple[UserFile, ...] = ()
 
-    def figures(self) -> dict[str, Callable[[], Figure]]:
-        """Makers of all figures by name, see `figures.trial.trial_figures`."""
-        return trial_figures(self.record, self.tables, self.arrays)
+    @cached_property
+    def figures(self) -> dict[str, Figure]:
+        """Descriptions of all figures by name, in the order of the report."""
+        return trial_figures(TrialValues(self.record, self.tables, self.arrays))
+
+    def figures_svg(self) -> dict[str, Markup]:
+        """All figures as they stand in a page, those that a replay left after the others."""
+        replayed = {} if self.replay is None else self.replay.figures
+        drawn = {name: svg(figure) for name, figure in self.figures.items()}
+        return drawn | {f"replay_{name}": picture(png, f"Forward replay, {name}") for name, png in replayed.items()}
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:
         """All figures as PNG, drawn one after the other."""
-        return {name: figure_png(make(), dpi) for name, make in self.figures().items()}
+        from biodyn.output.figures.matplotlib_backend import png
+
+        return {name: png(figure, dpi) for name, figure in self.figures.items()}

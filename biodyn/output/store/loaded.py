@@ -95,10 +95,12 @@ class StoredResult(TableAttributes):
 
     def plot(self, name: str) -> Figure:
         """Return a figure by name; ResultError names those there are."""
-        makers = self.view.figures()
-        if name not in makers:
-            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(makers)}.")
-        return makers[name]()
+        from biodyn.output.figures.matplotlib_backend import draw
+
+        figures = self.view.figures
+        if name not in figures:
+            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(figures)}.")
+        return draw(figures[name])
 
     def summary(self) -> list[str]:
         """Plain lines: whose walk it is, what was taken, and what the checks say."""

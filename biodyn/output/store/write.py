@@ -54,22 +54,19 @@ def write_view(view: TrialView, folder: Path) -> None:
 def write_report(
     view: TrialView, folder: Path, *, figures: bool, report: bool, dpi: int, progress: Progress | None = None
 ) -> None:
-    """Write the figures and the report into an existing folder; the report needs the figures and draws them."""
-    if not figures and not report:
-        return
-    if progress is not None:
-        progress("drawing figures")
-    drawn = view.figures_png(dpi)
+    """Write the figures and the report into an existing folder."""
     if figures:
+        if progress is not None:
+            progress("drawing figures")
         (folder / FIGURES_FOLDER).mkdir(exist_ok=True)
-        for name, png in drawn.items():
+        for name, png in view.figures_png(dpi).items():
             (folder / FIGURES_FOLDER / f"{name}.png").write_bytes(png)
     if report:
         if progress is not None:
             progress("writing the report")
         from biodyn.output.report.trial_page import trial_report
 
-        (folder / REPORT_NAME).write_text(trial_report(view, drawn), encoding="utf-8")
+        (folder / REPORT_NAME).write_text(trial_report(view, view.figures_svg()), encoding="utf-8")
 
 
 def seal(folder: Path) -> None:

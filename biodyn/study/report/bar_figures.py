@@ -10,16 +10,16 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
-from biodyn.output.figures.style import INK, LIMIT, MUTED, SIDE_COLORS
+from biodyn.output.figures.description import Axis, Bars, Figure, Key, Panel, Rule
+from biodyn.output.figures.style import DASHED
+from biodyn.output.figures.svg import svg
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
-from biodyn.study.report.drawing import Bars, Key, Mark, Panel, figure
 from biodyn.study.report.means import Cell
 from biodyn.study.report.source import Trial
 from biodyn.study.report.words import Names, level_words
 
 _BINS = 24
-_BAR = "#c3cbd3"
-_DECISIONS = (("assigned", "#1b7f4d"), ("ambiguous", "#b26a00"), ("rejected", "#b3261e"))
+_DECISIONS = ("assigned", "ambiguous", "rejected")
 _MOST_CYCLES = 8  # from here on counted together
 
 
@@ -46,11 +46,10 @@ def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
     panels.append(_cycle_panel("All cycles", "cycles", done))
     panels.append(_cycle_panel("Cycles with all moments", "kinetic_cycles", done))
     keys = [
-        Key("RMS of a trial", _BAR, "area"), Key("largest value of a trial", INK, "outline"),
-        Key("limit", LIMIT, width=1.0, dash="4 2"),
-        *(Key(SIDE_NAMES[side], SIDE_COLORS[side], "area") for side in SIDES),
+        Key("RMS of a trial", "bar", "area"), Key("largest value of a trial", "ink", "outline"),
+        Key("limit", "limit", width=1.0, dash=DASHED), *(Key(side, side, "area") for side in SIDE_NAMES.values()),
     ]  # fmt: skip
-    return figure(panels, keys, "Quality over all trials", height=1250)
+    return svg(Figure("Quality over all trials", tuple(panels), tuple(keys), height=125.0))
 
 
 def _known(values: Sequence[float] | FloatArray) -> FloatArray:
@@ -66,36 +65,34 @@ def _histogram(
     edges = np.linspace(0.0, largest, _BINS + 1)
     middle, width = 0.5 * (edges[1:] + edges[:-1]), float(edges[1] - edges[0])
     zero = np.zeros(_BINS)
-    bars = [Bars(middle, zero, np.histogram(filled, edges)[0].astype(float), 0.9 * width, _BAR)]
+    bars = [Bars(middle, zero, np.histogram(filled, edges)[0].astype(float), 0.9 * width, "bar")]
     if len(other):
-        bars.append(Bars(middle, zero, np.histogram(other, edges)[0].astype(float), 0.9 * width, INK, outline=True))
+        bars.append(Bars(middle, zero, np.histogram(other, edges)[0].astype(float), 0.9 * width, "ink", outline=True))
     beyond = f"beyond: {int((filled > limit).sum())}"
     if len(other):
         beyond = f"beyond: {int((filled > limit).sum())}, {int((other > limit).sum())}"
     return Panel(
-        title, "trials", edges, xlabel, bars=tuple(bars), marks=(Mark(limit, "v", LIMIT),), floor=0.0,
-        counts=True, xlim=(0.0, largest), corner=f"{beyond} of {len(filled)}" if len(filled) else "",
+        title,
+        Axis(xlabel, limits=(0.0, largest)),
+        _counted("trials"),
+        (*bars, Rule(limit, "x", "limit", 1.0, DASHED)),
+        corner=f"{beyond} of {len(filled)}" if len(filled) else "",
         note="" if len(filled) else "not known for any trial",
-    )  # fmt: skip
+    )
+
+
+def _counted(what: str) -> Axis:
+    return Axis(what, floor=0.0, counts=True, grid=True)
 
 
 def _contact_panel(done: Sequence[Trial]) -> Panel:
-    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name, _ in _DECISIONS]
+    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name in _DECISIONS]
     bars = tuple(
-        Bars(np.array([i]), np.zeros(1), np.array([count], dtype=float), 0.6, color)
-        for i, (count, (_, color)) in enumerate(zip(counts, _DECISIONS, strict=True))
+        Bars(np.array([float(i)]), np.zeros(1), np.array([count], dtype=float), 0.6, name)
+        for i, (count, name) in enumerate(zip(counts, _DECISIONS, strict=True))
     )
-    ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, (name, _) in enumerate(_DECISIONS))
-    return Panel(
-        "Contacts with the plates",
-        "contacts",
-        np.arange(3.0),
-        bars=bars,
-        floor=0.0,
-        counts=True,
-        xlim=(-0.6, 2.6),
-        xticks=ticks,
-    )
+    ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, name in enumerate(_DECISIONS))
+    return Panel("Contacts with the plates", Axis(limits=(-0.6, 2.6), ticks=ticks), _counted("contacts"), bars)
 
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
@@ -106,16 +103,14 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
         Bars(
             places + shift, np.zeros(most + 1),
             np.array([np.count_nonzero(np.minimum(own, _MOST_CYCLES) == n) for n in places], dtype=float), 0.36,
-            SIDE_COLORS[side],
+            SIDE_NAMES[side],
         )
         for shift, (side, own) in zip((-0.2, 0.2), found.items(), strict=True)
     )  # fmt: skip
     ticks = tuple((n, f"{n:.0f}+" if n == _MOST_CYCLES else f"{n:.0f}") for n in places.tolist())
     total = ", ".join(f"{SIDE_NAMES[side][0].upper()} {int(own.sum())}" for side, own in found.items())
-    return Panel(
-        title, "trials", places, "cycles of a side in a trial", bars=bars, floor=0.0, counts=True,
-        xlim=(-0.6, max(most, 1) + 0.6), xticks=ticks, corner=total,
-    )  # fmt: skip
+    x = Axis("cycles of a side in a trial", limits=(-0.6, max(most, 1) + 0.6), ticks=ticks)
+    return Panel(title, x, _counted("trials"), bars, corner=total)
 
 
 def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) -> Markup:
@@ -132,25 +127,18 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
         bars = []
         for shift, side in zip((-0.19, 0.19), SIDES, strict=True):
             rows = per_subject[per_subject["side"] == side]
-            bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_COLORS[side], 0.34))
+            bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34))
         overall = per_subject[per_subject["side"] == BOTH_SIDES]
-        bars.append(_profile_bars(overall, ["gps"], 0.0, MUTED, 0.5, start=len(columns) + 1))
-        ticks = [
-            (float(i), label)
-            for i, label in enumerate([*(label.replace(" ", "\n", 1) for label in labels), "GPS\nof a side", "GPS"])
-        ]
+        bars.append(_profile_bars(overall, ["gps"], 0.0, "muted", 0.5, start=len(columns) + 1))
+        words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
+        x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
         title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()))))
-        panels.append(
-            Panel(
-                title, "degrees", np.arange(float(len(ticks))), bars=tuple(bars), floor=0.0,
-                xlim=(-0.6, len(ticks) - 0.4), xticks=tuple(ticks),
-            )
-        )  # fmt: skip
-    keys = [Key(SIDE_NAMES[side], SIDE_COLORS[side], "area") for side in SIDES]
-    keys += [Key("both sides", MUTED, "area"), Key("± 1 SD between subjects", INK, width=1.0)]
-    largest = max((bars.reach for panel in panels for bars in panel.bars), default=0.0)
-    panels = [replace(panel, ceiling=largest) for panel in panels]
-    return figure(panels, keys, "Movement analysis profile", columns=1, height=1300)
+        panels.append(Panel(title, x, Axis("degrees", floor=0.0, grid=True), tuple(bars)))
+    keys = [Key(SIDE_NAMES[side], SIDE_NAMES[side], "area") for side in SIDES]
+    keys += [Key("both sides", "muted", "area"), Key("± 1 SD between subjects", "ink", width=1.0)]
+    largest = max((bars.reach for panel in panels for bars in panel.layers if isinstance(bars, Bars)), default=0.0)
+    panels = [replace(panel, y=replace(panel.y, holds=(largest,))) for panel in panels]
+    return svg(Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0))
 
 
 def _people(count: int) -> str:

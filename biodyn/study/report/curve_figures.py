@@ -11,21 +11,33 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
-from biodyn.output.figures.cycles import broken, nan_statistics, unit_words
+from biodyn.output.figures.cycles import (
+    FOOT_OFF_KEY,
+    SINGLE,
+    bands_first,
+    broken,
+    foot_off_layer,
+    labels_below,
+    nan_statistics,
+    norm_key,
+    norm_layer,
+    percent_axis,
+    value_axis,
+)
+from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Span, Strip
 from biodyn.output.figures.display import display_table
-from biodyn.output.figures.style import BAND, MUTED, NORM_LINE, SIDE_COLORS
-from biodyn.study.report.drawing import Area, Key, Line, Mark, Panel, Strip, figure
+from biodyn.output.figures.style import LEVEL_COLORS
+from biodyn.output.figures.svg import svg
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.words import level_words, probability
-from biodyn.variables import PERCENT, Variable, load_norms, variable
+from biodyn.variables import PERCENT, load_norms, variable
 
 #: Columns that tell the tests of one curve apart.
 TEST_KEY = ("family", "within", "comparison", "side")
-# Okabe & Ito's colours that are not those of the sides; dashes tell further levels.
-LEVEL_COLORS = ("#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#1f2933", "#7b6fd0")
-# Darker than its side, for the representative cycle.
-_REPRESENTATIVE = {"r": "#00324f", "l": "#5e2900"}
+_MEAN = 2.0
+_OUTLIER = (3.0, 2.0)
+_FURTHER = (6.0, 3.0)  # dashes of the levels for which there are no colours left
 _EVERY = 2  # single cycles at every second percent: half the size, the same picture
 
 
@@ -101,124 +113,80 @@ def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataF
 def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Markup:
     """Mean and SD between subjects of every level, tests below each panel; one level alone: its two sides."""
     drawn = _drawn(view)
-    present = [name for name in names if any(means.curve(cell, side, name) for _, cell, side, _, _ in drawn)]
+    present = [name for name in names if any(means.curve(cell, side, name) for _, cell, side in drawn)]
     panels, compared, spread = [], 0, False
-    for number, name in enumerate(present):
-        shown = variable(name)
-        lines, areas, counts = [], list(_norm_areas(norms, name)), []
-        for _, cell, side, color, dash in drawn:
+    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
+        layers, counts = norm_layers(norms, name), []
+        for line, cell, side in drawn:
             found = means.curve(cell, side, name)
             if found is None:
                 continue
             counts.append(int(found.subjects.max()))
             spread = spread or bool(np.isfinite(found.sd).any())
-            areas.append(Area(found.mean - found.sd, found.mean + found.sd, color, 0.16))
-            lines.append(Line(found.mean, color, 2.0, dash=dash))
+            layers.append(Area(PERCENT, found.mean - found.sd, found.mean + found.sd, line.color, 0.16))
+            layers.append(Line(PERCENT, found.mean, line.color, _MEAN, dash=line.dash))
         strips = _strips(view.tests, name)
         compared = max(compared, len(strips))
-        last = number + 3 >= len(present)
+        shown = variable(name)
         panels.append(
-            _panel(shown, means.units[name], [*_norm_lines(norms, name), *lines], areas, last, strips, _people(counts))
+            Panel(
+                shown.title,
+                percent_axis(label),
+                value_axis(shown, means.units[name]),
+                bands_first(layers),
+                strips,
+                _people(counts),
+            )
         )
-    keys = [Key(words, color, dash=dash) for words, _, _, color, dash in drawn]
+    keys = [line for line, _, _ in drawn]
     if spread:
-        keys.append(Key("± 1 SD between subjects", MUTED, "area", opacity=0.3))
-    keys += _norm_keys(norms, present)
+        keys.append(Key("± 1 SD between subjects", "muted", "area", opacity=0.3))
+    keys += norm_keys(norms, present)
     if compared:
-        keys.append(Key("beyond the threshold (SPM)", "#1f2933", "area"))
-    return figure(panels, keys, alt)
+        keys.append(Key("beyond the threshold (SPM)", "ink", "area"))
+    return svg(Figure(alt, tuple(panels), tuple(keys)))
 
 
-def _drawn(view: View) -> list[tuple[str, Cell, str, str, str]]:
-    """(words, cell, side, colour, dash) of every line."""
+def _drawn(view: View) -> list[tuple[Key, Cell, str]]:
+    """Every line with its entry in the legend."""
     if len(view.cells) == 1:
         cell = view.cells[0][1]
-        return [(SIDE_NAMES[side], cell, side, SIDE_COLORS[side], "") for side in SIDES]
+        return [(Key(SIDE_NAMES[side], SIDE_NAMES[side]), cell, side) for side in SIDES]
     count = len(LEVEL_COLORS)
     return [
-        (words, cell, BOTH, LEVEL_COLORS[i % count], "" if i < count else "6 3")
+        (Key(words, LEVEL_COLORS[i % count], dash=() if i < count else _FURTHER), cell, BOTH)
         for i, (words, cell) in enumerate(view.cells)
     ]
-
-
-def _panel(
-    shown: Variable,
-    unit: str,
-    lines: Sequence[Line],
-    areas: Sequence[Area],
-    last: bool,
-    strips: Sequence[Strip] = (),
-    corner: str = "",
-    marks: Sequence[Mark] = (),
-    note: str = "",
-) -> Panel:
-    return Panel(
-        title=shown.title,
-        ylabel=f"{unit_words(unit)}, {shown.positive} +",
-        x=PERCENT,
-        xlabel="gait cycle (%)" if last else "",
-        lines=tuple(lines),
-        areas=tuple(areas),
-        marks=tuple(marks),
-        strips=tuple(strips),
-        corner=corner,
-        note=note,
-        xlim=(0.0, 100.0),
-    )
 
 
 def _people(counts: Sequence[int]) -> str:
     return "n " + ", ".join(str(count) for count in counts) if counts else ""
 
 
-def _norm_areas(norms: Sequence[Norm], name: str) -> list[Area]:
-    found = []
-    for norm in norms:
-        mean, sd = norm.curves.get(name, (None, None))
-        if mean is not None and sd is not None:
-            found.append(Area(mean - sd, mean + sd, BAND))
-    return found
+def norm_layers(norms: Sequence[Norm], name: str) -> list[Layer]:
+    """The published curves of a variable."""
+    return [norm_layer(*norm.curves[name]) for norm in norms if name in norm.curves]
 
 
-def _norm_lines(norms: Sequence[Norm], name: str) -> list[Line]:
-    return [
-        Line(mean, NORM_LINE, 1.0, dash="4 2")
-        for mean, sd in (norm.curves[name] for norm in norms if name in norm.curves)
-        if sd is None
-    ]
+def norm_keys(norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
+    """Entries of those norms that one of the variables has."""
+    return [norm_key(norm.words, norm.filled) for norm in norms if any(name in norm.curves for name in names)]
 
 
-def _norm_keys(norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
-    found = []
-    for norm in norms:
-        if any(name in norm.curves for name in names):
-            filled = norm.filled
-            found.append(
-                Key(
-                    norm.words,
-                    BAND if filled else NORM_LINE,
-                    "area" if filled else "line",
-                    1.0,
-                    "" if filled else "4 2",
-                )
-            )
-    return found
-
-
-def _strips(tests: pd.DataFrame, name: str) -> list[Strip]:
+def _strips(tests: pd.DataFrame, name: str) -> tuple[Strip, ...]:
     """One a test of the variable; lettered as in the table below the figure."""
     if not len(tests):
-        return []
+        return ()
     letters = test_letters(tests)
     found = []
     for key, rows in parts_of(tests[tests["variable"] == name], *TEST_KEY):
         clusters = rows[rows["start_percent"].notna()]
         spans = tuple(
-            (float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
+            Span(float(row.start_percent), float(row.end_percent), f"{row.comparison}: p {probability(row.p_cluster)}")
             for row in rows_of(clusters)
         )
-        found.append(Strip(letters[key], "#1f2933", spans))
-    return found
+        found.append(Strip(letters[key], "ink", spans))
+    return tuple(found)
 
 
 def test_letters(tests: pd.DataFrame) -> dict[tuple[str, ...], str]:
@@ -244,38 +212,40 @@ def subject_figure(
     """All cycles of one subject thin, outliers dashed, mean thick, the representative cycle bold and dark."""
     present = [name for name in names if name in variables]
     panels = []
-    for number, name in enumerate(present):
+    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
         shown, place = variable(name), list(variables).index(name)
-        thin, bold, counts = [], [], []
+        thin: list[Layer] = []
+        bold: list[Layer] = []
+        counts = []
         for side, own in cycles.items():
             values = own.values[:, place] * shown.clinical(side)
             known = np.isfinite(values).any(axis=1)
-            counts.append(f"{SIDE_NAMES[side][0].upper()} {int(known.sum())}")  # type: ignore[index]
+            counts.append(f"{SIDE_NAMES[side][0].upper()} {int(known.sum())}")
             if not known.any():
                 continue
-            color = SIDE_COLORS[side]
+            color = SIDE_NAMES[side]
             percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
-            thin.append(Line(coarse[known & ~own.outlier], color, 0.6, 0.45, x=percent))
-            thin.append(Line(coarse[known & own.outlier], color, 0.9, 0.9, "3 2", percent))
-            at, mean = broken(nan_statistics(values[known])[0], values[known])
-            bold.append(Line(mean, color, 2.0, x=at))
-            bold.append(Line(values[own.representative], _REPRESENTATIVE[side], 1.5))
-        marks = [
-            Mark(own.foot_off, "v", SIDE_COLORS[side], "2 2")
-            for side, own in cycles.items()
-            if np.isfinite(own.foot_off)
-        ]
-        note = "" if bold else "no valid cycle"
-        corner = "n: " + ", ".join(counts) if counts else ""
-        lines = [*_norm_lines(norms, name), *thin, *bold]
-        last = number + 3 >= len(present)
-        panels.append(_panel(shown, units[name], lines, _norm_areas(norms, name), last, (), corner, marks, note))
-    keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_COLORS[side]) for side in cycles]  # type: ignore[index]
+            thin.append(Line(percent, coarse[known & ~own.outlier], color, SINGLE, 0.45))
+            thin.append(Line(percent, coarse[known & own.outlier], color, 0.9, 0.9, _OUTLIER))
+            bold.append(Line(*broken(nan_statistics(values[known])[0], values[known]), color, _MEAN))
+            bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
+        marks = [layer for side, own in cycles.items() for layer in foot_off_layer(side, own.foot_off)]
+        panels.append(
+            Panel(
+                shown.title,
+                percent_axis(label),
+                value_axis(shown, units[name]),
+                (*norm_layers(norms, name), *marks, *thin, *bold),
+                corner="n: " + ", ".join(counts) if counts else "",
+                note="" if bold else "no valid cycle",
+            )
+        )
+    keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     keys += [
-        Key("single cycle", MUTED, width=0.8), Key("outlier", MUTED, width=1.2, dash="3 2"),
-        Key("representative cycle", "#1f2933", width=1.6), Key("foot off", MUTED, width=0.9, dash="2 2"),
+        Key("single cycle", "muted", width=SINGLE), Key("outlier", "muted", width=1.2, dash=_OUTLIER),
+        Key("representative cycle", "ink", width=1.6), FOOT_OFF_KEY,
     ]  # fmt: skip
-    return figure(panels, [*keys, *_norm_keys(norms, present)], alt)
+    return svg(Figure(alt, tuple(panels), (*keys, *norm_keys(norms, present))))
 
 
 def display_figures() -> list[dict[str, Any]]:

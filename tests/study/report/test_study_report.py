@@ -14,9 +14,10 @@ import pytest
 from support.made_folder import MadeTrial, made_folder, two_by_two
 
 from biodyn.errors import ResultError
+from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
+from biodyn.output.figures.svg import path_data, svg
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
-from biodyn.study.report.drawing import Area, Key, Line, Panel, figure, path_data
 from biodyn.study.report.findings import failures
 from biodyn.study.report.means import CurveMeans, over_subjects, parameter_means
 from biodyn.study.report.source import StudySource
@@ -334,10 +335,11 @@ def test_lines_break_where_values_are_missing() -> None:
 def test_a_figure_of_nothing_is_a_figure() -> None:
     x = np.linspace(0.0, 100.0, 101)
     empty = np.full(101, np.nan)
-    panel = Panel("T", "y", x, lines=(Line(empty, "#000"),), areas=(Area(empty, empty, "#000"),), note="none")
-    assert "none" in figure([panel], [Key("k", "#000")], "alt <")
-    assert "alt &lt;" in figure([panel], [], "alt <")
-    assert "svg" in figure([], [], "nothing")
+    layers = (Line(x, empty, "ink"), Area(x, empty, empty, "ink"))
+    panel = Panel("T", Axis(), Axis("y"), layers, note="none")
+    assert "none" in svg(Figure("alt <", (panel,), (Key("k", "ink"),)))
+    assert "alt &lt;" in svg(Figure("alt <", (panel,)))
+    assert "svg" in svg(Figure("nothing", ()))
 
 
 def test_words_of_numbers() -> None:

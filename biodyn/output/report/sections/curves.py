@@ -11,7 +11,6 @@ from biodyn.conventions import SIDES
 from biodyn.output.figures.cycles import CycleCurves, unit_words
 from biodyn.output.figures.display import display_table
 from biodyn.output.report.section import Data
-from biodyn.output.report.sections.uncertainty import uncertainty_rows
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
 
@@ -21,17 +20,8 @@ _LINKS = {
     "joint_torques": ("torques", "Torques"),
     "joint_powers": ("powers", "Powers"),
 }
-_CAPTIONS = {
-    "joint_angles": "Angles over the gait cycle. Thin lines are single cycles, thick lines their mean, n the number of "
-    "cycles; dotted vertical lines mark foot off.",
-    "joint_torques": "Net internal joint moments (of muscles and passive tissue), divided by body mass. Only where the "
-    "ground reaction of the leg was measured.",
-    "joint_powers": "Net joint power, divided by body mass.",
-}
-_OTHER_CAPTION = "Curves over the gait cycle, as above."
-_BANDS = " Shaded: one standard deviation of the input errors (see Uncertainty)."
 _TEMPLATE = """
-{{ picture(figure, caption) }}
+{{ picture(figure) }}
 {% if ranges %}
 <details><summary>Largest and smallest values of the mean curves</summary>
 <div class="scroll"><table><thead><tr><th>variable</th><th>unit</th>
@@ -66,7 +56,6 @@ def curves(page: TrialPage) -> list[Data]:
         if name not in page.figures:
             continue
         anchor, link = _LINKS.get(name, (name, ""))
-        banded = name == "joint_torques" and uncertainty_rows(page.record.get("uncertainty"))
         found.append(
             {
                 "name": anchor,
@@ -74,7 +63,6 @@ def curves(page: TrialPage) -> list[Data]:
                 "link": link,
                 "css": "" if found else "new-page",
                 "figure": name,
-                "caption": _CAPTIONS.get(name, _OTHER_CAPTION) + (_BANDS if banded else ""),
                 "ranges": curve_ranges(page.curves, figure["panels"]),
             }
         )

@@ -6,8 +6,7 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-{{ picture("marker_errors", "Marker tracking error: distance between measured and model markers.") }}
-{{ picture("residual", "Pelvis residual force and moment (about the pelvis origin): zero for perfect data.") }}
+{{ pictures("fit") }}
 """
 
 

@@ -6,8 +6,7 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-{{ picture("ground_reaction", "GRF of each foot in body weights: through the trial, and over the stances measured from foot strike to foot off.") }}
-{{ picture("centre_of_pressure", "Plates seen from above: foot outlines at mid-contact and paths of the centre of pressure.") }}
+{{ pictures("ground") }}
 """
 
 

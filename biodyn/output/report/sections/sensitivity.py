@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 
 from biodyn.output.figures.display import display_table
-from biodyn.output.figures.sensitivity import level_words
+from biodyn.output.figures.trial.sensitivity import level_words
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
 
 _TEMPLATE = """
-{{ picture("sensitivity", "Mean moments of one side with every level of each factor; black: the analysis as it is reported here.") }}
+{{ pictures("sensitivity") }}
 <div class="scroll"><table><thead><tr><th>factor</th><th>level</th>{% for label in heads.values() %}<th class="number">{{ label }} (%)</th>{% endfor %}</tr></thead><tbody>
 {% for row in rows %}
 <tr><td>{{ row.factor }}</td><td>{{ row.level }}</td>{% for name in heads %}<td class="number">{{ row.cells.get(name, "–") }}</td>{% endfor %}</tr>

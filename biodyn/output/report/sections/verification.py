@@ -18,7 +18,7 @@ _TEMPLATE = """
 {% endfor %}
 </tbody></table></div>
 <p class="small quiet">Relative to the largest acceleration of the coordinate (at least that of gravity), to the largest sum of the magnitudes that cancel in the torque, the residual or the power.{% if proof.share_of_trial %} Took {{ "%.0f" % (1000 * proof.seconds) }} ms, {{ "%.0f" % (100 * proof.share_of_trial) }} % of the trial's own computing time.{% endif %}</p>
-{{ picture("torque_parts", "Contributions to the sagittal moments, mean over the cycles. Gravity: weight of the segments distal to the joint. Inertia: mass matrix times accelerations. Velocity: Coriolis and centrifugal terms. Ground: ground reaction. The contributions sum to the moment.") }}
+{{ pictures("consistency") }}
 """
 
 

@@ -6,7 +6,7 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-{{ picture("whole_trial", "Bars: foot-plate contacts. Grey: a foot was on the floor outside the plates; its leg has no moments then.") }}
+{{ pictures("trial") }}
 """
 
 

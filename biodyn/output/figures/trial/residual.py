@@ -1,0 +1,54 @@
+"""Residual force and moment at the pelvis against their limits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
+from biodyn.output.figures.ground import time_axis, unmeasured
+from biodyn.output.figures.style import DASHED
+from biodyn.output.figures.trial import figure
+from biodyn.output.figures.values import TrialValues
+from biodyn.output.tables.time_series import AXES, rms
+
+_CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
+_AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
+
+
+@figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
+def residual(trial: TrialValues) -> Figure:
+    """Components and magnitude; grey where a contact was not measured."""
+    limits = trial.record["residual_limits"]
+    panels = (
+        _panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),
+        _panel(trial, "Pelvis residual moment", "m", "Nm", limits["moment_nm"]),
+    )
+    keys = (
+        *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
+        Key("magnitude", "ink", width=2.2),
+        Key("limit of the RMS", "limit", width=1.2, dash=DASHED),
+        Key("not measured", "unknown", "area"),
+    )
+    return Figure("Pelvis residual", panels, keys, 2, height=232.0, caption=_CAPTION)
+
+
+def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float | None) -> Panel:
+    table = trial.tables["joint_torques"]
+    vector = table[[f"residual_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+    size, time_s = np.linalg.norm(vector, axis=1), table["time_s"].to_numpy()
+    known = bool(np.isfinite(vector).any())
+    layers: list[Layer] = []
+    if limit is not None and np.isfinite(limit):
+        layers.append(Shade(((-limit, limit),), "allowed", "y"))
+        layers += [Rule(sign * limit, "y", "limit", 1.2, DASHED) for sign in (-1.0, 1.0)]
+    layers.append(unmeasured(trial.tables["ground_reaction"]))
+    layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
+    layers.append(Line(time_s, size, "ink", 2.2))
+    return Panel(
+        title,
+        time_axis(time_s),
+        Axis(unit, grid=True),
+        tuple(layers),
+        corner=f"RMS {rms(size):.1f} {unit}, peak {np.nanmax(size):.1f} {unit}" if known else "",
+        note="" if known else "GRF of both feet was never known together",
+    )
