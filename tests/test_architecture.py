@@ -66,7 +66,7 @@ _DOORS = {
         "checks",
         "simulation",
         "output.figures",
-        "output.report",
+        "output.store",
         "trial",
         "study",
         "cli",

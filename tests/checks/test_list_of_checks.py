@@ -10,7 +10,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from sessions import Laboratory
+from support.sessions import Laboratory
 
 import biodyn.checks
 from biodyn.checks import examine, judge, registry

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import ezc3d
 import numpy as np
 import pytest
-from support.stick_person import LABELS, RATE_HZ, person_mm
-
-Writer = Callable[..., Path]
+from support.stick_person import LABELS, RATE_HZ, Writer, person_mm
 
 
 @pytest.fixture

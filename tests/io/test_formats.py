@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import LABELS, Writer, person_mm
+from support.stick_person import LABELS, Writer, person_mm
 
 import biodyn
 from biodyn.errors import InputFileError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import LABELS, person_mm
+from support.stick_person import LABELS, person_mm
 
 from biodyn.errors import BiodynError, InputFileError
 from biodyn.io import read, read_facts

@@ -91,7 +91,7 @@ def test_a_file_more_is_a_section_more(
     page = (folder / "report.html").read_text(encoding="utf-8")
     section = re.search(r'<section id="clearance">(.*?)</section>', page, re.S)
     assert section is not None
-    for words in ("<h2>Foot &lt;clearance&gt;</h2>", "heel_r_m", "The same figure again.", "<img "):
+    for words in ("<h2>Foot &lt;clearance&gt;</h2>", "heel_r_m", "The same figure again.", "<svg "):
         assert words in section[1]
     order = re.findall(r'<section id="(\w+)"', page)
     assert order.index("ground") < order.index("clearance") < order.index("trial")

@@ -6,13 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from biodyn.output.report.html import trial_report
-from synthetic import walker
+from support.synthetic import walker
 
+from biodyn.checks import judge
 from biodyn.output.figures import trial as trial_package
 from biodyn.output.figures.trial import by_section, trial_figures
 from biodyn.output.figures.values import TrialValues
+from biodyn.output.report.trial_page import trial_report
 from biodyn.output.report.view import TrialView
+from biodyn.output.store.view import view_of
 
 _EXAMPLE = """
 from biodyn.output.figures.cycles import percent_axis, side_key, value_axis
@@ -34,7 +36,7 @@ def knee_alone(trial):
 
 @pytest.fixture(scope="module")
 def view() -> TrialView:
-    return TrialView.of(walker(frames=301))
+    return view_of(judge(walker(frames=301)))
 
 
 def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ PERSON_MM = np.array(
     dtype=float,
 )
 RATE_HZ = 100.0
+#: Writes a C3D file into the test's folder: the fixture `write_c3d` of the tests of reading.
+Writer = Callable[..., Path]
 
 
 def person_mm(frame_count: int = 60, speed_mm_s: float = 0.0) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, OneOrMore, Strict, Text, Texts
+from biodyn.library.schema.base import Name, OneOrMore, Strict, Text
 
 Positive = Annotated[float, Field(gt=0)]
 
@@ -50,18 +50,8 @@ class CheckNumbers(Strict):
     facing: Annotated[tuple[_Facing, ...], Field(strict=False, min_length=1)]
 
 
-class _Check(Strict):
-    key: Name
-    codes: Texts
-    title: Text
-    compares: Text
-    causes: Text
-    shown: tuple[float, str] | None = Field(None, strict=False)
+@SCHEMAS.register("checks/finding_titles")
+class FindingTitles(Strict):
+    """Titles of findings that steps of the analysis make."""
 
-
-@SCHEMAS.register("checks/data_checks")
-class DataChecks(Strict):
-    """The checks as the report lists them."""
-
-    check: Annotated[tuple[_Check, ...], Field(strict=False)] = ()
     finding_titles: dict[Name, Text]

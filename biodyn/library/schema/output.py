@@ -16,6 +16,10 @@ class _Figure(Strict):
     panels: OneOrMore
 
 
+class _CycleFigure(_Figure):
+    caption: Text
+
+
 class _Overview(Strict):
     name: Name
     title: Text
@@ -27,7 +31,7 @@ class _Overview(Strict):
 class Display(Strict):
     """Which variables stand in which panel."""
 
-    figure: Annotated[tuple[_Figure, ...], Field(strict=False, min_length=1)]
+    figure: Annotated[tuple[_CycleFigure, ...], Field(strict=False, min_length=1)]
     stance_figure: _Figure
     overview: _Overview
 

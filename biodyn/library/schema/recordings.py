@@ -76,6 +76,7 @@ class _Subject(Strict):
     groups: Texts
     name_parameters: Texts
     static_parameters: Texts
+    static_offsets: Texts
     sex_names: Texts
     male: Texts
     female: Texts
@@ -83,14 +84,6 @@ class _Subject(Strict):
     height: _Quantity
     measures: dict[Name, _Measure]
     stated_units: Factors
-
-
-class _Static(Strict):
-    words: Texts
-    walk_words: Texts
-    folders: Texts
-    offsets: Texts
-    same_rad: float = Field(gt=0)
 
 
 @SCHEMAS.register("formats/c3d_names")
@@ -108,7 +101,6 @@ class C3dNames(Strict):
     events: _Events
     sides: _Sides
     subject: _Subject
-    static: _Static
 
 
 class _LabOutput(Strict):

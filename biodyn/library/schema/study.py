@@ -1,4 +1,4 @@
-"""Tables of a study: words in names of files, what is compared, metrics of the summary, files of the report."""
+"""Tables of a study: what is compared, metrics of the summary, files of the report."""
 
 from __future__ import annotations
 
@@ -8,29 +8,6 @@ from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
 from biodyn.library.schema.base import Name, Range, Strict, Text, Texts
-
-
-class _Bids(Strict):
-    subject: Name
-    session: Name
-    condition: Texts
-
-
-@SCHEMAS.register("study/study_names")
-class StudyNames(Strict):
-    """Words in names of folders and files."""
-
-    other: Texts
-    empty: Texts
-    activity: Texts
-    condition: Texts
-    session: Texts
-    session_numbered: Texts
-    counter_numbered: Texts
-    group: Texts
-    subject: Texts
-    nobody: Texts
-    bids: _Bids
 
 
 class _Representative(Strict):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from added_files import added_file
-from made_folder import MadeTrial, made_folder
+from support.made_folder import MadeTrial, made_folder
 
 from biodyn.study.report import write_study_report
 from biodyn.study.report.study_page import SECTIONS
