@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from added_files import added_file
+from support.added_files import added_file
 
 import biodyn
 from biodyn.errors import ResultError

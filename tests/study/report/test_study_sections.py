@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from added_files import added_file
+from support.added_files import added_file
 from support.made_folder import MadeTrial, made_folder
 
 from biodyn.study.report import write_study_report
