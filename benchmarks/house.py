@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 from common import REPOSITORY, Record, commit_tree, in_tree, parser_of, per_cent, tell
@@ -181,7 +182,7 @@ def depth_first(house: House, start: str) -> tuple[list[str], list[tuple[str, st
 
 def climbs(entered: list[str], level: Callable[[str], int]) -> list[tuple[str, str]]:
     """Steps of a walk to a module that stands higher than the one before."""
-    return [(one, other) for one, other in zip(entered, entered[1:], strict=False) if level(other) > level(one)]
+    return [(one, other) for one, other in pairwise(entered) if level(other) > level(one)]
 
 
 # -- counting -------------------------------------------------------------------------------------------------------

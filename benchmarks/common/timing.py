@@ -29,17 +29,16 @@ def take_turns(calls: Mapping[str, Callable[[], object]], turns: int = 1, warm_u
     """Time every call `turns` times, one after the other in each turn, so that a slow minute of the machine meets all.
 
     Parameters:
-        calls: what to time, by name; one that returns a float has measured its own seconds.
+        calls: what to time, by name.
         warm_up: turns that are not counted, first.
     """
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(warm_up + turns):
         for name, call in calls.items():
             start = time.perf_counter()
-            own = call()
-            lasted = own if isinstance(own, float) else time.perf_counter() - start
+            call()
             if turn >= warm_up:
-                seconds[name].append(lasted)
+                seconds[name].append(time.perf_counter() - start)
     return {name: Timing.of(values) for name, values in seconds.items()}
 
 

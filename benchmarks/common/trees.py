@@ -19,7 +19,7 @@ from common.data import REPOSITORY
 
 def environment_of(tree: Path) -> dict[str, str]:
     """Return the environment of a process that takes biodyn from a tree and computes in one thread."""
-    one_thread = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {**os.environ, **one_thread, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
 
 
