@@ -351,7 +351,7 @@ def main() -> int:
     """Run the parts asked for; return 0 where all targets are met."""
     parts: dict[str, Callable[[Path, argparse.Namespace, Record], bool]] = {
         "throughput": lambda place, a, record: throughput(place, a.rate_trials, a.other, a.turns, record),
-        "memory": lambda place, a, record: memory(place, (min(100, a.large), a.large), record),
+        "memory": lambda place, a, record: memory(place, (a.large // 10, a.large), record),
         "damaged": lambda place, a, record: damaged(place, a.large // 20, 20, 0.02, record),
         "interruptions": lambda place, a, record: interruptions(
             place, *a.interrupted_study, a.whole, a.single, a.seed, a.interrupted_damage, record
