@@ -8,16 +8,19 @@ Prints seconds, rows a second and the peak memory of a fresh process for each nu
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from common import REPOSITORY, Record, parser_of, sample_walks, take_turns, tell
 
 from biodyn import run_trial
 from biodyn.study.collecting import OutputOptions, collect
@@ -27,34 +30,38 @@ from biodyn.study.collecting.shard import cycles_table, write_table
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME, TrialRecord, write_record
 
-ROOT = Path(__file__).parents[1]
 TRIALS_A_SUBJECT = 20
 VARIATIONS = 10  # of each sample walk
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("trials", nargs="*", type=int, default=[1000, 10_000])
     parser.add_argument("--csv", action="store_true", help="write study.csv too")
-    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--one", type=Path, nargs=2, help=argparse.SUPPRESS)  # what the fresh process is to do
     asked = parser.parse_args()
     if asked.one is not None:
-        measure(asked.one, asked.trials[0], asked.csv)
+        measure(asked.one[0], asked.trials[0], asked.csv, asked.one[1])
         return
-    with tempfile.TemporaryDirectory(prefix="collecting_", dir=ROOT / "reports") as folder:
+    record = Record("collecting", {"trials": asked.trials, "csv": asked.csv})
+    with tempfile.TemporaryDirectory(prefix="collecting_", dir=REPOSITORY / "reports") as folder:
         samples = write_samples(Path(folder) / "samples")
         for count in asked.trials:
             out = Path(folder) / str(count)
             link(samples, plan_of(count), out)
-            command = [sys.executable, __file__, str(count), "--one", str(out), *(["--csv"] if asked.csv else [])]
-            subprocess.run(command, check=True)
+            answer = Path(folder) / f"{count}.json"
+            command = [sys.executable, __file__, str(count), "--one", str(out), str(answer)]
+            subprocess.run([*command, *(["--csv"] if asked.csv else [])], check=True)
+            for name, (value, unit) in json.loads(answer.read_text(encoding="utf-8")).items():
+                record.add(f"{count} trials: {name}", value, unit)
+    record.close()
 
 
 def write_samples(folder: Path) -> list[Path]:
     """Analyse the sample walks; return the folders of what they and their variations left."""
     found = []
-    for walk in sorted((ROOT / "sample_data").glob("*/walk*.c3d")):
+    for walk in sample_walks():
         result = run_trial(walk)
         table, metrics = cycles_table(result), summary_metrics(result)
         column = table.schema.get_field_index("value")
@@ -92,31 +99,34 @@ def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
             os.link(samples[n % len(samples)] / name, folder / name)
 
 
-def measure(out: Path, count: int, csv: bool) -> None:
-    """Collect in this process and print what it took."""
+def measure(out: Path, count: int, csv: bool, answer: Path) -> None:
+    """Collect in this process, print what it took, and leave the numbers in the file `answer`."""
     start, cpu = time.perf_counter(), time.process_time()
     found = collect(plan_of(count), out, OutputOptions(csv=csv, csv_max_rows=10**12))
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sizes = {path.name: path.stat().st_size / 1e6 for path in sorted(out.glob("s*.*"))}
-    print(
+    tell(
         f"{count:6d} trials, {found.rows:,} rows: {seconds:.1f} s ({cpu:.1f} s of processor), "
         f"{1000 * seconds / count:.2f} ms a trial, {found.rows / seconds / 1e6:.1f} million rows/s, "
         f"peak memory {peak:.0f} MB; " + ", ".join(f"{name} {size:.0f} MB" for name, size in sizes.items())
     )
-    start = time.perf_counter()
-    rows = len(read_cycles(out, subject="S0001"))
-    one = time.perf_counter() - start
-    start = time.perf_counter()
-    read_cycles(out, ["subject", "trial", "cycle", "side", "percent", "value"], variable="knee_angle")
-    variable = time.perf_counter() - start
-    start = time.perf_counter()
-    subjects = sum(1 for _ in iterate_subjects(out))
-    each = time.perf_counter() - start
-    print(
-        f"        one subject ({rows:,} rows) read in {one:.2f} s, one variable of all in {variable:.2f} s, "
-        f"{subjects} subjects one after the other in {each:.1f} s"
+    columns = ["subject", "trial", "cycle", "side", "percent", "value"]
+    reading = take_turns(
+        {
+            "one subject read": partial(read_cycles, out, subject="S0001"),
+            "one variable of all read": partial(read_cycles, out, columns, variable="knee_angle"),
+            "all subjects, one after the other": lambda: sum(1 for _ in iterate_subjects(out)),
+        }
     )
+    tell("        " + ", ".join(f"{name} in {timing.median:.2f} s" for name, timing in reading.items()))
+    numbers = {
+        "collected": (seconds, "s"),
+        "a trial": (1000 * seconds / count, "ms"),
+        "peak memory": (peak, "MB"),
+        **{name: (timing.median, "s") for name, timing in reading.items()},
+    }
+    answer.write_text(json.dumps(numbers), encoding="utf-8")
 
 
 if __name__ == "__main__":

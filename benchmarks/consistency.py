@@ -9,13 +9,11 @@ torques that tracking needs beside the recorded ones.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import recordings_at_hand
+from common import Record, Stopwatch, Table, files_below, parser_of, recordings_at_hand, take_turns, tell
 
 from biodyn.checks.registry import CheckDefinition, checks
 from biodyn.errors import BiodynError
@@ -31,43 +29,56 @@ def trials() -> Iterator[tuple[str, Path]]:
     """Yield name and path of every recording that may be a walk."""
     sample, *real = recordings_at_hand()
     for folder in (sample, *(folder / "gait" for folder in real)):
-        for path in sorted(folder.rglob("*.c3d")):
+        for path in files_below(folder):
             yield str(path.relative_to(folder)), path
 
 
 def main() -> None:
     """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, only="")
     parser.add_argument("--replay", action="store_true", help="replay every trial too (seconds each)")
     arguments = parser.parse_args()
-    titles: list[str] = []
+    record, watch = Record("consistency", vars(arguments)), Stopwatch()
+    shares: dict[str, list[float]] = {"consistency_share": [], "checks_share": []}
+    table: Table | None = None
     worst: dict[str, float] = {}
     checked: list[list[str]] = []
     for name, path in trials():
+        if arguments.only not in name:
+            continue
         try:
             run_trial(path)  # the first run loads what later ones have
             result = run_trial(path)
         except BiodynError as error:
-            print(f"| {name} | {error.message} |")
+            tell(f"| {name} | {error.message} |")
             continue
         row, codes = check(result)
-        if not titles:
-            titles = codes
-            head = ["trial", "frames", *codes, "residual, N RMS", "consistency, % of the trial's time", "checks, %"]
-            print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
+        if table is None:
+            costs = ("residual, N RMS", "consistency, % of the trial's time", "checks, %")
+            table = Table(("trial", "frames", *codes, *costs))
         numbers = [f"{row[code]:.0e}" for code in codes]
         ends = [f"{row['residual']:.1f}", f"{100 * row['consistency_share']:.0f}", f"{100 * row['checks_share']:.0f}"]
-        print(f"| {name} | {row['frames']:.0f} | " + " | ".join([*numbers, *ends]) + " |", flush=True)
+        table.row(name, f"{row['frames']:.0f}", *numbers, *ends)
+        for share, values in shares.items():
+            values.append(100 * row[share])
         for code in codes:
             worst[code] = max(worst.get(code, 0.0), row[code])
         checked.append([name, *data_cells(result)])
         if arguments.replay:
             show_replay(result)
-    print("| worst | | " + " | ".join(f"{worst[code]:.0e}" for code in titles) + " | | | |\n")
-    head = ["trial", *(f"{entry.title}{unit_of(entry)}" for entry in checks("recording"))]
-    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
-    for cells in checked:
-        print("| " + " | ".join(cells) + " |")
+    if table is not None:
+        table.row("worst", "", *(f"{value:.0e}" for value in worst.values()))
+        tell()
+        data = Table(("trial", *(f"{entry.title}{unit_of(entry)}" for entry in checks("recording"))))
+        for cells in checked:
+            data.row(*cells)
+        record.add("trials", len(checked), "trials, larger is better")
+        for code, value in worst.items():
+            record.add(f"{code}, largest", value, "of the value")
+        for share, values in shares.items():
+            record.add(f"{share.removesuffix('_share')}, median", float(np.median(values)), "% of the trial's time")
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 def unit_of(entry: CheckDefinition) -> str:
@@ -96,10 +107,8 @@ def _short(value: float) -> str:
 def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
     """Return the largest relative errors by check, frames and shares of time, and the checks' codes."""
     actuated = actuated_motion(result.analysis.fit, result.analysis.dynamics)
-    verify(actuated)
-    start = time.perf_counter()
     consistency = verify(actuated)
-    spent = time.perf_counter() - start
+    spent = take_turns({"verify": lambda: verify(actuated)}, turns=3)["verify"].median
     row = {check.code: check.worst for check in consistency.checks}
     known = actuated.known
     parts = torque_contributions(actuated)
@@ -115,7 +124,7 @@ def check(result: TrialResult) -> tuple[dict[str, float], list[str]]:
 
 def show_replay(result: TrialResult) -> None:
     """Print the replay's summary below the trial's row."""
-    start = time.perf_counter()
+    watch = Stopwatch()
     replayed = replay(result)
     for line in replayed.summary():
         print(f"    {line}")
@@ -127,7 +136,7 @@ def show_replay(result: TrialResult) -> None:
             f"base {row.position_worst_cm:8.2g} cm {row.orientation_worst_deg:8.2g} deg, "
             f"within {row.share_within_tolerance:4.0%}, most {row.most_drifted}"
         )
-    print(f"    replayed in {time.perf_counter() - start:.1f} s")
+    print(f"    replayed in {watch.seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -8,49 +8,45 @@ assigned. Confident and wrong: a foot said to be measured, with a force more tha
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from common import (
+    Record,
+    Stopwatch,
+    Walker,
+    analyse_session,
+    parser_of,
+    per_cent,
+    recorded_sessions,
+)
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.errors import BiodynError
 from biodyn.processing.signals.filtering import butterworth_lowpass
-from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
-from biodyn.trial.run import analyse_trial
+from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions
 
 TIMES_S = 0.04  # of a contact's begin and end: the raised threshold costs some milliseconds, a wrong contact tenths
 FORCE_SHARE = 0.05
-RECORDED = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0)
-TWO_PLATES = replace(RECORDED, forward="+y", rate_hz=200.0, plate_types=(3, 3), strides=2.2)
-SOME_TYPES = replace(RECORDED, rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 3))
-
-
-@dataclass(frozen=True)
-class Walker:
-    """A simulated person, speed (m/s), stride (s) and the laboratory."""
-
-    person: Person
-    speed_m_s: float
-    stride_s: float
-    laboratory: TrialOptions
+QUIET = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0)
+TWO_PLATES = replace(QUIET, forward="+y", rate_hz=200.0, plate_types=(3, 3), strides=2.2)
+SOME_TYPES = replace(QUIET, rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 3))
 
 
 PEOPLE = {
     # The limits were set while looking at these.
     "tuned": (
-        Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1, RECORDED),
-        Walker(Person("Berta", height_m=1.62, mass_kg=58.0, sex="female"), 1.2, 1.05, RECORDED),
+        Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1, QUIET),
+        Walker(Person("Berta", height_m=1.62, mass_kg=58.0, sex="female"), 1.2, 1.05, QUIET),
         Walker(Person("Kim", height_m=1.22, mass_kg=24.0, sex="female"), 0.9, 0.9, SOME_TYPES),
     ),
     # Nothing was set by these.
     "fresh": (
-        Walker(Person("Dora", height_m=1.54, mass_kg=49.0, sex="female"), 1.0, 1.16, RECORDED),
+        Walker(Person("Dora", height_m=1.54, mass_kg=49.0, sex="female"), 1.0, 1.16, QUIET),
         Walker(Person("Emil", height_m=1.84, mass_kg=81.0, sex="male"), 1.6, 1.0, SOME_TYPES),
         Walker(Person("Georg", height_m=1.95, mass_kg=104.0, sex="male"), 1.1, 1.26, TWO_PLATES),
         Walker(Person("Lea", height_m=1.16, mass_kg=21.0, sex="female"), 0.95, 0.85, SOME_TYPES),
@@ -148,10 +144,8 @@ def judge(
     clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.random.Generator, folder: Path
 ) -> tuple[bool, str]:
     """Analyse one spoilt walk: are the contacts right, and what is confidently wrong ("" for nothing)."""
-    write_c3d(folder / "static.c3d", static)
-    write_c3d(folder / "walk.c3d", spoilt(clean, kind, rng))
     settings = {"uncertainty": {"compute": False}}
-    analysis = analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=settings, torques_only=True)
+    analysis = analyse_session(folder, static, spoilt(clean, kind, rng), settings=settings, torques_only=True)
     assigned = {(c.plate, c.side, c.start_s, c.end_s) for c in analysis.contacts if c.decision == "assigned"}
     truth = steps(clean)
     right = len(assigned) == len(truth) and all(
@@ -179,26 +173,20 @@ def walks(
     people: str, kinds: list[str], each: int
 ) -> Iterator[tuple[Walker, SimulatedTrial, SimulatedTrial, str, int]]:
     """Every walker's static trial and clean walk with every kind of damage, `each` times."""
-    for walker in PEOPLE[people]:
-        solved = solve_walk(embody(walker.person), walker.speed_m_s, walker.stride_s)
-        for seed in range(each):
-            options = replace(walker.laboratory, seed=seed + 1)
-            static, walk = (simulate_trial(walker.person, options, kind, solved) for kind in ("static", "walk"))
-            for kind in kinds:
-                yield walker, static, walk, kind, seed
+    for walker, seed, static, walk in recorded_sessions(PEOPLE[people], range(1, each + 1)):
+        for kind in kinds:
+            yield walker, static, walk, kind, seed - 1
 
 
 def main() -> None:
     """Print a row per kind of damage."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", choices=list(PEOPLE), default="fresh")
+    parser = parser_of(__doc__, people=("fresh", "tuned"), only="")
     parser.add_argument("--each", type=int, default=8, help="walks of each person with each kind of damage")
-    parser.add_argument("--only", default="", help="kinds whose name contains this")
     parser.add_argument("--examples", action="store_true", help="show what went wrong")
     arguments = parser.parse_args()
     kinds = [kind for kind in KINDS if arguments.only in kind]
     table: dict[str, Tally] = defaultdict(Tally)
-    start = time.perf_counter()
+    record, watch = Record("contacts", vars(arguments)), Stopwatch()
     with tempfile.TemporaryDirectory() as name:
         for walker, static, walk, kind, seed in walks(arguments.people, kinds, arguments.each):
             tally = table[kind]
@@ -214,15 +202,18 @@ def main() -> None:
             tally.wrong += bool(wrong)
             if wrong or not right:
                 tally.examples.append(f"{walker.person.name} {seed}: {'right' if right else 'not right'}; {wrong}")
-    print(f"{arguments.people}: {sum(t.walks for t in table.values())} walks, {time.perf_counter() - start:.0f} s")
+    print(f"{arguments.people}: {sum(t.walks for t in table.values())} walks, {watch.seconds:.0f} s")
     print(f"{'damage':<20} walks  right  confident and wrong  refused")
     for kind, tally in table.items():
-        share = 100.0 / tally.walks
-        print(
-            f"{kind:<20} {tally.walks:>5} {tally.right * share:>5.0f}% {tally.wrong * share:>19.0f}% {tally.refused:>8}"
-        )
+        right, wrong = per_cent(tally.right, tally.walks), per_cent(tally.wrong, tally.walks)
+        print(f"{kind:<20} {tally.walks:>5} {right:>5.0f}% {wrong:>19.0f}% {tally.refused:>8}")
+        record.add(f"{kind}: right", right, "% of the walks, larger is better")
+        record.add(f"{kind}: confident and wrong", wrong, "% of the walks")
+        record.add(f"{kind}: refused", tally.refused, "walks")
         if arguments.examples and tally.examples:
             print("\n".join(f"    {line}" for line in tally.examples))
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 if __name__ == "__main__":

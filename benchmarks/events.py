@@ -1,6 +1,6 @@
 """Kinematic and stored gait events against plates, on real walks whose plates are hidden.
 
-    python benchmarks/events.py FOLDER_OF_RECORDINGS
+    python benchmarks/events.py [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
 
 Three cases: the trial has no plate event (the typical lateness is estimated from the other people of the folder), it has others
 of the kind (each hidden in turn), and events stored in the file. What `biodyn/library/gait/events.toml` says of a case stands in
@@ -9,17 +9,15 @@ the last column: the promised share within 20 ms.
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from common import Record, Stopwatch, ask, real_recordings, tell, walks_below
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.errors import BiodynError
-from biodyn.io import read_facts
 from biodyn.library.load import load_table
 from biodyn.processing.gait.events import KINDS, kinematic_events, merge_events, plate_events
 from biodyn.recording import GaitEvent
@@ -42,16 +40,19 @@ class Pair(NamedTuple):
 def main() -> None:
     """Print one table."""
     pairs: dict[str, list[Pair]] = defaultdict(list)
-    for path in sorted(Path(sys.argv[1]).rglob("*.[cC]3[dD]")):
+    arguments = ask(__doc__, folders=True)
+    record, watch = Record("events", vars(arguments)), Stopwatch()
+    for path in walks_below(*(arguments.folders or [real_recordings() / "gait"])):
         try:
-            if read_facts(path).plate_count:
-                for kind, pair in _pairs(analyse_trial(path, torques_only=True)):
-                    pairs[kind].append(pair)
+            for kind, pair in _pairs(analyse_trial(path, torques_only=True)):
+                pairs[kind].append(pair)
         except BiodynError as error:
-            print(f"  {path.name}: {error.message[:100]}")
+            tell(f"  {path.name}: {error.message[:100]}")
     print(f"{'event':12} {'case':22} {'n':>4} {'people':>6} {'bias':>7} {'SD':>6} {'<20 ms':>7} {'promised':>9}")
     for kind in KINDS:
-        _report(kind, pairs[kind])
+        _report(kind, pairs[kind], record)
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 def _pairs(analysis: TrialAnalysis) -> list[tuple[str, Pair]]:
@@ -87,7 +88,7 @@ def _nearest(truth: GaitEvent, events: Sequence[GaitEvent]) -> GaitEvent | None:
     return best if best is not None and abs(best.time_s - truth.time_s) < SAME_EVENT_S else None
 
 
-def _report(kind: str, pairs: Sequence[Pair]) -> None:
+def _report(kind: str, pairs: Sequence[Pair], record: Record) -> None:
     known = [p for p in pairs if np.isfinite(p.stride_s)]
     people = {p.person for p in known}
     alone = merge_events([GaitEvent(1.0 + i, "r", kind, "kinematic") for i in range(2)])[0][0].confidence  # type: ignore[arg-type]
@@ -98,24 +99,27 @@ def _report(kind: str, pairs: Sequence[Pair]) -> None:
         ]
         left_out.append(p.late_s - float(np.median(others)) * p.stride_s)
     fixed = load_table("gait/events")["kinematic"][kind]["late_strides"]
-    _line(kind, "no plates, left out", left_out, known, alone)
-    _line(kind, "no plates, table's", [p.late_s - fixed * p.stride_s for p in known], known, alone)
+    _line(kind, "no plates, left out", left_out, known, alone, record)
+    _line(kind, "no plates, table's", [p.late_s - fixed * p.stride_s for p in known], known, alone, record)
     hidden = [p for p in pairs if np.isfinite(p.hidden_s)]
-    _line(
-        kind, "others on plates", [p.hidden_s for p in hidden], hidden, np.mean([p.hidden_confidence for p in hidden])
-    )
+    confidence = float(np.mean([p.hidden_confidence for p in hidden])) if hidden else np.nan
+    _line(kind, "others on plates", [p.hidden_s for p in hidden], hidden, confidence, record)
     stored = [p for p in pairs if np.isfinite(p.file_s)]
     given = merge_events([GaitEvent(1.0, "r", kind, "file")])[0][0].confidence  # type: ignore[arg-type]
-    _line(kind, "stored in the file", [p.file_s for p in stored], stored, given)
+    _line(kind, "stored in the file", [p.file_s for p in stored], stored, given, record)
 
 
-def _line(kind: str, case: str, errors_s: Sequence[float], pairs: Sequence[Pair], promised: float) -> None:
+def _line(
+    kind: str, case: str, errors_s: Sequence[float], pairs: Sequence[Pair], promised: float, record: Record
+) -> None:
     e = 1e3 * np.array(errors_s)
     spread = e.std(ddof=1) if len(e) > 1 else np.nan
     share = np.mean(np.abs(e) <= 20.0) if len(e) else np.nan
     count = len({p.person for p in pairs})
     mean = e.mean() if len(e) else np.nan
     print(f"{kind:12} {case:22} {len(e):4} {count:6} {mean:7.1f} {spread:6.1f} {share:7.2f} {promised:9.2f}")
+    record.add(f"{kind}, {case}: spread", spread, "ms, 1 SD")
+    record.add(f"{kind}, {case}: within 20 ms", 100 * share, "%, larger is better")
 
 
 if __name__ == "__main__":

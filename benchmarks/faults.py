@@ -7,39 +7,35 @@ a fault show the false alarms.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from common import (
+    RECORDED,
+    Record,
+    Stopwatch,
+    Walker,
+    analyse_session,
+    parser_of,
+    per_cent,
+    recorded_sessions,
+    tell,
+)
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError
 from biodyn.rigid_body import body_poses
-from biodyn.simulation import Person, Plate, SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
-from biodyn.trial.run import analyse_trial
+from biodyn.simulation import Person, Plate, SimulatedTrial
 
-# As a good laboratory records; no gaps, they are one of the faults.
-RECORDED = TrialOptions(forward="-x", noise_mm=1.0, soft_tissue=1.0, force_noise_n=0.7, force_offset_n=2.0)
 OTHER_ROOM = replace(RECORDED, forward="+y", rate_hz=120.0, analog_rate_hz=1200.0, plate_types=(2, 4, 2))
 TWO_PLATES = replace(RECORDED, forward="+x", rate_hz=200.0, analog_rate_hz=1000.0, plate_types=(3, 3), strides=2.2)
 # Steps that come on top of a trial's own computing time.
 EXTRAS = frozenset({"checks", "consistency", "uncertainty"})
 TARGETS = {"detected": 0.95, "cause": 0.80, "false": 0.02}
-
-
-@dataclass(frozen=True)
-class Walker:
-    """A simulated person, how fast they walk (m/s, s a stride), and the laboratory."""
-
-    person: Person
-    speed_m_s: float
-    stride_s: float
-    laboratory: TrialOptions = RECORDED
 
 
 @dataclass(frozen=True)
@@ -333,10 +329,8 @@ class Finding:
 
 def analyse(session: Session, folder: Path) -> Finding:
     """Write the session's files and collect what biodyn finds in them."""
-    write_c3d(folder / "static.c3d", session.static)
-    write_c3d(folder / "walk.c3d", session.walk)
     try:
-        analysis = analyse_trial(folder / "walk.c3d", folder / "static.c3d", mass_kg=session.mass_kg)
+        analysis = analyse_session(folder, session.static, session.walk, mass_kg=session.mass_kg)
     except BiodynError as error:
         return Finding(
             tuple(c for c in CAUSES if c.startswith("stopped: ") and c.removeprefix("stopped: ") in str(error))
@@ -351,14 +345,12 @@ def analyse(session: Session, folder: Path) -> Finding:
 
 def sessions(group: Group, seeds: int) -> list[Session]:
     """One session for each person and seed."""
-    found = []
-    for walker in group.walkers:
-        walk = solve_walk(embody(walker.person), walker.speed_m_s, walker.stride_s)
-        for seed in range(group.first_seed, group.first_seed + seeds):
-            options = replace(walker.laboratory, seed=seed)
-            static, walking = (simulate_trial(walker.person, options, kind, walk) for kind in ("static", "walk"))
-            found.append(Session(static, walking, walker.person.mass_kg))
-    return found
+    return [
+        Session(static, walk, walker.person.mass_kg)
+        for walker, _, static, walk in recorded_sessions(
+            group.walkers, range(group.first_seed, group.first_seed + seeds)
+        )
+    ]
 
 
 def pinholes(session: Session, count: int, rng: np.random.Generator) -> Session:
@@ -383,7 +375,7 @@ def judge(fault: Fault, strength: float, recorded: list[Session], folder: Path) 
     return tally
 
 
-def judge_clean(recorded: list[Session], folder: Path, name: str) -> list[Finding]:
+def judge_clean(recorded: list[Session], folder: Path, name: str, record: Record) -> list[Finding]:
     """Print what is found in sessions without a fault; every warning is a false alarm."""
     clean = [analyse(session, folder) for session in recorded]
     for session, finding in zip(recorded, clean, strict=True):
@@ -391,63 +383,68 @@ def judge_clean(recorded: list[Session], folder: Path, name: str) -> list[Findin
             print(f"  in a clean walk of {session.walk.body.person.name}: {note.code}: {note.message}")
     false = sum(bool(finding.warnings) for finding in clean)
     target = f"target <= {100 * TARGETS['false']:.0f} %"
-    print(
-        f"false alarms, {name}: {false} of {len(clean)} walks, {100 * false / len(clean):.1f} % ({target})", flush=True
-    )
+    share = per_cent(false, len(clean))
+    tell(f"false alarms, {name}: {false} of {len(clean)} walks, {share:.1f} % ({target})")
+    record.add(f"false alarms, {name}", share, "% of the walks")
     return clean
+
+
+def judge_faults(only: str, middle: bool, recorded: list[Session], folder: Path) -> Tally:
+    """Print a row for every fault and strength; return what was found at the middle strengths."""
+    total = Tally()
+    print(f"\n{'fault':24s} {'strength':>14s} {'trials':>7s} {'detected':>9s} {'cause':>7s}  instead")
+    for fault in FAULTS:
+        for strength in fault.strengths:
+            judged = strength == fault.middle
+            if only not in fault.name or (middle and not judged):
+                continue
+            tally = judge(fault, strength, recorded, folder)
+            if judged:
+                total.trials += tally.trials
+                total.detected += tally.detected
+                total.right += tally.right
+            others = ", ".join(f"{code} {count}" for code, count in tally.instead.items())
+            tell(
+                f"{fault.name:24s} {strength:>7g} {fault.unit:6s} {tally.trials:>7d} "
+                f"{per_cent(tally.detected, tally.trials):>8.0f}% {per_cent(tally.right, tally.trials):>6.0f}%"
+                f"{' *' if judged else '  '} {others}"
+            )
+    return total
 
 
 def main() -> None:
     """Print detection, causes and false alarms."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--people", choices=list(GROUPS), default="tuned", help="whose thresholds were set, or not")
-    parser.add_argument("--seeds", type=int, default=4, help="recordings of each of the people")
+    parser = parser_of(__doc__, people=GROUPS, seeds=4, only="")
     parser.add_argument("--clean-seeds", type=int, default=0, help="the same for walks without a fault")
     parser.add_argument("--pinholes", type=int, default=100, help="single-frame gaps in the second set of clean walks")
-    parser.add_argument("--only", default="", help="faults whose name contains this")
     parser.add_argument("--middle", action="store_true", help="the middle strengths alone")
     parser.add_argument("--clean", action="store_true", help="no faults")
     arguments = parser.parse_args()
-    start = time.perf_counter()
+    record, watch = Record("faults", vars(arguments)), Stopwatch()
     group = GROUPS[arguments.people]
     recorded = sessions(group, max(arguments.seeds, arguments.clean_seeds))
     print(f"{arguments.people}: {len(group.walkers)} people, {RECORDED.noise_mm:g} mm noise, soft tissue")
-    middle = Tally()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        clean = judge_clean(recorded, folder, "clean walks")
+        clean = judge_clean(recorded, folder, "clean walks", record)
         holed = [pinholes(session, arguments.pinholes, np.random.default_rng(n)) for n, session in enumerate(recorded)]
-        judge_clean(holed, folder, f"with {arguments.pinholes} single-frame gaps")
-        share = np.median([finding.checks_s / finding.trial_s for finding in clean])
-        print(f"time of the checks: {100 * share:.0f} % of the rest of the trial (median)")
-        each = len(recorded) // len(group.walkers)
-        recorded = [session for n, session in enumerate(recorded) if n % each < arguments.seeds]
-        if arguments.clean:
-            return
-        print(f"\n{'fault':24s} {'strength':>14s} {'trials':>7s} {'detected':>9s} {'cause':>7s}  instead")
-        for fault in FAULTS:
-            for strength in fault.strengths:
-                judged = strength == fault.middle
-                if arguments.only not in fault.name or (arguments.middle and not judged):
-                    continue
-                tally = judge(fault, strength, recorded, folder)
-                if judged:
-                    middle.trials += tally.trials
-                    middle.detected += tally.detected
-                    middle.right += tally.right
-                others = ", ".join(f"{code} {count}" for code, count in tally.instead.items())
-                print(
-                    f"{fault.name:24s} {strength:>7g} {fault.unit:6s} {tally.trials:>7d} "
-                    f"{100 * tally.detected / tally.trials:>8.0f}% {100 * tally.right / tally.trials:>6.0f}%"
-                    f"{' *' if judged else '  '} {others}",
-                    flush=True,
-                )
-    if middle.trials:
-        print(
-            f"\nmiddle strengths (*): detected {100 * middle.detected / middle.trials:.1f} % (target "
-            f"{100 * TARGETS['detected']:.0f} %), cause right {100 * middle.right / middle.trials:.1f} % (target "
-            f"{100 * TARGETS['cause']:.0f} %), {time.perf_counter() - start:.0f} s"
-        )
+        judge_clean(holed, folder, f"with {arguments.pinholes} single-frame gaps", record)
+        share = 100 * float(np.median([finding.checks_s / finding.trial_s for finding in clean]))
+        print(f"time of the checks: {share:.0f} % of the rest of the trial (median)")
+        record.add("time of the checks", share, "% of the rest of the trial")
+        if not arguments.clean:
+            each = len(recorded) // len(group.walkers)
+            few = [session for n, session in enumerate(recorded) if n % each < arguments.seeds]
+            middle = judge_faults(arguments.only, arguments.middle, few, folder)
+            detected, right = per_cent(middle.detected, middle.trials), per_cent(middle.right, middle.trials)
+            print(
+                f"\nmiddle strengths (*): detected {detected:.1f} % (target {100 * TARGETS['detected']:.0f} %), "
+                f"cause right {right:.1f} % (target {100 * TARGETS['cause']:.0f} %)"
+            )
+            record.add("detected, middle strengths", detected, "%, larger is better")
+            record.add("cause right, middle strengths", right, "%, larger is better")
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 if __name__ == "__main__":

@@ -6,19 +6,13 @@ smooth curves without effect, and the power on a known bump; permutation against
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import spm1d
-
-from biodyn.statistics import spm
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from common import Record, Stopwatch, parser_of, take_turns, tell
 from support.reference_cases import (
     field_difference,
     one_effect_cases,
@@ -27,11 +21,13 @@ from support.reference_cases import (
     two_effect_cases,
 )
 
+from biodyn.statistics import spm
+
 _NODES = 101
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
-def against_spm1d() -> None:
+def against_spm1d(record: Record) -> None:
     """Print one row per data set: ours / spm1d's."""
     print("statistic (largest difference), FWHM, resels, threshold and cluster p: ours / spm1d, two-tailed where t")
     worst = 0.0
@@ -50,7 +46,8 @@ def against_spm1d() -> None:
             f"R1 {field.resels[1]:7.4f}/{reference.resels[1]:7.4f}  u {ours.threshold:8.5f}/{theirs.zstar:8.5f}  "
             f"clusters {len(ours.clusters)}/{len(theirs.clusters)} {ps[:58]}{note}"
         )
-    print(f"largest relative difference of threshold or FWHM where the residuals are the same: {worst:.0e}", flush=True)
+    tell(f"largest relative difference of threshold or FWHM where the residuals are the same: {worst:.0e}")
+    record.add("threshold or FWHM against spm1d, largest difference", worst, "of the value")
 
 
 def null_tests(draw: Draw, subjects: int) -> dict[str, Callable[[np.random.Generator], spm.StatisticField]]:
@@ -70,7 +67,7 @@ def null_tests(draw: Draw, subjects: int) -> dict[str, Callable[[np.random.Gener
     }
 
 
-def error_rates(runs: int) -> None:
+def error_rates(runs: int, record: Record) -> None:
     """Print the share of null data sets with anything beyond the 5 % threshold."""
     print(
         f"\nfalse positives in % of {runs} null data sets at alpha 5 % (1 SD of chance: {100 * (0.0475 / runs) ** 0.5:.1f})"
@@ -87,15 +84,17 @@ def error_rates(runs: int) -> None:
                 for make in tests.values()
             ]
             everything.append(rates)
-            print(f"  {fwhm:5.0f} {subjects:3d}  " + "  ".join(f"{rate:22.2f}" for rate in rates), flush=True)
+            tell(f"  {fwhm:5.0f} {subjects:3d}  " + "  ".join(f"{rate:22.2f}" for rate in rates))
     rates = np.array(everything)
+    record.add("false positives, mean", rates.mean(), "%, 5 expected")
+    record.add("false positives, highest", rates.max(), "%, 5 expected")
     print(f"  mean {rates.mean():.2f}, lowest {rates.min():.2f}, highest {rates.max():.2f}; from n = 10: ", end="")
     rates = rates[[1, 2, 4, 5, 7, 8]]
     print(f"mean {rates.mean():.2f}, lowest {rates.min():.2f}, highest {rates.max():.2f}")
-    approximate_residuals(runs)
+    approximate_residuals(runs, record)
 
 
-def approximate_residuals(runs: int) -> None:
+def approximate_residuals(runs: int, record: Record) -> None:
     """Print the error rate of repeated measures with either program's smoothness."""
     rng, n = np.random.default_rng(1), 10
     subject, condition = np.repeat(np.arange(n), 3), np.tile(np.arange(3), n)
@@ -109,9 +108,10 @@ def approximate_residuals(runs: int) -> None:
             found += [ours.significant, theirs.h0reject]
     a, b = 100.0 * found / runs
     print(f"  repeated measures, subjects smoother (FWHM 40) than errors (12), n = 10: {a:.2f} %, spm1d {b:.2f} %")
+    record.add("false positives, repeated measures of smooth subjects", a, "%, 5 expected")
 
 
-def power(runs: int) -> None:
+def power(runs: int, record: Record) -> None:
     """Print how often a Gaussian bump at 50 % (FWHM 20 nodes) is found, 12 against 12 curves."""
     print(
         "\npower: a bump at 50 %, two samples of 12, curves of FWHM 20; share found by theory / 1000 permutations, its middle"
@@ -126,13 +126,12 @@ def power(runs: int) -> None:
             theory = spm.random_field_inference(field)
             found += [theory.significant, spm.permutation_inference(field, permutations=1000).significant]
             middles += [0.5 * (cluster.start + cluster.end) for cluster in theory.clusters if cluster.sign > 0]
-        print(
-            f"  {height:4.2f} SD: {found[0] / runs:.3f} / {found[1] / runs:.3f}   {np.median(middles):.1f} %",
-            flush=True,
-        )
+        middle = np.median(middles) if middles else np.nan
+        tell(f"  {height:4.2f} SD: {found[0] / runs:.3f} / {found[1] / runs:.3f}   {middle:.1f} %")
+        record.add(f"bump of {height:g} SD found", 100 * found[0] / runs, "% of the data sets")
 
 
-def permutation_times(count: int = 10_000) -> None:
+def permutation_times(record: Record, count: int = 10_000) -> None:
     """Print the time of a permutation test, and spm1d's."""
     print(f"\n{count} permutations of {_NODES} nodes: s, and how much longer spm1d takes")
     rng = np.random.default_rng(3)
@@ -148,30 +147,34 @@ def permutation_times(count: int = 10_000) -> None:
         ("repeated ANOVA, 8 x 3", spm.anova_repeated(y, labels, np.tile(np.arange(8), 3)), None),
     ):
         spm.permutation_inference(field, permutations=100)
-        start = time.perf_counter()
-        ours = spm.permutation_inference(field, permutations=count)
-        seconds = time.perf_counter() - start
-        text = f"  {name:34s} {seconds:6.2f}"
+        calls: dict[str, Callable[[], object]] = {"ours": partial(spm.permutation_inference, field, permutations=count)}
         if reference is not None:
             # spm1d takes all iterations in one stride, at 1000 already; its time is proportional
-            share = count // 10
-            start = time.perf_counter()
             tails = {"two_tailed": True} if field.kind == "t" else {}
-            theirs = reference.inference(0.05, iterations=share, **tails)
-            ratio = (time.perf_counter() - start) * count / share / seconds
-            text += f"  x {ratio:5.1f}   threshold {ours.threshold:.3f} / {theirs.zstar:.3f} (drawn otherwise)"
-        print(text, flush=True)
+            calls["theirs"] = partial(reference.inference, 0.05, iterations=count // 10, **tails)
+        timings = take_turns(calls, turns=3)
+        seconds = timings["ours"].median
+        text = f"  {name:34s} {seconds:6.2f}"
+        record.add(f"{count} permutations, {name}", seconds)
+        if "theirs" in timings:
+            ratio = 10 * timings["theirs"].median / seconds
+            text += f"  x {ratio:5.1f}"
+            record.add(f"{count} permutations, {name}: spm1d", ratio, "x our time")
+        tell(text)
 
 
 def main() -> None:
     """Print everything."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=2000)
+    parser = parser_of(__doc__)
+    parser.add_argument("--runs", type=int, default=2000, help="data sets without effect; a quarter with one")
     arguments = parser.parse_args()
-    against_spm1d()
-    permutation_times()
-    error_rates(arguments.runs)
-    power(arguments.runs // 4)
+    record, watch = Record("group_statistics", vars(arguments)), Stopwatch()
+    against_spm1d(record)
+    permutation_times(record)
+    error_rates(arguments.runs, record)
+    power(arguments.runs // 4, record)
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 if __name__ == "__main__":

@@ -5,15 +5,10 @@ BIODYN_TEST_REFERENCE=... python benchmarks/ik.py
 
 from __future__ import annotations
 
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-
 from common import Record, reference_vectors, take_turns
 from support.reference_vectors import reference_model
 

@@ -9,14 +9,12 @@ finding of biodyn tells it.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
 import struct
 import sys
 import tempfile
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,7 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from common import recordings_at_hand
+from common import Record, Stopwatch, files_below, parser_of, recordings_at_hand
+from support.independent_reader import PlainFile, read_plainly
 
 from biodyn.errors import InputFileError
 from biodyn.io.formats.c3d._data_section import read_data
@@ -33,10 +32,6 @@ from biodyn.io.formats.c3d._layout import data_layout
 from biodyn.io.formats.c3d.read import read_c3d_many
 from biodyn.recording import Recording
 from biodyn.trial.inspect import check_file
-
-_ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(_ROOT / "tests"))
-from support.independent_reader import PlainFile, read_plainly  # noqa: E402
 
 LARGEST_BYTES = 550_000
 BATCH = 40
@@ -201,8 +196,7 @@ def sources() -> list[Path]:
     """Sound files to damage."""
     sample, *real = recordings_at_hand()
     folders = [sample, *(folder / "reader" for folder in real)]
-    found = sorted(p for folder in folders for p in folder.rglob("*") if p.suffix.lower() == ".c3d")
-    return [p for p in found if 1024 < p.stat().st_size < LARGEST_BYTES]
+    return [p for p in sorted(files_below(*folders)) if 1024 < p.stat().st_size < LARGEST_BYTES]
 
 
 def mutate(data: bytes, number: int, seed: int) -> tuple[bytes, str]:
@@ -375,27 +369,31 @@ def _batch(files: Sequence[tuple[str, str]], answer: Path) -> list[Outcome]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=2400)
-    parser.add_argument("--seed", type=int, default=2026)
+    parser = parser_of(__doc__, count=2400, seed=2026)
     parser.add_argument("--folder", type=Path, help="keeps the files that gave way")
     arguments = parser.parse_args()
-    begin = time.perf_counter()
+    record, watch = Record("mutated_recordings", vars(arguments)), Stopwatch()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         counts = run(arguments.count, arguments.seed, folder)
     print(f"{len(counts.outcomes)} files of {len(sources())} recordings, seed {arguments.seed}, "
-          f"{time.perf_counter() - begin:.0f} s")  # fmt: skip
+          f"{watch.seconds:.0f} s")  # fmt: skip
     for what in ("read", "refused", "crash", "hang", "fault", "not read"):
         print(f"  {what:<10} {counts.number(what)}")
-    print(f"  compared with the plain reader {sum(o.compared for o in counts.outcomes)}")
+        record.add(what, counts.number(what), "files")
+    compared = sum(o.compared for o in counts.outcomes)
+    print(f"  compared with the plain reader {compared}")
     print(f"  silent differences {len(counts.silent)}")
+    record.add("compared with the plain reader", compared, "files")
+    record.add("silent differences", len(counts.silent), "files")
     print(
         f"  kinds of the files read: {dict(Counter(o.kind for o in counts.outcomes if o.what == 'read').most_common(16))}"
     )
     for outcome in counts.bad[:40]:
         print(f"  ! {outcome.name} {outcome.kind}: {outcome.what} {outcome.problem}")
+    record.add("whole run", watch.seconds)
+    record.close()
     sys.exit(1 if counts.bad else 0)
 
 

@@ -8,14 +8,12 @@ Prints how many were refused (exit code 2), accepted (0, 1), ended as a fault of
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import shutil
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,11 +22,12 @@ from importlib.resources import files
 from pathlib import Path
 from types import FrameType
 
+from common import Record, Stopwatch, parser_of, write_session
 from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.settings import Settings
-from biodyn.simulation import Person, TrialOptions, session, write_c3d
+from biodyn.simulation import Person, TrialOptions, session
 
 LIBRARY = files("biodyn.library")
 LIMIT_S = 60
@@ -264,9 +263,7 @@ def recordings(folder: Path) -> Path:
     static, walk = session(person, TrialOptions(forward="-x", noise_mm=1.0, force_noise_n=0.5, strides=1.6, seed=7))
     place = folder / "subject01"
     place.mkdir(parents=True)
-    write_c3d(place / "static.c3d", static)
-    write_c3d(place / "walk.c3d", walk)
-    return place / "walk.c3d"
+    return write_session(place, static, walk)[0]
 
 
 def code_of(*arguments: object) -> tuple[int, str]:
@@ -322,14 +319,12 @@ def corpus(count: int, seed: int) -> Iterator[tuple[Kind, str, bytes]]:
 
 def main() -> int:
     """Run the corpus and print the counts; 1 where anything ended as a fault of the program or too late."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--count", type=int, default=270, help="mutated files")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = parser_of(__doc__, count=270, seed=1)
     parser.add_argument("--early", action="store_true", help="no whole analyses of what is accepted")
     chosen = parser.parse_args()
     counts: Counter[tuple[str, str]] = Counter()
     faults = []
-    start = time.monotonic()
+    record, watch = Record("mutated_tables", vars(chosen)), Stopwatch()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         walk = recordings(place / "session")
@@ -347,8 +342,13 @@ def main() -> int:
     for kind in kinds():
         print(f"{kind.name:<22}" + "".join(f"{counts[kind.name, name]:>10}" for name in outcomes))
     total = [sum(n for (_, what), n in counts.items() if what == name) for name in outcomes]
-    print(f"{'all':<22}" + "".join(f"{n:>10}" for n in total) + f"   ({time.monotonic() - start:.0f} s)")
+    print(f"{'all':<22}" + "".join(f"{n:>10}" for n in total) + f"   ({watch.seconds:.0f} s)")
     print("\n".join(faults) or "Nothing ended as a fault of the program, nothing took too long.")
+    for name, number in zip(outcomes, total, strict=True):
+        record.add(name, number, "files")
+    record.add("ended otherwise than they should", len(faults), "files")
+    record.add("whole run", watch.seconds)
+    record.close()
     return 1 if faults else 0
 
 

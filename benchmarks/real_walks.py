@@ -1,6 +1,6 @@
 """Run every walk below a folder of recordings without options and print what came out. Run by hand:
 
-    python benchmarks/real_walks.py FOLDER
+    python benchmarks/real_walks.py [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
 
 A walk is a C3D file with force plates that is not a static trial (standing still). A line each: static trial taken, mass
 and its source, marker error, contacts, base residual while every contact was measured against its limits (docs/methods.md,
@@ -9,13 +9,10 @@ section 9). Verdicts and their causes: benchmarks/verdicts.py.
 
 from __future__ import annotations
 
-import sys
-import time
 import warnings
-from pathlib import Path
 
 import numpy as np
-from common import walks_below
+from common import Record, Stopwatch, ask, real_recordings, tell, walks_below
 
 import biodyn
 from biodyn.checks.facts import residual_limits
@@ -23,22 +20,35 @@ from biodyn.errors import BiodynError
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
+    arguments = ask(__doc__, folders=True)
+    record, watch = Record("real_walks", vars(arguments)), Stopwatch()
     warnings.simplefilter("ignore", RuntimeWarning)
     print(
         f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} "
         f"{'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}"
     )
-    for path in walks_below(folder):
-        start = time.perf_counter()
+    refused, seconds, errors_mm = 0, [], []
+    folders = arguments.folders or [real_recordings() / "gait"]
+    for folder, path in ((place, walk) for place in folders for walk in walks_below(place)):
         name = str(path.relative_to(folder))
+        trial = Stopwatch()
         try:
             result = biodyn.run_trial(path)
         except BiodynError as error:
-            print(f"{name:<44} {error}")
+            tell(f"{name:<44} {error}")
+            refused += 1
             continue
-        print(_line(name, result, time.perf_counter() - start))
-        print(f"{'':<6} static {result.analysis.static.path.name}; mass {result.analysis.subject.mass_source}")
+        seconds.append(trial.seconds)
+        errors_mm.append(1000.0 * float(np.sqrt(np.nanmean(result.analysis.fit.marker_error**2))))
+        tell(_line(name, result, seconds[-1]))
+        tell(f"{'':<6} static {result.analysis.static.path.name}; mass {result.analysis.subject.mass_source}")
+    record.add("analysed", len(seconds), "walks, larger is better")
+    record.add("refused", refused, "walks")
+    if seconds:
+        record.add("a walk, median", float(np.median(seconds)))
+        record.add("marker error RMS, median", float(np.median(errors_mm)), "mm")
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 def _line(name: str, result: biodyn.TrialResult, seconds: float) -> str:

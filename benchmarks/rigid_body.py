@@ -12,12 +12,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-
 import pinocchio as pin
 from common import Record, reference_vectors, take_turns
 from support.reference_vectors import MODELS, reference
@@ -134,8 +130,9 @@ def growth(frames: int = 2000) -> None:
 
 def main() -> None:
     warm_up()
-    record = Record("rigid_body")
-    for frames in [int(x) for x in sys.argv[1:]] or [1000, 100_000]:
+    counts = [int(x) for x in sys.argv[1:]] or [1000, 100_000]
+    record = Record("rigid_body", {"frames": counts})
+    for frames in counts:
         for name in MODELS:
             one(name, frames, record)
     growth()

@@ -9,12 +9,11 @@ the abstract does not say. Then all factors of `biodyn run --vary`, timed.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from common import Record, Stopwatch, ask, files_below, sample_walks
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
@@ -32,16 +31,10 @@ from biodyn.uncertainty.shifts import (
     with_shifted_pressure,
 )
 
-_SAMPLES = sorted((Path(__file__).parents[1] / "sample_data").glob("*/walk*.c3d"))
 _LEAST_NM_KG = 0.1  # smaller lobes are not called a peak
 _LEAST_STANCE = 40  # frames of measured stance, else a side is left out
 _STANCE_SHARE = 0.62  # of a stride
 _HIP_SHIFT_M = 0.03
-
-
-def walks_below(folders: list[Path]) -> list[Path]:
-    """Walks of the sample data and below the folders: what can be analysed."""
-    return [*_SAMPLES, *(path for folder in folders for path in sorted(folder.rglob("*.c3d")))]
 
 
 def stance_of(analysis: TrialAnalysis, side: str) -> BoolArray:
@@ -71,7 +64,7 @@ def legs(analysis: TrialAnalysis) -> list[tuple[str, str, str, BoolArray]]:
     return found
 
 
-def centre_of_pressure(analyses: list[TrialAnalysis]) -> None:
+def centre_of_pressure(analyses: list[TrialAnalysis], title: str, record: Record) -> None:
     """McCaw & DeVita's table: one row per shift, and whether the smaller direction of a curve counts too."""
     print(
         "\nCentre of pressure: change of the largest torque / of the angular impulse in stance, per cent (published 7 and 14)"
@@ -92,7 +85,10 @@ def centre_of_pressure(analyses: list[TrialAnalysis]) -> None:
                 larger[joint].append(max(found, key=lambda change: abs(change.peak_nm)))
         for kind, parts in (("larger direction", larger), ("both directions", both)):
             parts["all"] = [change for found in parts.values() for change in found]
-            cells = "   ".join(f"{name} {p:4.1f} / {i:4.1f}" for name, (p, i) in mean_changes(parts).items())
+            changes = mean_changes(parts)
+            cells = "   ".join(f"{name} {p:4.1f} / {i:4.1f}" for name, (p, i) in changes.items())
+            if kind == "larger direction" and "all" in changes:
+                record.add(f"{title}, centre of pressure {shift_mm:+.0f} mm: torques", changes["all"][0], "%")
             print(f"  {shift_mm:+4.0f} mm forward, {kind:16s} {cells}")
 
 
@@ -110,7 +106,7 @@ def hips(analysis: TrialAnalysis) -> list[tuple[str, JointLoad]]:
     ]
 
 
-def hip_centre(analyses: list[TrialAnalysis]) -> None:
+def hip_centre(analyses: list[TrialAnalysis], title: str, record: Record) -> None:
     """Stagni et al.'s table: by moving the point about which the moment is taken, and by fitting the skeleton anew."""
     rows: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for analysis in analyses:
@@ -144,6 +140,7 @@ def hip_centre(analyses: list[TrialAnalysis]) -> None:
         mean = np.nanmean(found, axis=0)
         cells = " | ".join(f"{value:+6.1f}" for value in mean[:5])
         print(f"  {kind:25s} {name:22s} {cells}   {mean[5]:+6.1f} Nm of {mean[6]:5.1f} Nm, n = {len(found)}")
+        record.add(f"{title}, hip centre {name}, {kind}", mean[0], "% of the largest moment")
 
 
 def _changes(base: FloatArray, changed: FloatArray, stance: BoolArray) -> tuple[float, ...]:
@@ -165,11 +162,12 @@ def _changes(base: FloatArray, changed: FloatArray, stance: BoolArray) -> tuple[
     )
 
 
-def variations() -> None:
+def variations(record: Record) -> None:
     """All factors of `biodyn run --vary`."""
-    start = time.perf_counter()
-    result = vary_trial(_SAMPLES[0], tuple(FACTORS))
-    seconds = time.perf_counter() - start
+    watch = Stopwatch()
+    result = vary_trial(sample_walks()[0], tuple(FACTORS))
+    seconds = watch.seconds
+    record.add("all factors of --vary", seconds)
     print(f"\n--vary {','.join(FACTORS)}: {len(result.analysis.variations)} analyses in {seconds:.1f} s")
     for (factor, level), block in result.sensitivity_summary.groupby(["factor", "level"], sort=False):
         worst = block.loc[block["rms_change"].idxmax()]
@@ -178,18 +176,16 @@ def variations() -> None:
 
 def main() -> None:
     """Print all comparisons."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, help="folders with walks, static trials beside them")
-    for title, walks in (
-        ("Sample data", _SAMPLES),
-        ("Recordings", walks_below(parser.parse_args().folders)[len(_SAMPLES) :]),
-    ):
+    arguments = ask(__doc__, folders=True)
+    record = Record("sensitivity", vars(arguments))
+    for title, walks in (("Sample data", sample_walks()), ("Recordings", files_below(*arguments.folders))):
         analyses = [found for found in map(_analysed, walks) if found is not None and legs(found)]
         if analyses:
             print(f"\n{title}: {len(analyses)} walks")
-            centre_of_pressure(analyses)
-            hip_centre(analyses)
-    variations()
+            centre_of_pressure(analyses, title, record)
+            hip_centre(analyses, title, record)
+    variations(record)
+    record.close()
 
 
 def _analysed(path: Path) -> TrialAnalysis | None:

@@ -1,7 +1,8 @@
 """Robustness of a study: `python benchmarks/study.py [PART ...]`, on Linux.
 
 Parts (all by default):
-    throughput     trials per second with one and two workers, tables only, after a warm-up
+    throughput     trials per second with one and two workers, tables only, after a warm-up; with --other, the folder of
+                   another version, whole studies of both versions that take turns
     memory         peak memory of the coordinator at 100 and at 1,000 trials, and of each worker
     damaged        1,000 simulated trials with every kind of damage: exactly the damaged ones fail, each with its reason
     interruptions  kill -9 of everything and of single workers at random moments, resumed: the same bytes as undisturbed
@@ -14,9 +15,7 @@ The studies are simulated (seeded). Whatever happens, the processes are ended an
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import os
 import random
 import re
 import shutil
@@ -28,193 +27,36 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from common import REPOSITORY, Record, Timing, parser_of, tell
+from study_runs import (
+    Run,
+    differences,
+    fingerprint,
+    finish,
+    kill,
+    left_over,
+    processes,
+    started,
+    trial_states,
+)
 
 from biodyn.simulation.damage import KINDS, DamagedFile
 from biodyn.simulation.study import write_study
 from biodyn.study import Study
-from biodyn.study.record import read_record
 
-COMMAND = (sys.executable, "-m", "biodyn.cli", "study")
-WORKER = "biodyn.study.running.worker"
 TARGETS = {"rate_per_s": 4.0, "speed_up": 1.8, "coordinator": 0.10, "worker_mb": 600.0}
-# Not part of the results: who works in the folder, and how long each trial took on this occasion.
-_PASSING = re.compile(r"^\.running$|^trials/[^/]+/[^/]+/run\.json$")
-_LONGEST_S = 3600.0
 
 
-# -- processes ------------------------------------------------------------------------------------------------------
+# -- parts: True where the target is met; the numbers go to the record of the benchmark, where one is given -----------
 
 
-@dataclass(frozen=True)
-class Process:
-    """One line of the system's process table."""
-
-    pid: int
-    parent: int
-    session: int
-    command: str
-
-
-def processes() -> list[Process]:
-    """Return the processes of this machine, from /proc."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            # the command's name stands in brackets and may hold anything
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if fields[0] != "Z":
-            found.append(Process(int(entry.name), int(fields[1]), int(fields[3]), command))
-    return found
-
-
-def peak_mb(pid: int) -> float:
-    """Return the largest resident memory a process had so far, MB; 0 when it is gone."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0.0
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 1024.0 if found else 0.0
-
-
-@dataclass
-class Run:
-    """`biodyn study` as a user starts it, in a session of its own.
-
-    Attributes:
-        lasted_s: from the start to the end, once `wait` saw it.
-        peaks: largest memory (MB) seen of the coordinator ("coordinator") and of each of its processes by number.
-    """
-
-    process: subprocess.Popen[bytes]
-    log: Path
-    started: float = field(default_factory=time.monotonic)
-    peaks: dict[str, float] = field(default_factory=dict)
-    lasted_s: float = 0.0
-
-    def members(self) -> list[Process]:
-        """The coordinator and all it started, wherever they hang in the tree."""
-        return [process for process in processes() if process.session == self.process.pid]
-
-    def workers(self) -> list[Process]:
-        """The trial processes, and what reads a file for them."""
-        return [process for process in self.members() if WORKER in process.command]
-
-    def kill(self) -> None:
-        """Kill -9 every process of the run at once."""
-        for member in self.members():
-            _kill(member.pid)
-        self.process.wait()
-
-    def kill_group(self) -> None:
-        """Kill -9 the process group of the coordinator, as a shell does; its workers must notice by themselves."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def wait(self, seconds: float = _LONGEST_S, every_s: float = 0.1) -> int | None:
-        """Wait for the end and watch the memory; return the exit code, None where the time passed before."""
-        end = time.monotonic() + seconds
-        while self.process.poll() is None:
-            if time.monotonic() > end:
-                return None
-            self._watch()
-            time.sleep(min(every_s, max(0.0, end - time.monotonic())))
-        self.lasted_s = self.lasted_s or time.monotonic() - self.started
-        return self.process.returncode
-
-    def said(self) -> str:
-        """What it has printed."""
-        return self.log.read_text(errors="replace")
-
-    def _watch(self) -> None:
-        for member in self.members():
-            name = "coordinator" if member.pid == self.process.pid else f"worker {member.pid}"
-            if name == "coordinator" or (WORKER in member.command and member.parent == self.process.pid):
-                self.peaks[name] = max(self.peaks.get(name, 0.0), peak_mb(member.pid))
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-
-
-@contextmanager
-def started(folder: Path, out: Path, *options: str) -> Iterator[Run]:
-    """Start `biodyn study` and leave nothing of it behind."""
-    log = out.with_name(f"{out.name}.log")
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [*COMMAND, str(folder), "--out", str(out), *options],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    run = Run(process, log)
-    try:
-        yield run
-    finally:
-        run.kill()
-
-
-def finish(folder: Path, out: Path, *options: str) -> Run:
-    """Run a study to its end; SystemExit with its output where it ends in another way than done or some trials failed."""
-    with started(folder, out, *options) as run:
-        code = run.wait()
-    if code not in (0, 1, 3):
-        raise SystemExit(f"biodyn study ended with {code}:\n{run.said()}")
-    return run
-
-
-# -- results --------------------------------------------------------------------------------------------------------
-
-
-def fingerprint(out: Path) -> dict[str, str]:
-    """Return a digest of every file of a finished study but what is different on every occasion."""
-    digests = {}
-    for path in sorted(p for p in out.rglob("*") if p.is_file()):
-        name = path.relative_to(out).as_posix()
-        if not _PASSING.search(name):
-            digests[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return digests
-
-
-def differences(mine: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    """Return one line for every file that two studies do not share."""
-    found = [f"only one has {name}" for name in sorted(mine.keys() ^ theirs.keys())]
-    return found + [f"{name} differs" for name in sorted(mine.keys() & theirs.keys()) if mine[name] != theirs[name]]
-
-
-def left_over(out: Path) -> list[str]:
-    """Return what is neither a result nor the lock: temporary files of killed runs."""
-    names = [path.relative_to(out).as_posix() for path in sorted(out.rglob(".*"))]
-    return [name for name in names if name != ".running"]
-
-
-def trial_states(folder: Path, out: Path) -> dict[Path, tuple[str, str]]:
-    """Return (status, reason and hint) of every trial by its file; "missing" where no record stands."""
-    states = {}
-    for trial in Study.open(folder).plan.trials:
-        record = read_record(out / trial.folder)
-        text = "" if record is None else f"{record.reason} {record.hint}"
-        states[folder / trial.path] = ("missing" if record is None else record.status, text)
-    return states
-
-
-# -- parts ----------------------------------------------------------------------------------------------------------
-
-
-def throughput(place: Path, trials: int) -> bool:
+def throughput(
+    place: Path, trials: int, other: Path | None = None, turns: int = 2, record: Record | None = None
+) -> bool:
     """Trials a second of one and two workers, from the first outcome to the last."""
+    record = record or Record("study")
     folder = place / "fast"
     write_study(folder, subjects=max(1, trials // 20), trials=20, seed=3)
     warm = place / "warm"
@@ -232,13 +74,34 @@ def throughput(place: Path, trials: int) -> bool:
             f"{workers} worker{'s' * (workers > 1)}: {rates[workers]:.2f} trials a second; {len(times)} trials in "
             f"{whole:.1f} s with start, collecting, group results and report"
         )
+        record.add(f"throughput, workers: {workers}", rates[workers], "trials/s, larger is better")
     gain = rates[2] / rates[1]
     print(f"two workers are {gain:.2f} times as fast as one")
+    record.add("throughput, two workers against one", gain, "x, larger is better")
+    if other is not None:
+        _against(record, folder, warm, place, other.resolve(), turns)
     return rates[2] >= TARGETS["rate_per_s"] and gain >= TARGETS["speed_up"]
 
 
-def memory(place: Path, counts: tuple[int, int]) -> bool:
+def _against(record: Record, folder: Path, warm: Path, place: Path, other: Path, turns: int) -> None:
+    """Seconds of whole studies of this tree and another, by turns, two workers; a small study warms each up."""
+    trees = {"this tree": REPOSITORY, other.name: other}
+    seconds: dict[str, list[float]] = {name: [] for name in trees}
+    for number, tree in enumerate(trees.values()):
+        finish(warm, place / f"warm-against-{number}", "--workers", "2", tree=tree)
+    for turn in range(turns):
+        for number, (name, tree) in enumerate(trees.items()):
+            seconds[name].append(
+                finish(folder, place / f"against-{turn}-{number}", "--workers", "2", tree=tree).lasted_s
+            )
+    for name, values in seconds.items():
+        tell(f"whole study, {name}: {Timing.of(values)}")
+        record.add(f"whole study, {name}", Timing.of(values))
+
+
+def memory(place: Path, counts: tuple[int, int], record: Record | None = None) -> bool:
     """Peak memory of coordinator and workers at two sizes of a study."""
+    record = record or Record("study")
     peaks = []
     largest = 0.0
     for count in counts:
@@ -252,19 +115,24 @@ def memory(place: Path, counts: tuple[int, int]) -> bool:
             f"{count} trials: coordinator {peaks[-1]:.0f} MB, workers "
             f"{', '.join(f'{size:.0f}' for size in workers.values())} MB; {run.lasted_s:.0f} s"
         )
+        record.add(f"memory of the coordinator, {count} trials", peaks[-1], "MB")
         shutil.rmtree(folder)
     change = peaks[1] / peaks[0] - 1.0
     print(f"coordinator {100 * change:+.1f} % from {counts[0]} to {counts[1]} trials; largest worker {largest:.0f} MB")
+    record.add("memory of the largest worker", largest, "MB")
     return abs(change) <= TARGETS["coordinator"] and largest <= TARGETS["worker_mb"]
 
 
-def damaged(place: Path, subjects: int, trials: int, share: float) -> bool:
+def damaged(place: Path, subjects: int, trials: int, share: float, record: Record | None = None) -> bool:
     """Exactly the damaged trials fail, each with its reason."""
+    record = record or Record("study")
     folder, out = place / "damaged", place / "damaged-out"
     walks, hurt = write_study(folder, subjects, trials, seed=1, damage=share)
     run = finish(folder, out, "--workers", "2")
     print(f"{len(walks)} trials, {len(hurt)} damaged: {run.lasted_s:.0f} s")
-    return account(folder, out, walks, hurt)
+    good = account(folder, out, walks, hurt)
+    record.add("damaged study", run.lasted_s)
+    return good
 
 
 def account(folder: Path, out: Path, walks: list[Path], hurt: list[DamagedFile]) -> bool:
@@ -298,9 +166,17 @@ def _without_names(text: str) -> str:
 
 
 def interruptions(
-    place: Path, subjects: int, trials: int, whole: int, single: int, seed: int, damage: float = 0.0
+    place: Path,
+    subjects: int,
+    trials: int,
+    whole: int,
+    single: int,
+    seed: int,
+    damage: float = 0.0,
+    record: Record | None = None,
 ) -> bool:
     """Kill everything `whole` times and single processes `single` times, resume, and compare with an undisturbed run."""
+    record = record or Record("study")
     rng = random.Random(seed)
     folder = place / "interruptions"
     write_study(folder, subjects, trials, seed=7, damage=damage)
@@ -308,13 +184,17 @@ def interruptions(
     reference = fingerprint(place / "calm")
     undisturbed_s = calm.lasted_s
     print(f"undisturbed: {subjects * trials} trials, {len(reference)} files, {undisturbed_s:.0f} s")
-    good = _killed(
+    everything = _killed(
         "all processes", folder, place / "all", reference, whole, lambda: rng.uniform(0.0, undisturbed_s), _kill_all
     )
     pause = max(1.0, min(6.0, 0.2 * undisturbed_s))
-    return good & _killed(
+    one = _killed(
         "one process", folder, place / "one", reference, single, lambda: rng.uniform(0.2, pause), _kill_one(rng)
     )
+    record.add("interrupted study, undisturbed", undisturbed_s)
+    record.add("differences after all processes were killed", everything, "files")
+    record.add("differences after one process was killed", one, "files")
+    return not everything + one
 
 
 Strike = Callable[[Run, int], bool]
@@ -333,7 +213,7 @@ def _kill_one(rng: random.Random) -> Strike:
     def strike(run: Run, number: int) -> bool:
         workers = run.workers()
         if workers:
-            _kill(rng.choice(workers).pid)
+            kill(rng.choice(workers).pid)
         return bool(workers)
 
     return strike
@@ -347,8 +227,11 @@ def _killed(
     wanted: int,
     pause: Callable[[], float],
     strike: Strike,
-) -> bool:
-    """Strike at random moments of as many runs as it takes; after each finished study compare and begin anew."""
+) -> int:
+    """Strike at random moments of as many runs as it takes; after each finished study compare and begin anew.
+
+    Returns the number of differences.
+    """
     done = studies = 0
     bad: list[str] = []
     while done < wanted or out.exists():
@@ -371,11 +254,12 @@ def _killed(
     print(f"kill -9 of {what}: {done} interruptions in {studies} studies, {len(bad)} differences")
     for line in bad[:10]:
         print(f"  !! {line}")
-    return not bad
+    return len(bad)
 
 
-def cluster(place: Path, subjects: int, trials: int) -> bool:
+def cluster(place: Path, subjects: int, trials: int, record: Record | None = None) -> bool:
     """Two workers of a Dask cluster give the same files as local processes."""
+    record = record or Record("study")
     folder = place / "cluster"
     write_study(folder, subjects, trials, seed=8, damage=0.02 if subjects * trials >= 2 * len(KINDS) else 0.0)
     finish(folder, place / "here", "--workers", "2")
@@ -383,6 +267,8 @@ def cluster(place: Path, subjects: int, trials: int) -> bool:
         run = finish(folder, place / "there", "--scheduler", address)
     bad = differences(fingerprint(place / "here"), fingerprint(place / "there"))
     print(f"{subjects * trials} trials on a two-worker cluster: {run.lasted_s:.0f} s, {len(bad)} differences")
+    record.add("cluster", run.lasted_s)
+    record.add("differences on the cluster", len(bad), "files")
     for line in bad[:10]:
         print(f"  !! {line}")
     return not bad
@@ -420,13 +306,14 @@ def dask_cluster(place: Path, workers: int) -> Iterator[str]:
         sessions = {process.pid for process in running}
         for member in processes():
             if member.session in sessions:
-                _kill(member.pid)
+                kill(member.pid)
         for process in running:
             process.wait()
 
 
-def again(place: Path, subjects: int, trials: int) -> bool:
+def again(place: Path, subjects: int, trials: int, record: Record | None = None) -> bool:
     """A second run changes nothing and is quick; a changed file costs its own trial."""
+    record = record or Record("study")
     folder, out = place / "again", place / "again-out"
     walks, _ = write_study(folder, subjects, trials, seed=9)
     first = finish(folder, out, "--workers", "2")
@@ -445,6 +332,8 @@ def again(place: Path, subjects: int, trials: int) -> bool:
         f"({'nothing changed' if same else '!! something changed'}), after the change of one file {third.lasted_s:.1f} s "
         f"({len(redone)} trial analysed again)"
     )
+    for name, run in (("first run", first), ("second run", second), ("run after the change of one file", third)):
+        record.add(name, run.lasted_s)
     return same and len(redone) == 1 and made.keys() == after.keys()
 
 
@@ -460,37 +349,40 @@ def _made(out: Path) -> dict[str, int]:
 
 def main() -> int:
     """Run the parts asked for; return 0 where all targets are met."""
-    parts: dict[str, Callable[[Path, argparse.Namespace], bool]] = {
-        "throughput": lambda place, a: throughput(place, a.rate_trials),
-        "memory": lambda place, a: memory(place, (100, a.large)),
-        "damaged": lambda place, a: damaged(place, a.large // 20, 20, 0.02),
-        "interruptions": lambda place, a: interruptions(
-            place, *a.interrupted_study, a.whole, a.single, a.seed, a.interrupted_damage
+    parts: dict[str, Callable[[Path, argparse.Namespace, Record], bool]] = {
+        "throughput": lambda place, a, record: throughput(place, a.rate_trials, a.other, a.turns, record),
+        "memory": lambda place, a, record: memory(place, (a.large // 10, a.large), record),
+        "damaged": lambda place, a, record: damaged(place, a.large // 20, 20, 0.02, record),
+        "interruptions": lambda place, a, record: interruptions(
+            place, *a.interrupted_study, a.whole, a.single, a.seed, a.interrupted_damage, record
         ),
-        "cluster": lambda place, a: cluster(place, *a.interrupted_study),
-        "again": lambda place, a: again(place, *a.interrupted_study),
+        "cluster": lambda place, a, record: cluster(place, *a.interrupted_study, record),
+        "again": lambda place, a, record: again(place, *a.interrupted_study, record),
     }
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, seed=1)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(parts))
     parser.add_argument("--rate-trials", type=int, default=100, help="trials to measure the throughput with")
+    parser.add_argument("--other", type=Path, metavar="TREE", help="throughput: folder of another version")
+    parser.add_argument("--turns", type=int, default=2, help="throughput: whole studies of each version")
     parser.add_argument("--large", type=int, default=1000, help="trials of the large study")
     parser.add_argument("--interrupted-study", type=int, nargs=2, default=(3, 20), metavar=("SUBJECTS", "TRIALS"))
     parser.add_argument("--interrupted-damage", type=float, default=0.02, help="share of each kind of damage in it")
     parser.add_argument("--whole", type=int, default=20, help="interruptions of all processes")
     parser.add_argument("--single", type=int, default=50, help="interruptions of single workers")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
     parser.add_argument("--place", type=Path, help="folder for the temporary files")
     arguments = parser.parse_args()
     unknown = set(arguments.parts) - set(parts)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     good = True
+    record = Record("study", vars(arguments))
     for name in arguments.parts or parts:
-        print(f"\n{name}")
+        tell(f"\n{name}")
         with tempfile.TemporaryDirectory(prefix="biodyn-study-", dir=arguments.place) as temporary:
-            met = parts[name](Path(temporary), arguments)
+            met = parts[name](Path(temporary), arguments, record)
         print("  target met" if met else "  !! TARGET MISSED")
         good &= met
+    record.close()
     return 0 if good else 1
 
 

@@ -1,7 +1,8 @@
-"""Time a whole trial: 10 s at 100 Hz from C3D to all tables, then figures and report. Run by hand: python benchmarks/trial.py
+"""Time a whole trial: 10 s at 100 Hz from C3D to all tables, then figures and report: python benchmarks/trial.py [--other TREE]
 
 Prints seconds of a first and a second run in one process (the second is without compilation and first imports), the
-steps, and in fresh processes the command line's help and a first-ever compilation of all kernels.
+steps, and in fresh processes the command line's help and a first-ever compilation of all kernels. With --other, the folder of
+another version, each version analyses and saves the same walk in processes of its own that take turns.
 """
 
 from __future__ import annotations
@@ -13,15 +14,22 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import Record
+from common import REPOSITORY, Record, Timing, in_tree, parser_of, write_session
 
 import biodyn
 from biodyn.output.store.write import write_report, write_view
-from biodyn.simulation import Person, TrialOptions, session, write_c3d
+from biodyn.simulation import Person, TrialOptions, session
+
+_ONE_TRIAL = Path(__file__).with_name("one_trial.py")
 
 
 def main() -> None:
-    record = Record("trial")
+    """Print seconds of this version, and of another one where it is named."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--other", type=Path, metavar="TREE", help="folder of another version")
+    parser.add_argument("--turns", type=int, default=3, help="processes of each version")
+    asked = parser.parse_args()
+    record = Record("trial", vars(asked))
     with tempfile.TemporaryDirectory() as folder:
         walk, static = _long_walk(Path(folder))
         for name in ("first run (compiles or loads the kernels)", "second run"):
@@ -42,6 +50,8 @@ def main() -> None:
             record.add(f"{name}: figures and report", done - tabled)
         for step, seconds in result.analysis.timings.items():
             print(f"    {step:<20} {1000 * seconds:7.1f} ms")
+        if asked.other is not None:
+            _against(record, asked.other.resolve(), asked.turns, walk, static)
     _fresh(record, "biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
         code = "from biodyn.rigid_body import warm_up; warm_up()"
@@ -53,10 +63,19 @@ def main() -> None:
 def _long_walk(folder: Path) -> tuple[Path, Path]:
     person = Person("S01", height_m=1.78, mass_kg=74.0, sex="male")
     static, walk = session(person, TrialOptions(strides=9.1, noise_mm=1.0, soft_tissue=1.0, seed=1))
-    paths = folder / "walk.c3d", folder / "static.c3d"
-    for path, trial in zip(paths, (walk, static), strict=True):
-        write_c3d(path, trial)
-    return paths
+    return write_session(folder, static, walk)
+
+
+def _against(record: Record, other: Path, turns: int, walk: Path, static: Path) -> None:
+    """Both versions by turns, each time in a fresh process; of the second trial of each process."""
+    seconds: dict[str, list[float]] = {}
+    for _ in range(turns):
+        for name, tree in (("this tree", REPOSITORY), (other.name, other)):
+            for what, lasted in in_tree(tree, _ONE_TRIAL, walk, static).items():
+                seconds.setdefault(f"{what}, {name}", []).append(lasted)
+    for name, values in seconds.items():
+        print(f"{name}: {Timing.of(values)}")
+        record.add(name, Timing.of(values))
 
 
 def _fresh(record: Record, name: str, command: list[str], **environment: str) -> None:

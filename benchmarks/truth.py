@@ -6,36 +6,34 @@ every frame that biodyn calls valid. Noise-free files tell about errors of the p
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from common import RECORDED, Record, Stopwatch, analyse_session, parser_of, record_session
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
-from biodyn.simulation import Person, TrialOptions, Walk, embody, simulate_trial, solve_walk, write_c3d
+from biodyn.simulation import Person, TrialOptions, Walk, embody, solve_walk
 from biodyn.simulation.recovery import Recovery, compare
-from biodyn.trial.run import analyse_trial
 
 PERSON = Person("Truth", height_m=1.78, mass_kg=74.0, sex="male")
 CLEAN = TrialOptions(forward="-x")
-NOISY = replace(CLEAN, noise_mm=1.0, soft_tissue=1.0, gaps=6, force_noise_n=0.7, force_offset_n=2.0)
+NOISY = replace(RECORDED, gaps=6)
 LEG_JOINTS = ("hip", "knee", "ankle")
 
 
 def measure(walk: Walk, options: TrialOptions, cutoff_hz: float, folder: Path) -> Recovery:
     """Record a walk and its static trial, analyse the files with a cut-off (0 = no filter) and compare."""
-    person = walk.body.person
-    trial = simulate_trial(person, options, "walk", walk)
-    write_c3d(folder / "static.c3d", simulate_trial(person, options, "static", walk))
-    write_c3d(folder / "walk.c3d", trial)
+    static, trial = record_session(walk.body.person, options, walk)
     settings = {"signals": {"cutoff_hz": cutoff_hz}}
-    return compare(analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=settings), trial)
+    return compare(analyse_session(folder, static, trial, settings=settings), trial)
 
 
-def show(title: str, result: Recovery) -> None:
-    """Print one table."""
+def show(title: str, result: Recovery, record: Record) -> None:
+    """Print one table; its worst torque belongs to the record."""
+    record.add(f"{title}: worst torque", 100 * result.worst.worst_share, "% of its peak")
+    record.add(f"{title}: base residual", result.residual_n, "N")
     weight = result.mass_kg * STANDARD_GRAVITY_M_S2
     print(
         f"\n{title}: marker error {result.marker_rms_mm:.3f} mm rms, base residual <= {result.residual_n:.2f} N "
@@ -54,24 +52,28 @@ def show(title: str, result: Recovery) -> None:
 
 def main() -> None:
     """Print the tables for noise-free and for realistic files, without filter and with 6 Hz."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__, seeds=3)
     parser.add_argument("--marker-set", default="plug_in_gait_full")
     parser.add_argument("--skeleton", default="full_body", help="the true body: full_body or lower_limb")
-    parser.add_argument("--seeds", type=int, default=3, help="realistic trials, each with its own skin, noise and gaps")
     arguments = parser.parse_args()
+    record, watch = Record("truth", vars(arguments)), Stopwatch()
     person = replace(PERSON, marker_set=arguments.marker_set, skeleton=arguments.skeleton)
     walk = solve_walk(embody(person), CLEAN.speed_m_s, CLEAN.stride_s)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        show("noise-free, no filter", measure(walk, CLEAN, 0.0, folder))
-        show("noise-free, 6 Hz", measure(walk, CLEAN, 6.0, folder))
+        show("noise-free, no filter", measure(walk, CLEAN, 0.0, folder), record)
+        show("noise-free, 6 Hz", measure(walk, CLEAN, 6.0, folder), record)
         results = []
         for seed in range(1, arguments.seeds + 1):
             results.append(measure(walk, replace(NOISY, seed=seed), 6.0, folder))
-            show(f"1 mm noise, soft tissue, gaps (seed {seed}), 6 Hz", results[-1])
-    for joint in LEG_JOINTS:
+            show(f"1 mm noise, soft tissue, gaps (seed {seed}), 6 Hz", results[-1], record)
+    for joint in LEG_JOINTS if results else ():
         values = np.array([result.sagittal_rms_nm_kg(joint) for result in results])
         print(f"{joint}: sagittal rms {values.mean():.4f} Nm/kg, at most {values.max():.4f} in {len(values)} trials")
+        record.add(f"{joint}: sagittal rms, mean of the realistic trials", values.mean(), "Nm/kg")
+        record.add(f"{joint}: sagittal rms, largest", values.max(), "Nm/kg")
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ what the analysis believes; how often is the true torque inside the 95 % band? T
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from common import RECORDED, Record, parser_of, sample_walks, take_turns, tell
 
 from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.uncertain import covered, record_unlike
@@ -22,12 +22,12 @@ from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.repeated import spread
 
 _WITH_BANDS = {"uncertainty": {"compute": True}}
-_SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
+_SAMPLE = sample_walks()[0]
 _AGREEMENT = 0.10
 _LEAST_NM = 0.02  # smaller standard deviations matter to nobody
 
 
-def monte_carlo(runs: int, seed: int) -> None:
+def monte_carlo(runs: int, seed: int, record: Record) -> None:
     """Print linear against drawn standard deviations (rms over the frames), one row per coordinate and source."""
     analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
     inputs = analysis.propagation
@@ -50,7 +50,8 @@ def monte_carlo(runs: int, seed: int) -> None:
             good = abs(a / b - 1.0) <= _AGREEMENT
             within += good
             print(f"  {title:20s} {name:18s} {a:7.3f} / {b:7.3f}  ratio {a / b:5.2f}{'' if good else '  *'}")
-        print(f"{title}: {within} of {compared} torques within {100 * _AGREEMENT:.0f} %", flush=True)
+        tell(f"{title}: {within} of {compared} torques within {100 * _AGREEMENT:.0f} %")
+        record.add(f"{title}: torques farther off than {100 * _AGREEMENT:.0f} %", compared - within, "torques")
 
 
 def someone(seed: int) -> tuple[Person, TrialOptions]:
@@ -62,21 +63,11 @@ def someone(seed: int) -> tuple[Person, TrialOptions]:
     speed = float(rng.uniform(1.1, 1.5))
     # faster walkers take quicker strides, longer legs slower ones
     stride_s = float(np.clip(1.1 * np.sqrt(1.3 / speed * height_m / 1.75), 0.95, 1.25))
-    options = TrialOptions(
-        forward="-x",
-        noise_mm=1.0,
-        soft_tissue=1.0,
-        gaps=4,
-        force_noise_n=0.7,
-        force_offset_n=2.0,
-        seed=seed,
-        speed_m_s=speed,
-        stride_s=stride_s,
-    )
+    options = replace(RECORDED, gaps=4, seed=seed, speed_m_s=speed, stride_s=stride_s)
     return Person("Unlike", height_m=height_m, mass_kg=mass_kg, sex="male" if male else "female"), options
 
 
-def coverage(seeds: int, first: int) -> None:
+def coverage(seeds: int, first: int, record: Record) -> None:
     """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
     rows: dict[str, list[tuple[float, float, float, int]]] = {}
@@ -105,36 +96,41 @@ def coverage(seeds: int, first: int) -> None:
         share, doubt = 100 * np.average(inside, weights=frames), 100 * inside.std() / np.sqrt(len(inside))
         rms = [np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
         print(f"  {name:18s} {share:5.1f} ({doubt:3.1f}) {rms[0]:25.2f} {rms[1]:15.2f}")
-    print(f"all torques: {100 * np.average(everything[:, 0], weights=everything[:, 3]):.1f} %")
+    share = 100 * float(np.average(everything[:, 0], weights=everything[:, 3]))
+    print(f"all torques: {share:.1f} %")
+    record.add("true torque inside the band", share, "% of the frames, 95 expected")
 
 
-def cost() -> None:
+def cost(record: Record) -> None:
     """Print seconds of the bands and of the whole analysis, warm."""
-    analyse_trial(_SAMPLE)
-    start = time.perf_counter()
     analysis = analyse_trial(_SAMPLE, settings=_WITH_BANDS)
-    whole = time.perf_counter() - start
-    assert analysis.propagation is not None
-    start = time.perf_counter()
-    torque_uncertainty(analysis.propagation, load_magnitudes())
-    print(
-        f"\nbands: {time.perf_counter() - start:.2f} s of a trial of {len(analysis.time_s)} frames ({whole:.2f} s in all)"
+    inputs = analysis.propagation
+    assert inputs is not None
+    timings = take_turns(
+        {
+            "bands": lambda: torque_uncertainty(inputs, load_magnitudes()),
+            "analysis with bands": lambda: analyse_trial(_SAMPLE, settings=_WITH_BANDS),
+        },
+        turns=3,
     )
+    print(f"\nA trial of {len(analysis.time_s)} frames: " + ", ".join(f"{name} {t}" for name, t in timings.items()))
+    for name, timing in timings.items():
+        record.add(name, timing)
 
 
 def main() -> None:
     """Run all."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seeds", type=int, default=100, help="simulated people")
-    parser.add_argument("--first", type=int, default=10001, help="first of their seeds")
-    parser.add_argument("--seed", type=int, default=1, help="of the Monte Carlo draws")
+    parser = parser_of(__doc__, seeds=100, seed=1)
+    parser.add_argument("--runs", type=int, default=200, help="of the Monte Carlo comparison, drawn from --seed")
+    parser.add_argument("--first", type=int, default=10001, help="first seed of the people of --seeds")
     arguments = parser.parse_args()
+    record = Record("uncertainty", vars(arguments))
     if arguments.runs:
-        monte_carlo(arguments.runs, arguments.seed)
+        monte_carlo(arguments.runs, arguments.seed, record)
     if arguments.seeds:
-        coverage(arguments.seeds, arguments.first)
-    cost()
+        coverage(arguments.seeds, arguments.first, record)
+    cost(record)
+    record.close()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -20,13 +19,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from common import walks_below
+from common import (
+    RECORDED,
+    Record,
+    Stopwatch,
+    Table,
+    analyse_session,
+    per_cent,
+    record_session,
+    tell,
+    walks_below,
+)
 from faults import FAULTS, GROUPS, sessions
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import STATUS_WORDS, Verdict
 from biodyn.errors import BiodynError
-from biodyn.simulation import SimulatedTrial, TrialOptions, embody, simulate_trial, solve_walk, write_c3d
+from biodyn.simulation import SimulatedTrial, embody, solve_walk
 from biodyn.simulation.study import someone
 from biodyn.trial.run import analyse_trial
 
@@ -34,7 +43,7 @@ _FAST = {"uncertainty": {"compute": False}}
 _SETS = ("plug_in_gait_full", "plug_in_gait_lower")
 _TABLES = ("de_leva_1996", "dumas_2007", "winter_2009")
 _SPEEDS_M_S = (0.8, 1.8)
-_LABORATORY = TrialOptions(noise_mm=1.0, soft_tissue=1.0, force_noise_n=0.7, force_offset_n=2.0, strides=2.2)
+_LABORATORY = replace(RECORDED, strides=2.2)
 _TARGETS = {"false_fails": 0, "false_warnings": 0.05, "found": 0.95}
 
 
@@ -47,19 +56,20 @@ def _verdict(analysis: TrialAnalysis) -> Verdict:
 # -- real walks -----------------------------------------------------------------------------------------------------
 
 
-def real(folder: Path) -> None:
+def real(folder: Path, record: Record) -> None:
     """Print verdict and causes of every walk below a folder."""
-    print(
-        "| walk | verdict | residual force RMS / limit, N | residual moment RMS / limit, Nm | cause | what to do |\n"
-        "|---|---|---|---|---|---|"
-    )
+    heads = ("residual force RMS / limit, N", "residual moment RMS / limit, Nm", "cause", "what to do")
+    table = Table(("walk", "verdict", *heads))
+    statuses: Counter[str] = Counter()
     for path in walks_below(folder):
         name = path.relative_to(folder)
         try:
             verdict = _verdict(analyse_trial(path, settings=_FAST))
         except BiodynError as error:
-            print(f"| {name} | refused | | | {error} | |", flush=True)
+            table.row(name, "refused", "", "", error)
+            statuses["refused"] += 1
             continue
+        statuses[verdict.status] += 1
         checks = {check.code: check for check in verdict.checks}
         cells = []
         for code in ("residual-force", "residual-moment"):
@@ -67,8 +77,9 @@ def real(folder: Path) -> None:
             cells.append("–" if value is None or limit is None else f"{value:.1f} / {limit:.1f}")
         causes = "; ".join(dict.fromkeys(f"{cause.title}: {cause.text.rstrip('.')}" for cause in verdict.causes)) or "–"
         hints = " ".join(dict.fromkeys(cause.hint for cause in verdict.causes if cause.hint)) or "–"
-        row = [str(name), STATUS_WORDS[verdict.status], *cells, causes, hints]
-        print(f"| {' | '.join(row)} |", flush=True)
+        table.row(name, STATUS_WORDS[verdict.status], *cells, causes, hints)
+    for status in (*STATUS_WORDS, "refused"):
+        record.add(status, statuses[status], "walks")
 
 
 # -- clean simulated walks --------------------------------------------------------------------------------------------
@@ -93,26 +104,21 @@ def clean_walks(count: int, seed: int) -> Iterator[tuple[str, SimulatedTrial, Si
         walk = solve_walk(body, speed, stride_s, 6)
         forward = ("-x", "+x", "+y", "-y")[int(rng.integers(4))]
         options = replace(_LABORATORY, forward=forward, seed=int(rng.integers(1 << 31)))
-        static, walking = (simulate_trial(person, options, kind, walk) for kind in ("static", "walk"))
+        static, walking = record_session(person, options, walk)
         label = f"{person.height_m:.2f} m {person.mass_kg:.0f} kg, {speed:.2f} m/s, {person.marker_set}, {person.anthropometry}"
         yield label, static, walking
 
 
-def clean(count: int, seed: int, show: bool) -> None:
+def clean(count: int, seed: int, show: bool, record: Record) -> None:
     """Judge clean walks: every warn is false, every fail a fault of the program."""
     statuses: Counter[str] = Counter()
     by_set: dict[str, Counter[str]] = {}
     shares: dict[str, list[tuple[float, float]]] = {}
-    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for label, static, walking in clean_walks(count, seed):
-            write_c3d(folder / "static.c3d", static)
-            write_c3d(folder / "walk.c3d", walking)
-            analysis = analyse_trial(
-                folder / "walk.c3d", folder / "static.c3d", mass_kg=walking.body.person.mass_kg, settings=_FAST
-            )
-            verdict = _verdict(analysis)
+            mass_kg = walking.body.person.mass_kg
+            verdict = _verdict(analyse_session(folder, static, walking, mass_kg=mass_kg, settings=_FAST))
             statuses[verdict.status] += 1
             markers = walking.body.person.marker_set
             by_set.setdefault(markers, Counter())[verdict.status] += 1
@@ -124,29 +130,32 @@ def clean(count: int, seed: int, show: bool) -> None:
             if verdict.causes or show:
                 print(f"  {verdict.status}: {label}: {[round(n, 2) for n in numbers]}")
                 for cause in verdict.causes:
-                    print(f"    {cause.status} {cause.code}: {cause.text}", flush=True)
+                    tell(f"    {cause.status} {cause.code}: {cause.text}")
     total = statuses.total()
     print(f"clean walks: {total}, {dict(statuses)}; by marker set { ({k: dict(v) for k, v in by_set.items()}) }")
     print(f"false fails: {statuses['fail']} (target {_TARGETS['false_fails']})")
     odd = statuses["warn"] + statuses["not_assessed"]
-    print(f"false warnings: {odd}, {100 * odd / total:.1f} % (target <= {100 * _TARGETS['false_warnings']:.0f} %)")
+    print(f"false warnings: {odd}, {per_cent(odd, total):.1f} % (target <= {100 * _TARGETS['false_warnings']:.0f} %)")
+    record.add("false fails", statuses["fail"], "walks")
+    record.add("false warnings", per_cent(odd, total), "% of the walks")
     for markers, values in shares.items():
         force, moment = np.array(values).T
         print(
             f"RMS as share of its limit, median (largest), {markers}: residual force {np.median(force):.2f} "
             f"({force.max():.2f}), moment {np.median(moment):.2f} ({moment.max():.2f})"
         )
-    print(f"{time.perf_counter() - start:.0f} s")
+        record.add(f"residual force, {markers}, median", float(np.median(force)), "of its limit")
+        record.add(f"residual moment, {markers}, median", float(np.median(moment)), "of its limit")
 
 
 # -- planted faults ---------------------------------------------------------------------------------------------------
 
 
-def faults(seeds: int, only: str) -> None:
+def faults(seeds: int, only: str, record: Record) -> None:
     """Put every fault at its strongest into walks of the fresh people: is the verdict warn or fail, or the file refused?"""
     recorded = sessions(GROUPS["fresh"], seeds)
     found = total = 0
-    print("| fault, strongest | trials | warn | fail | refused | pass |\n|---|---|---|---|---|---|")
+    table = Table(("fault, strongest", "trials", "warn", "fail", "refused", "pass"))
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for fault in FAULTS:
@@ -156,11 +165,9 @@ def faults(seeds: int, only: str) -> None:
             strength = max(fault.strengths, key=abs)
             for number, session in enumerate(recorded):
                 spoilt = fault.inject(session, strength, np.random.default_rng([number, len(fault.name)]))
-                write_c3d(folder / "static.c3d", spoilt.static)
-                write_c3d(folder / "walk.c3d", spoilt.walk)
                 try:
-                    analysis = analyse_trial(
-                        folder / "walk.c3d", folder / "static.c3d", mass_kg=spoilt.mass_kg, settings=_FAST
+                    analysis = analyse_session(
+                        folder, spoilt.static, spoilt.walk, mass_kg=spoilt.mass_kg, settings=_FAST
                     )
                     tally[_verdict(analysis).status] += 1
                 except BiodynError:
@@ -169,12 +176,11 @@ def faults(seeds: int, only: str) -> None:
             # A unit that was corrected is no fault any more: the trial passes as it should.
             good = tally["warn"] + tally["fail"] + tally["refused"] + (tally["pass"] if _corrected(fault.causes) else 0)
             found += good
-            print(
-                f"| {fault.name}, {strength:g} {fault.unit} | {len(recorded)} | {tally['warn']} | {tally['fail']} | "
-                f"{tally['refused']} | {tally['pass'] + tally['not_assessed']} |",
-                flush=True,
-            )
-    print(f"found: {found} of {total}, {100 * found / max(total, 1):.1f} % (target {100 * _TARGETS['found']:.0f} %)")
+            passed = tally["pass"] + tally["not_assessed"]
+            counts = (len(recorded), tally["warn"], tally["fail"], tally["refused"], passed)
+            table.row(f"{fault.name}, {strength:g} {fault.unit}".rstrip(), *counts)
+    print(f"found: {found} of {total}, {per_cent(found, total):.1f} % (target {100 * _TARGETS['found']:.0f} %)")
+    record.add("faults found", per_cent(found, total), "%, larger is better")
 
 
 def _corrected(causes: tuple[str, ...]) -> bool:
@@ -196,12 +202,15 @@ def main() -> None:
     of_faults.add_argument("--seeds", type=int, default=1, help="recordings of each of the six people")
     of_faults.add_argument("--only", default="", help="faults whose name contains this")
     arguments = parser.parse_args()
+    record, watch = Record("verdicts", vars(arguments)), Stopwatch()
     if arguments.kind == "real":
-        real(arguments.folder)
+        real(arguments.folder, record)
     elif arguments.kind == "clean":
-        clean(arguments.walks, arguments.seed, arguments.all)
+        clean(arguments.walks, arguments.seed, arguments.all, record)
     else:
-        faults(arguments.seeds, arguments.only)
+        faults(arguments.seeds, arguments.only, record)
+    record.add("whole run", watch.seconds)
+    record.close()
 
 
 if __name__ == "__main__":
