@@ -12,7 +12,7 @@ from biodyn.cli.screen import open_console, print_diagnostics
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A C3D file.", metavar="FILE.c3d")],
+    file: Annotated[Path, typer.Argument(help="A recording: a C3D or TRC file.", metavar="FILE.c3d")],
     settings: Annotated[
         Path | None, typer.Option(help="Settings it would be analysed with; checked too.", metavar="FILE.toml")
     ] = None,
@@ -26,7 +26,7 @@ def check(
         ),
     ] = None,
 ) -> None:
-    """Say what is in a C3D file, which marker set, which plates, and what looks wrong."""
+    """Say what is in a recording, which marker set, which plates, and what looks wrong."""
     console = open_console()
     with plain_errors():
         from biodyn.errors import SettingsError
