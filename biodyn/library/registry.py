@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
 
@@ -23,7 +24,8 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
     def __init__(self, package: str, kind: str, fault: type[BiodynError] = BiodynError) -> None:
         self.package, self.kind, self._fault = package, kind, fault
         self._entries: dict[str, tuple[float, Entry]] = {}
-        self._complete = False
+        self._complete = self._looking = False
+        self._lock = threading.RLock()
 
     def add(self, name: str, entry: Entry, place: float = 0.0) -> None:
         """Add an entry; ValueError where the name is taken. Entries of one place stand in the order of their names."""
@@ -61,8 +63,17 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
 
     def _discovered(self) -> dict[str, tuple[float, Entry]]:
         if not self._complete:
-            self._complete = True  # before the imports: a module of the package may ask for the list's length
-            path = importlib.import_module(self.package).__path__
-            for module in sorted(found.name for found in pkgutil.iter_modules(path)):
-                importlib.import_module(f"{self.package}.{module}")
+            with self._lock:  # other threads wait for the whole list; a module of the package may ask for what there is
+                if not self._complete and not self._looking:
+                    self._looking = True
+                    try:
+                        self._import_all()
+                        self._complete = True
+                    finally:  # a file that cannot be imported is told each time: no list is short of it in silence
+                        self._looking = False
         return self._entries
+
+    def _import_all(self) -> None:
+        path = importlib.import_module(self.package).__path__
+        for module in sorted(found.name for found in pkgutil.iter_modules(path)):
+            importlib.import_module(f"{self.package}.{module}")

@@ -60,7 +60,7 @@ def require_plates(recording: Recording) -> None:
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
-            "Export the trial with its force plates (FORCE_PLATFORM parameters and analog channels).",
+            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels).",
         )
 
 
