@@ -15,8 +15,8 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal, write_report, write_view
-from biodyn.output.tables import TABLES, tables_of
-from biodyn.output.tables.lazy import LazyTables, TableAttributes
+from biodyn.output.tables import TABLES, trial_tables
+from biodyn.output.tables.lazy import TableAttributes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,8 +40,7 @@ class TrialResult(TableAttributes):
     @cached_property
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Every table of this analysis by name, made when it is first asked for."""
-        makers = tables_of(self.analysis)
-        return LazyTables(tuple(makers), lambda name: makers[name].make(self.analysis))
+        return trial_tables(self.analysis)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table by name; ResultError names those there are, or how this one is asked for."""
