@@ -124,7 +124,7 @@ def merge_events(
     `auto` takes the plate's event where there is one, else the kinematic, else the file's; another source stands
     alone. Kinematic events are shifted by what is typical, and then by the median difference to the trial's own plate
     events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth, as it was measured
-    (`library/events.toml`). What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes
+    (`library/gait/events.toml`). What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes
     and offs alternate: the less certain of two that contradict each other is dropped, with a Diagnostic. Where an event
     between two others of the same kind was not found, both stay and a Diagnostic says so.
     """

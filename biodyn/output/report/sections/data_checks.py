@@ -18,7 +18,7 @@ _TEMPLATE = """
 {% else %}<span class="small quiet">{% if row.status == "not_assessed" %}Not assessed: no single-limb contact was long enough.{% else %}No finding. Possible causes of one: {{ row.causes }}.{% endif %}</span>{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table>
-<p class="small quiet">Limits: settings [limits] and <span class="mono">library/checks.toml</span>, with their sources. A number beyond its limit is a finding only where it is certain enough: a shift must exceed its own error, correcting a fault of channels or axes must remove most of the mismatch, a unit must be wrong by a factor of seven, a time offset must exceed the uncertainty of slow walking. Forces: a factor below 1 counts like its inverse.</p>
+<p class="small quiet">Limits: settings [limits] and <span class="mono">library/checks/checks.toml</span>, with their sources. A number beyond its limit is a finding only where it is certain enough: a shift must exceed its own error, correcting a fault of channels or axes must remove most of the mismatch, a unit must be wrong by a factor of seven, a time offset must exceed the uncertainty of slow walking. Forces: a factor below 1 counts like its inverse.</p>
 """
 
 
