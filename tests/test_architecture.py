@@ -170,6 +170,30 @@ def test_an_upward_import_is_found(module: str, line: str) -> None:
     assert len(_upward(module, ast.parse(line))) == 1
 
 
+# Faces of others by design: the textbook algorithms in one place, and the base of the settings with its pydantic.
+_FACES = {"biodyn.rigid_body.algorithms", "biodyn.library.section"}
+
+
+def _borrowed(module: str, tree: ast.Module, defined: dict[str, set[str]]) -> list[str]:
+    """Names that a module imports from another one (no package) which only imported them itself."""
+    return [
+        f"{module}: {alias.name} from {node.module}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in defined
+        for alias in node.names
+        if alias.name not in defined[node.module]
+    ]
+
+
+def test_names_are_imported_from_where_they_are_defined() -> None:
+    """What moves takes its importers along; a second door would hide where it lives."""
+    packages = {name for name, tree in _modules() if (_PACKAGE.parent / Path(*name.split("."))).is_dir()}
+    defined = {name: set(_defined(tree)) for name, tree in _modules() if name not in packages | _FACES}
+    assert [fault for name, tree in _modules() for fault in _borrowed(name, tree, defined)] == []
+    line = ast.parse("from biodyn.output.tables.time_series import rms")
+    assert len(_borrowed("biodyn.output.figures.style", line, defined)) == 1
+
+
 def test_readers_of_formats_are_found_and_not_named() -> None:
     """Whoever reads asks `biodyn.io`; only who writes a certain format names it."""
     users = {_room(name) for name, tree in _modules() if any(i.startswith("biodyn.io.formats") for i in _imports(tree))}
@@ -223,7 +247,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.name
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (target.id for target in targets if isinstance(target, ast.Name))
+            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 def _defined_below(folder: Path) -> set[str]:

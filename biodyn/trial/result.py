@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.store.replacing import writing
-from biodyn.output.store.write import seal, write_report, write_view
+from biodyn.output.store.write import Progress, seal, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.output.tables.lazy import TableAttributes
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from biodyn.output.report.view import TrialView
 
-Progress = Callable[[str], None]
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
