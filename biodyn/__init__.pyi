@@ -8,6 +8,6 @@ from .study import Study as Study
 from .study import StudyResult as StudyResult
 from .study import run_study as run_study
 from .trial.replay import replay as replay
-from .trial.run import TrialResult as TrialResult
+from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial
 from .trial.sensitivity import vary_trial as vary_trial

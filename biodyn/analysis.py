@@ -1,4 +1,4 @@
-"""Everything one trial's analysis found, as plain values; tables, plots and the report are made from it."""
+"""Everything one trial's analysis found, as plain values; tables, figures and the report are made from it."""
 
 from __future__ import annotations
 

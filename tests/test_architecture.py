@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from biodyn.library.tables import for_each_side
+from biodyn.settings import Settings
 
 _PACKAGE = Path(__file__).parents[1] / "biodyn"
 _PIPELINES = _PACKAGE.parent / "pipelines"
@@ -169,6 +170,30 @@ def test_an_upward_import_is_found(module: str, line: str) -> None:
     assert len(_upward(module, ast.parse(line))) == 1
 
 
+# Faces of others by design: the textbook algorithms in one place, and the base of the settings with its pydantic.
+_FACES = {"biodyn.rigid_body.algorithms", "biodyn.library.section"}
+
+
+def _borrowed(module: str, tree: ast.Module, defined: dict[str, set[str]]) -> list[str]:
+    """Names that a module imports from another one (no package) which only imported them itself."""
+    return [
+        f"{module}: {alias.name} from {node.module}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module in defined
+        for alias in node.names
+        if alias.name not in defined[node.module]
+    ]
+
+
+def test_names_are_imported_from_where_they_are_defined() -> None:
+    """What moves takes its importers along; a second door would hide where it lives."""
+    packages = {name for name, tree in _modules() if (_PACKAGE.parent / Path(*name.split("."))).is_dir()}
+    defined = {name: set(_defined(tree)) for name, tree in _modules() if name not in packages | _FACES}
+    assert [fault for name, tree in _modules() for fault in _borrowed(name, tree, defined)] == []
+    line = ast.parse("from biodyn.output.tables.time_series import rms")
+    assert len(_borrowed("biodyn.output.figures.style", line, defined)) == 1
+
+
 def test_readers_of_formats_are_found_and_not_named() -> None:
     """Whoever reads asks `biodyn.io`; only who writes a certain format names it."""
     users = {_room(name) for name, tree in _modules() if any(i.startswith("biodyn.io.formats") for i in _imports(tree))}
@@ -203,6 +228,95 @@ def test_pipelines_use_the_public_interface() -> None:
     for name, tree in _modules(_PIPELINES):
         inside = {found for found in _imports(tree) if found.split(".")[0] == "biodyn"}
         assert inside <= public, f"{name}: {inside - public}"
+
+
+# -- a package says what it is ------------------------------------------------------------------------------------------
+
+_ENDINGS = (".py", ".pyi", ".toml", ".j2", ".md")
+_WRITTEN = (".json", ".npz", ".html", ".csv", ".png")  # of files that biodyn writes
+
+
+def _docstrings() -> Iterator[tuple[Path, str]]:
+    for path in sorted(_PACKAGE.rglob("__init__.py")):
+        yield path.parent, ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def _defined_below(folder: Path) -> set[str]:
+    """Functions, classes and constants of a folder's modules, and the macros of its templates."""
+    names = {name for _, tree in _modules(folder) for name in _defined(tree)}
+    macros = (re.findall(r"{%-? macro (\w+)", path.read_text(encoding="utf-8")) for path in folder.rglob("*.j2"))
+    return names.union(*macros)
+
+
+def _is_file_or_name_in_one(folder: Path, name: str) -> bool:
+    """`signals/`, `registry`, `report/page.py`, `biodyn.kernels`, or `solve.solve_dynamics`."""
+    if name.startswith("biodyn."):
+        module, _, last = name.rpartition(".")
+        if hasattr(importlib.import_module(module), last):
+            return True
+    path = name if name.endswith(_ENDINGS) else name.replace(".", "/")
+    outer, _, last = path.rpartition("/")
+    for place in (folder, folder.parent, _PACKAGE, _PACKAGE.parent):
+        if (place / path).exists() or (place / f"{path}.py").exists():
+            return True
+        module = place / f"{outer}.py"
+        if outer and module.exists() and last in _defined(ast.parse(module.read_text(encoding="utf-8"))):
+            return True
+    return False
+
+
+def _unknown_names(folder: Path, docstring: str, public: set[str], settings: set[str]) -> list[str]:
+    """What stands in backticks and is no file, no name of the package, no class of biodyn and no entry of the settings."""
+    own = _defined_below(folder)
+    unknown = []
+    for text in re.findall(r"`([^`\s]+)`", docstring):
+        name = text.strip("@./").split("(")[0]
+        first = name.split(".")[0]
+        known = first in own or name in settings or (first[:1].isupper() and first in public)
+        if not (known or text.endswith(_WRITTEN) or _is_file_or_name_in_one(folder, name)):
+            unknown.append(text)
+    return unknown
+
+
+@pytest.fixture(scope="module")
+def public_classes() -> set[str]:
+    return {name for name in _defined_below(_PACKAGE) if name[:1].isupper()}
+
+
+@pytest.fixture(scope="module")
+def settings_entries() -> set[str]:
+    sections = {name: field.annotation for name, field in Settings.model_fields.items()}
+    entries = {(name, entry) for name, section in sections.items() for entry in getattr(section, "model_fields", ())}
+    return {f"{name}.{entry}" for name, entry in entries} | {entry for _, entry in entries}
+
+
+def test_every_package_says_what_it_is() -> None:
+    """In 8 to 15 lines: what comes in, what goes out, in which order to read its files."""
+    lines = {folder.relative_to(_PACKAGE.parent).as_posix(): len(text.splitlines()) for folder, text in _docstrings()}
+    assert {name: count for name, count in lines.items() if not 8 <= count <= 15} == {}
+
+
+def test_what_a_package_names_is_there(public_classes: set[str], settings_entries: set[str]) -> None:
+    found = {
+        str(folder.relative_to(_PACKAGE)): unknown
+        for folder, text in _docstrings()
+        if (unknown := _unknown_names(folder, text, public_classes, settings_entries))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("name", ["plots.py", "words", "registry.no_such", "NoSuchClass", "library/checks.toml"])
+def test_a_name_that_is_not_there_is_found(name: str, public_classes: set[str], settings_entries: set[str]) -> None:
+    assert _unknown_names(_PACKAGE / "checks", f"Read `{name}`.", public_classes, settings_entries) == [name]
 
 
 # -- names of the body are data ---------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ import numpy as np
 from biodyn.checks.registry import CheckResult, ask_in_turn, check
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
-from biodyn.model.from_library.markersets import MarkerMapping, recognise
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording
 from biodyn.settings import Settings

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError
 
+EXPORT_AGAIN = "Export the trial again from the capture software."
 COPY_AGAIN = "Copy the original file again, or export the trial again from the capture software."
 
 

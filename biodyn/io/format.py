@@ -10,6 +10,9 @@ from biodyn.errors import InputFileError
 from biodyn.library.registry import Registry
 from biodyn.recording import FileFacts, Recording
 
+#: Frames per second that a camera can have; any other number in a file is damaged.
+RATES_HZ = (1.0, 20_000.0)
+
 
 @dataclass(frozen=True)
 class Format:

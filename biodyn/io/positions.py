@@ -10,13 +10,12 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.labels import PointRoles
 
 _LARGEST_COORDINATE_M = 1000.0
 # Share of impossible positions that is still a slip of the export. A mark for "not seen" is one number, again and again.
 _MOST_IMPOSSIBLE = 0.01
-_EXPORT_AGAIN = "Export the trial again from the capture software."
 _RECONSTRUCT = "Reconstruct and label the markers in the capture software and export the trial again."
 
 
@@ -44,7 +43,7 @@ def without_impossible(path: Path, positions: FloatArray) -> tuple[FloatArray, t
         )
     if count == seen:
         raise InputFileError(
-            f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", _EXPORT_AGAIN
+            f"'{path}' holds no usable marker position: all {seen} are kilometres away from the origin.", EXPORT_AGAIN
         )
     note = Diagnostic(
         "impossible-positions",

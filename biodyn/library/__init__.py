@@ -1,14 +1,13 @@
 """All tables of biodyn, in TOML, by owner; the one reader of TOML files, and the schemas that they are held against.
 
-    body/        skeletons, marker sets, anthropometric tables, joint centres, landmarks, measures      model.from_library
-    uncertainty/ magnitudes of errors                                                                   uncertainty
-    formats/     names, units and channels in files of laboratories                                     io, session, trial
-    gait/        errors of gait events                                                                  processing.gait
-    checks/      limits and words of the checks of the input data                                       checks
-    variables/   what variables mean, and published norms                                               variables
-    figures/, report/, results/  layout of figures, sources that reports cite, files of old results     output
-    study/       words in names of files, what is compared, metrics of the summary                      study
-    simulation/  template, walk and skin of the simulated person                                        simulation
+    body/                        skeletons, marker sets, anthropometric tables, joint centres, landmarks  model.from_library
+    formats/, session/           names, units and channels in files; words in the names of files          io, trial; session
+    gait/, uncertainty/          errors of gait events; of every input of the torques                     processing, uncertainty
+    checks/                      limits and words of the checks                                           checks
+    variables/                   what variables mean, and published norms                                 variables
+    figures/, report/, results/  layout of figures, cited sources, files of old results                   output
+    study/                       what is compared, metrics of the summary, files of the report            study
+    simulation/                  template, walk and skin of the simulated person                          simulation
 
 Goes in: a table's path in this folder, or the path of a user's own file. Comes out: its content; for a user's file also its
 place and the hash of its bytes, or one sentence that names file, entry and key. Read `load` (reading, and `nearest` name),

@@ -59,7 +59,7 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
     if problem["type"] == "literal_error" and isinstance(problem["input"], Mapping):
         # a name or a table may stand there, and a table does: what is wrong inside it
         problem = max(problems, key=lambda p: len(p["loc"]))
-    path = tuple(part for part in problem["loc"] if not _is_branch(part, problem, model))
+    path = tuple(part for part in problem["loc"] if not _is_branch(part, model))
     kind = str(problem["type"])
     if path[-1:] == ("[key]",):  # pydantic's word for the key itself of a table with fixed keys
         return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
@@ -202,7 +202,7 @@ def _keys(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
 
 
-def _is_branch(part: str | int, problem: Mapping[str, Any], model: type[BaseModel]) -> bool:
+def _is_branch(part: str | int, model: type[BaseModel]) -> bool:
     """True for parts of a path that name the branch of a union and no entry of the file."""
     if not isinstance(part, str):
         return False

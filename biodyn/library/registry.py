@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import threading
 from collections.abc import Callable, Iterator, Mapping
+from threading import get_ident
 from typing import Generic, TypeVar
 
 from biodyn.errors import BiodynError
@@ -24,8 +24,8 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
     def __init__(self, package: str, kind: str, fault: type[BiodynError] = BiodynError) -> None:
         self.package, self.kind, self._fault = package, kind, fault
         self._entries: dict[str, tuple[float, Entry]] = {}
-        self._complete = self._looking = False
-        self._lock = threading.RLock()
+        self._complete = False
+        self._searching: set[int] = set()  # threads that import the modules just now
 
     def add(self, name: str, entry: Entry, place: float = 0.0) -> None:
         """Add an entry; ValueError where the name is taken. Entries of one place stand in the order of their names."""
@@ -62,18 +62,15 @@ class Registry(Generic[Entry], Mapping[str, Entry]):
         return name in self._discovered()
 
     def _discovered(self) -> dict[str, tuple[float, Entry]]:
-        if not self._complete:
-            with self._lock:  # other threads wait for the whole list; a module of the package may ask for what there is
-                if not self._complete and not self._looking:
-                    self._looking = True
-                    try:
-                        self._import_all()
-                        self._complete = True
-                    finally:  # a file that cannot be imported is told each time: no list is short of it in silence
-                        self._looking = False
+        """All entries; while their modules are imported, a module that asks is given those there are so far."""
+        thread = get_ident()
+        if not self._complete and thread not in self._searching:
+            self._searching.add(thread)
+            try:
+                path = importlib.import_module(self.package).__path__
+                for module in sorted(found.name for found in pkgutil.iter_modules(path)):
+                    importlib.import_module(f"{self.package}.{module}")
+            finally:
+                self._searching.discard(thread)
+            self._complete = True  # only now: a module that cannot be imported is told again, never left out
         return self._entries
-
-    def _import_all(self) -> None:
-        path = importlib.import_module(self.package).__path__
-        for module in sorted(found.name for found in pkgutil.iter_modules(path)):
-            importlib.import_module(f"{self.package}.{module}")

@@ -3,7 +3,7 @@
 Comes in: what a reader of `biodyn.io` found in one file. Goes out: a `Recording` whose parts may each be missing: motion
 as `Markers`, `SegmentPoses` or `Coordinates`, `ForcePlate`s, `GaitEvent`s, `SubjectParameters`, and what the laboratory's
 own software had computed (`ModelOutput`). Frames are the first axis everywhere, time is 0 at the file's first frame,
-missing is NaN, and the frame is the laboratory's until `rotated` turns it into World.
+missing is NaN, and the frame is the laboratory's until `Recording.rotated` turns it into World.
 `FileFacts` is what the head of a file tells, for whoever looks through very many files.
 
 Read `recording` first (what may be in a file, and what asking for a missing part does), then the part you need:

@@ -21,18 +21,11 @@ from biodyn.rigid_body.frames import checked
 from biodyn.rigid_body.motion import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
+# Status of a frame.
 CONVERGED: Final = ik.CONVERGED
-STOPPED: Final = ik.STOPPED
-UNSEEN: Final = ik.UNSEEN
-UNDETERMINED: Final = ik.UNDETERMINED
-
-#: What the status codes mean.
-STATUS: Final[dict[int, str]] = {
-    CONVERGED: "converged",
-    STOPPED: "stopped at the largest number of iterations",
-    UNSEEN: "not enough markers seen",
-    UNDETERMINED: "converged, but the markers seen leave some coordinate undetermined",
-}
+STOPPED: Final = ik.STOPPED  # at the largest number of iterations
+UNSEEN: Final = ik.UNSEEN  # not enough markers seen
+UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave some coordinate undetermined
 # A frame with fewer visible markers has no solution: three points fix a rigid body.
 MIN_MARKERS: Final = 3
 
@@ -46,7 +39,7 @@ class InverseKinematics:
         marker_error: (T, M) distance of each marker from its place on the model, m, NaN where unseen or not fitted.
         cost: (T,) weighted sum of squares, m^2, priors included.
         iterations: (T,) Newton steps taken.
-        status: (T,) codes of STATUS.
+        status: (T,) CONVERGED, STOPPED, UNSEEN or UNDETERMINED.
     """
 
     q: FloatArray

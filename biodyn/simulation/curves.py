@@ -17,6 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import from_cardan_zxy
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.gait.variables import without_side
 
 BASE_CURVES = ("forward", "upward", "sideways", "tilt", "list", "rotation")
 # Mirroring at the sagittal plane turns sideways movement, and rotations about X and Y, into their opposite.
@@ -58,11 +59,11 @@ def walking_curves(model: SubjectModel, static_q: FloatArray, table: Mapping[str
         _base_curve(name, column, table["base"], size, model.bodies[0].R_PB, static_q)
         for column, name in enumerate(BASE_CURVES)
     ]
-    lefts = {_plain(c.name, c.side): 6 + i for i, c in enumerate(model.coordinates) if c.side == "l"}
+    lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(model.coordinates) if c.side == "l"}
     for i, coordinate in enumerate(model.coordinates):
         if coordinate.side == "l":
             continue
-        plain = _plain(coordinate.name, coordinate.side)
+        plain = without_side(coordinate.name, coordinate.side)
         entry = table["coordinates"][plain]
         columns: tuple[tuple[int, float], ...] = ((6 + i, 0.0),)
         if coordinate.side == "r":
@@ -74,10 +75,6 @@ def walking_curves(model: SubjectModel, static_q: FloatArray, table: Mapping[str
         static = static_q[coordinate.q_index] if entry.get("static_offset", False) else 0.0
         curves.append(_curve(columns, tuple(harmonics), entry, static, 1.0))
     return tuple(curves)
-
-
-def _plain(name: str, side: str) -> str:
-    return name.removesuffix(f"_{side}") if side else name
 
 
 def _axis_is_turned(model: SubjectModel, name: str) -> bool:

@@ -7,25 +7,21 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.naming import safe_name
+from biodyn.study.discovery.starting import DEFINITION_NAME
 from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_stopped
 from biodyn.study.plan import StudyPlan
 from biodyn.study.result import StudyResult
 from biodyn.study.running.lock import only_run
 from biodyn.study.running.program import program_version
-from biodyn.study.running.run import run_local, run_on_cluster
-from biodyn.study.running.task import Limits, Outcome, Task
+from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
+from biodyn.study.running.task import Limits, Task
 from biodyn.study.study_record import STUDY_RECORD_NAME, study_record, write_whole
 
-if TYPE_CHECKING:
-    pass
-
-DEFINITION_NAME = "study.toml"
-OnOutcome = Callable[[Outcome], None]
 Say = Callable[[str], None]
 
 

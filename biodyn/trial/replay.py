@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from biodyn.output.store.read import read_view
 from biodyn.output.store.record import json_ready, result_arrays
 from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import changed_since
-from biodyn.output.store.write import adding
+from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
@@ -28,7 +28,6 @@ from biodyn.verification.forward_replay import replay_forwards
 from biodyn.verification.parameters import ReplaySettings
 from biodyn.verification.replay import Convergence, OpenLoop, Tracked
 
-Progress = Callable[[str], None]
 _FRAME_OF_ANIMATION_S = 0.03
 _SLOWDOWN = 4.0
 

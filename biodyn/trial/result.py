@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +14,9 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.store.replacing import writing
-from biodyn.output.store.write import seal, write_report, write_view
-from biodyn.output.tables import TABLES, tables_of
-from biodyn.output.tables.lazy import LazyTables, TableAttributes
+from biodyn.output.store.write import Progress, seal, write_report, write_view
+from biodyn.output.tables import TABLES, trial_tables
+from biodyn.output.tables.lazy import TableAttributes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from biodyn.output.report.view import TrialView
 
-Progress = Callable[[str], None]
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
@@ -40,8 +39,7 @@ class TrialResult(TableAttributes):
     @cached_property
     def tables(self) -> Mapping[str, pd.DataFrame]:
         """Every table of this analysis by name, made when it is first asked for."""
-        makers = tables_of(self.analysis)
-        return LazyTables(tuple(makers), lambda name: makers[name].make(self.analysis))
+        return trial_tables(self.analysis)
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table by name; ResultError names those there are, or how this one is asked for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +14,13 @@ from biodyn.checks import judge
 from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
-from biodyn.output.store.write import adding, write_report
+from biodyn.output.store.write import Progress, adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import TrialFiles, own_files_of
 from biodyn.trial.result import TrialResult
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, Step
-
-Progress = Callable[[str], None]
 
 
 @dataclass

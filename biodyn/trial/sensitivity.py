@@ -11,10 +11,11 @@ from biodyn.analysis import TrialAnalysis, Variation
 from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
 from biodyn.model.from_library.hip_centre import static_hip_centre_names
+from biodyn.output.store.write import Progress
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import own_files_of, read_files
 from biodyn.trial.result import TrialResult
-from biodyn.trial.run import Progress, analyse_trial
+from biodyn.trial.run import analyse_trial
 
 _Level = tuple[str, Settings]
 

@@ -18,10 +18,10 @@ from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.rigid_body import body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 
-# The fit holds what no marker sees as firmly as a marker of weight 1 at a lever of 10 cm would (`kinematics.bridge`).
+# The fit holds what no marker sees as firmly as a marker of weight 1 at a lever of 10 cm would (`kinematics.visibility`).
 _HELD = 0.01
-# As in `kinematics`: a marker with less than half its weight no longer counts as seeing a coordinate; postures change little
-# within some frames.
+# As in `kinematics.methods.least_squares`: a marker with less than half its weight no longer counts as seeing a coordinate;
+# postures change little within some frames.
 _HALF_FADED = 0.5
 _JUDGED_EVERY_FRAMES = 4
 # Closer to its limit than this a coordinate rests on it, rad.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.added_files import added_file
 
@@ -119,6 +121,16 @@ def test_what_is_not_there_is_named(walk_result: TrialResult) -> None:
         walk_result.table("joint_angels")
     with pytest.raises(KeyError):
         _ = walk_result.tables["joint_angels"]
+
+
+def test_a_result_can_be_sent_to_another_process(walk_result: TrialResult) -> None:
+    """Also after its tables were asked for: what makes them is a value."""
+    fresh = TrialResult(walk_result.analysis)
+    torques = fresh.joint_torques
+    again = pickle.loads(pickle.dumps(fresh))
+    assert list(again.tables) == list(fresh.tables)
+    pd.testing.assert_frame_equal(again.joint_torques, torques)
+    pd.testing.assert_frame_equal(again.gait_cycles, fresh.gait_cycles)
 
 
 def test_the_manual_lists_tables_as_they_are() -> None:

@@ -25,8 +25,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.files import COPY_AGAIN, file_bytes
-from biodyn.io.format import FORMATS, Format
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
+from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
@@ -35,12 +35,10 @@ from biodyn.io.text import clean_text
 from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 
 _MARK = "pathfiletype"
-_RATES_HZ = (1.0, 20_000.0)  # of cameras
 _JITTER = 0.1  # of the time between two frames, beyond the rounding of the times
 _LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file does not state
 _NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
-_EXPORT_AGAIN = "Export the trial again from the capture software."
 
 
 @dataclass(frozen=True)
@@ -174,7 +172,7 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
         found = " and ".join(f"'{clean_text(cell)}'" for cell in labels.cells[:2])
         raise InputFileError(
             f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {found}.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     components = [cell for cell in lines[4].cells if cell] if len(lines) > 4 else []
     if components and _COMPONENT.fullmatch(components[0]):
@@ -184,7 +182,7 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
 
 def _headed(path: Path, stated: dict[str, str], labels: tuple[str, ...], first: int) -> _Head:
     if not labels:
-        raise InputFileError(f"'{path}' holds no marker: its header names none.", _EXPORT_AGAIN)
+        raise InputFileError(f"'{path}' holds no marker: its header names none.", EXPORT_AGAIN)
     return _Head(
         rate_hz=_number(stated.get("datarate", "")),
         frame_count=_count(stated.get("numframes", "")),
@@ -211,7 +209,7 @@ def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -
     order = "".join(cell[0].upper() for cell in components)
     count = len(components) // 3
     if not all(_COMPONENT.fullmatch(cell) for cell in components) or order != "XYZ" * count:
-        raise InputFileError(f"Line {axes.number} of '{path}' should read X1 Y1 Z1 X2 Y2 Z2 ...", _EXPORT_AGAIN)
+        raise InputFileError(f"Line {axes.number} of '{path}' should read X1 Y1 Z1 X2 Y2 Z2 ...", EXPORT_AGAIN)
     named = [clean_text(cell) for cell in labels.cells[2:] if cell]
     if len(named) < count and all(not cell or i % 3 == 2 for i, cell in enumerate(labels.cells) if i > 1):
         cells = [*labels.cells, *[""] * (3 * count)]
@@ -220,7 +218,7 @@ def _labels(path: Path, labels: _Line, axes: _Line, components: Sequence[str]) -
         raise InputFileError(
             f"'{path}' contradicts itself: line {labels.number} names {len(named)} markers, line {axes.number} the columns "
             f"of {count}.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     return tuple(named)
 
@@ -252,7 +250,7 @@ def _table(path: Path, head: _Head, lines: Sequence[_Line], is_ended: bool) -> _
             raise InputFileError(
                 f"Line {line.number} of '{path}' holds frame {number:.10g} after frame {before:.10g}: frames are missing or out "
                 "of order.",
-                _EXPORT_AGAIN,
+                EXPORT_AGAIN,
             )
     digit_s = 10.0 ** -max(len(line.cells[1].partition(".")[2]) for line in lines)
     return _Table(frames, rows[:, 1], digit_s, rows[:, 2:].reshape(len(rows), -1, 3), [line.number for line in lines])
@@ -277,7 +275,7 @@ def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
         raise InputFileError(
             f"Line {line.number} of '{path}' should begin with the frame's number and time; found '{clean_text(cells[0])}' "
             f"and '{clean_text(cells[1])}'.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     return row
 
@@ -319,7 +317,7 @@ def _counted(path: Path, head: _Head, table: _Table) -> tuple[Diagnostic, ...]:
 
 def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnostic, ...]]:
     """Frames per second: as stated where the times agree, else by the times; InputFileError where those are uneven."""
-    stated = head.rate_hz if _RATES_HZ[0] <= head.rate_hz <= _RATES_HZ[1] else math.nan
+    stated = head.rate_hz if RATES_HZ[0] <= head.rate_hz <= RATES_HZ[1] else math.nan
     times = table.times - table.times[0]
     backwards = np.flatnonzero(np.diff(times) <= 0.0)
     if backwards.size:
@@ -327,15 +325,15 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
         raise InputFileError(
             f"Line {table.numbers[i + 1]} of '{path}' is at {table.times[i + 1]:.10g} s, after {table.times[i]:.10g} s in the "
             "line before: its times do not increase.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     if math.isfinite(stated) and _fit(times, stated, table.digit_s):
         return stated, ()
     measured = (len(times) - 1) / times[-1] if len(times) >= _LEAST_TIMES else math.nan
-    if not _RATES_HZ[0] <= measured <= _RATES_HZ[1]:
+    if not RATES_HZ[0] <= measured <= RATES_HZ[1]:
         shown = f"{head.rate_hz:g}" if math.isfinite(head.rate_hz) else "missing"
         raise InputFileError(
-            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times tell no other.", _EXPORT_AGAIN
+            f"'{path}' does not tell its frame rate: DataRate is {shown}, and its times tell no other.", EXPORT_AGAIN
         )
     if not _fit(times, measured, table.digit_s):
         steps = np.diff(times)
@@ -344,7 +342,7 @@ def _rate(path: Path, head: _Head, table: _Table) -> tuple[float, tuple[Diagnost
         raise InputFileError(
             f"The times of '{path}' are not those of one frame rate: they step by {usual:.5g} s, but by {steps[odd]:.5g} s to "
             f"line {table.numbers[odd + 1]}.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     text = f"DataRate says {head.rate_hz:g} frames per second, the times {measured:.6g}; {measured:.6g} Hz is used."
     hint = "Check the rate in the capture software: every velocity and torque depends on it."

@@ -11,6 +11,7 @@ replay, which has a folder of its own), `lazy.py` (tables as attributes of a res
 """
 
 from biodyn.output.tables.csv import write_csv
-from biodyn.output.tables.registry import TABLES, Table, table, tables_of, trial_tables
+from biodyn.output.tables.lazy import trial_tables
+from biodyn.output.tables.registry import TABLES, Table, table, tables_of
 
 __all__ = ["TABLES", "Table", "table", "tables_of", "trial_tables", "write_csv"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.output.tables.registry import made_table, tables_of
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
@@ -32,6 +36,11 @@ class LazyTables(Mapping[str, pd.DataFrame]):
 
     def __repr__(self) -> str:
         return f"<tables {', '.join(self._names)}>"
+
+
+def trial_tables(analysis: TrialAnalysis) -> LazyTables:
+    """Return the tables of an analysis by name."""
+    return LazyTables(tuple(tables_of(analysis)), partial(made_table, analysis))
 
 
 class TableAttributes:

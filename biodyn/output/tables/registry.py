@@ -60,6 +60,6 @@ def tables_of(analysis: TrialAnalysis) -> dict[str, Table]:
     return {name: found for name, found in TABLES.items() if found.of(analysis)}
 
 
-def trial_tables(analysis: TrialAnalysis) -> dict[str, pd.DataFrame]:
-    """Return all tables of an analysis, made, by name."""
-    return {name: found.make(analysis) for name, found in tables_of(analysis).items()}
+def made_table(analysis: TrialAnalysis, name: str) -> pd.DataFrame:
+    """Return one table of an analysis."""
+    return TABLES[name].make(analysis)

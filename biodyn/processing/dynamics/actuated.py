@@ -116,7 +116,7 @@ def stored_actuated_motion(arrays: Mapping[str, np.ndarray]) -> ActuatedMotion:
 
 
 def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
-    """Return the tree that `store.record.multibody_arrays` wrote: joints with one axis or none."""
+    """Return the tree that `output.store.record.arrays.multibody_arrays` wrote: joints with one axis or none."""
     names = [str(name) for name in arrays["body_names"]]
     bodies = []
     for i, name in enumerate(names):

@@ -5,5 +5,6 @@ Goes in: decided contacts, heels, toes and pelvis of the fitted skeleton, the ev
 signals over 0-100 % of them.
 
 The call is `events.gait_events`: plates, movement and file, merged into one plausible sequence. Read `events`, then `cycles`
-(strides and their time normalisation) and `spatiotemporal` (speed, step lengths, phases).
+(strides and their time normalisation), `variables` (what is followed through a trial) with `cycle_values` (its curves in
+every cycle) and `impossible` (curves that no person can walk), and `spatiotemporal` (speed, step lengths, phases).
 """

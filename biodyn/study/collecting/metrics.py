@@ -20,7 +20,7 @@ from biodyn.trial.result import TrialResult
 
 Metric = str | int | float | None
 _DEFINITIONS = "summary_metrics"
-_DECISIONS = ("assigned", "ambiguous", "rejected")
+DECISIONS = ("assigned", "ambiguous", "rejected")
 _FILLED = ("spline", "rigid")
 _CYCLE_COUNTS = ("cycles", "kinetic_cycles", "impossible_cycles")
 
@@ -61,7 +61,7 @@ def metric_columns() -> tuple[str, ...]:
         "marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
         "residual_force_rms_percent_of_limit residual_moment_rms_Nm residual_moment_peak_Nm "
         "residual_moment_rms_percent_of_limit both_feet_known_percent "
-        + " ".join(f"contacts_{decision}" for decision in _DECISIONS)
+        + " ".join(f"contacts_{decision}" for decision in DECISIONS)
     ).split()
     sided = [f"{kind}_{SIDE_NAMES[side]}" for kind in _CYCLE_COUNTS for side in SIDES]
     findings = "gaps_filled gaps_left longest_gap_s errors warnings checks_failed checks_warn first_error first_warning"
@@ -136,7 +136,7 @@ def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
 
 def _contacts(analysis: TrialAnalysis) -> dict[str, Any]:
     decisions: list[str] = [contact.decision for contact in analysis.contacts]
-    return {f"contacts_{decision}": decisions.count(decision) for decision in _DECISIONS}
+    return {f"contacts_{decision}": decisions.count(decision) for decision in DECISIONS}
 
 
 def _cycles(analysis: TrialAnalysis) -> dict[str, Any]:

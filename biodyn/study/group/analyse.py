@@ -35,19 +35,17 @@ from biodyn.study.group.results import (
 )
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.group.subject_cycles import (
-    CYCLE_KEYS,
-    STRIDES_NAME,
+    CYCLE_VALUES,
     Strides,
     SubjectCycles,
-    read_strides,
     subject_cycles,
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.strides import STRIDES_NAME, read_strides
 from biodyn.variables import Norms, load_norms, usual_norms
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
-_COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
 
 
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
@@ -63,7 +61,7 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
     """
     options = options or AnalysisOptions()
     excluded = excluded_trials(plan, out, options.include_failed)
-    frames = _included(iterate_subjects(out, _COLUMNS), excluded)
+    frames = _included(iterate_subjects(out, CYCLE_VALUES), excluded)
     return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options, possible_names(plan))
 
 

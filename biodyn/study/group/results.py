@@ -12,10 +12,10 @@ import pandas as pd
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import StatisticsError
+from biodyn.output.store.study_files import GROUP_RECORD
 from biodyn.study.group.options import AnalysisOptions
 
 FOLDER_NAME = "group"
-RECORD_NAME = "group.json"
 PARAMETERS_NAME = "parameters.csv"
 SUBJECT_CURVES_NAME = "subject_curves.parquet"
 _NAMED = 5
@@ -57,13 +57,13 @@ def write_record(results: GroupResults, folder: Path) -> None:
     """Write group.json, the last file of a folder of group results; it lists the others."""
     files = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
     text = json.dumps(
-        {**results.record, "files": [*files, RECORD_NAME]},
+        {**results.record, "files": [*files, GROUP_RECORD]},
         indent=2,
         sort_keys=True,
         allow_nan=False,
         ensure_ascii=False,
     )
-    (folder / RECORD_NAME).write_text(text + "\n", encoding="utf-8")
+    (folder / GROUP_RECORD).write_text(text + "\n", encoding="utf-8")
 
 
 def joined_finding(code: str, found: Sequence[tuple[str, str]], unit: str) -> Diagnostic:

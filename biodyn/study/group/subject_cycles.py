@@ -10,13 +10,12 @@ import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, BoolArray, FloatArray, IntArray
 from biodyn.errors import ResultError
-from biodyn.study.strides import STRIDES_NAME, read_strides
-
-__all__ = ["STRIDES_NAME", "SubjectCycles", "read_strides", "subject_cycles"]
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
 PERCENT.setflags(write=False)
 CYCLE_KEYS = ["subject", "session", "condition", "group", "trial", "cycle", "side"]
+#: Columns of the data set that the cycles are made of.
+CYCLE_VALUES = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
 CELL_KEYS = ["session", "condition", "group", "side"]
 STANCE = "stance_percent"
 STRIDE_TIME = "stride_time_s"

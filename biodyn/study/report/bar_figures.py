@@ -13,13 +13,13 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.description import Axis, Bars, Figure, Key, Panel, Rule
 from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.svg import svg
+from biodyn.study.collecting.metrics import DECISIONS
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.report.means import Cell
 from biodyn.study.report.source import Trial
 from biodyn.study.report.words import Names, level_words
 
 _BINS = 24
-_DECISIONS = ("assigned", "ambiguous", "rejected")
 _MOST_CYCLES = 8  # from here on counted together
 
 
@@ -86,12 +86,12 @@ def _counted(what: str) -> Axis:
 
 
 def _contact_panel(done: Sequence[Trial]) -> Panel:
-    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name in _DECISIONS]
+    counts = [sum(_known([trial.number(f"contacts_{name}") for trial in done])) for name in DECISIONS]
     bars = tuple(
         Bars(np.array([float(i)]), np.zeros(1), np.array([count], dtype=float), 0.6, name)
-        for i, (count, name) in enumerate(zip(counts, _DECISIONS, strict=True))
+        for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
     )
-    ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, name in enumerate(_DECISIONS))
+    ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, name in enumerate(DECISIONS))
     return Panel("Contacts with the plates", Axis(limits=(-0.6, 2.6), ticks=ticks), _counted("contacts"), bars)
 
 

@@ -10,8 +10,9 @@ from typing import Any
 from biodyn.checks.titles import finding_title
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.output.store.old_words import OLD_TRIAL_STATUS, in_todays_words
+from biodyn.study.collecting.summary import NOT_RUN
 from biodyn.study.record import FAILED
-from biodyn.study.report.source import NOT_RUN, Trial
+from biodyn.study.report.source import Trial
 
 _LISTED = 200  # trials of one finding that are named; the page of a study of thousands must open
 _VARYING = re.compile(r"'[^']*'|\d+(?:[.,]\d+)*")

@@ -15,15 +15,14 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
+from biodyn.output.store.names import RECORD_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.schema import LABELS
-from biodyn.study.collecting.summary import SUMMARY_NAME
+from biodyn.study.collecting.summary import NOT_RUN, SUMMARY_NAME
+from biodyn.study.group.results import FOLDER_NAME
 from biodyn.study.record import FAILED
+from biodyn.study.study_record import STUDY_RECORD_NAME
 
-STUDY_RECORD = "study.json"
-GROUP_FOLDER = "group"
-RUN_RECORD = "run.json"
-NOT_RUN = "not run"
 #: Columns that are words even where they look like numbers.
 _WORDS = frozenset(
     (
@@ -95,12 +94,12 @@ class StudySource:
     @cached_property
     def record(self) -> Mapping[str, Any]:
         """The values of study.json."""
-        return self._json(self.out / STUDY_RECORD)
+        return self._json(self.out / STUDY_RECORD_NAME)
 
     @cached_property
     def group(self) -> Mapping[str, Any]:
         """The values of group.json: options, parameters, notes, diagnostics."""
-        return self._json(self.out / GROUP_FOLDER / "group.json")
+        return self._json(self.out / FOLDER_NAME / "group.json")
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -124,12 +123,12 @@ class StudySource:
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """The values of a trial's run.json."""
-        return self._json(self.out / trial.folder / RUN_RECORD)
+        return self._json(self.out / trial.folder / RECORD_NAME)
 
     def table(self, name: str) -> pd.DataFrame:
         """A table of the group results; one without columns where it was not written."""
         if name not in self._tables:
-            path = self.out / GROUP_FOLDER / f"{name}.csv"
+            path = self.out / FOLDER_NAME / f"{name}.csv"
             self._tables[name] = read_table(path) if path.is_file() else pd.DataFrame()
         return self._tables[name]
 

@@ -17,7 +17,7 @@ from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.exclusion import without_trials
 from biodyn.study.group.curves import mean_curves
-from biodyn.study.group.subject_cycles import CYCLE_KEYS, STRIDES_NAME, SubjectCycles, read_strides, subject_cycles
+from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, subject_cycles
 from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
@@ -26,9 +26,9 @@ from biodyn.study.report.source import StudySource, rows_of
 from biodyn.study.report.study_page import StudyPage, study_page
 from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject_page
 from biodyn.study.report.words import Names
+from biodyn.study.strides import STRIDES_NAME, read_strides
 
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
-_COLUMNS = [*CYCLE_KEYS, "percent", "variable", "value", "unit"]
 
 
 def write_study_report(out: Path) -> Path:
@@ -74,7 +74,7 @@ def _write_subjects(found: StudyPage, folder: Path) -> None:
     rows["parameters"] = _by_subject(found.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
     study = {"name": source.record["name"], "program": source.record["program"]}
-    with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, _COLUMNS)
+    with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
         own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
         data = _with_strides(source, next(frames)) if subject in with_cycles else None

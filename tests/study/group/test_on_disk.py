@@ -16,8 +16,8 @@ from biodyn.study.collecting.data_set import DataSetFile
 from biodyn.study.collecting.schema import DATA_SET_SCHEMA
 from biodyn.study.group import AnalysisOptions, analyse_study
 from biodyn.study.group.analyse import analyse_frames
-from biodyn.study.group.subject_cycles import STRIDES_NAME, read_strides
 from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.strides import STRIDES_NAME, read_strides
 
 UNITS = {"knee_angle": "deg", "ground_force_y": "BW"}
 

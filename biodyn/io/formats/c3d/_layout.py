@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
+from biodyn.io.format import RATES_HZ
 from biodyn.io.formats.c3d._frame import (
     WORD_LIMIT,
     Frame,
@@ -25,11 +26,9 @@ from biodyn.io.formats.c3d._frame import (
 )
 from biodyn.io.formats.c3d._header import BLOCK_BYTES, C3dHeader, unsigned
 
-_RATES_HZ = (1.0, 20_000.0)  # of cameras
 _SAME_RATE = 1e-3  # relative
 _SAME_SCALE = 1e-2  # relative: beyond, one of the two is wrong; up to
 _ROUNDING = 1e-6  # they are one 4-byte float
-_EXPORT_AGAIN = "Export the trial again from the capture software."
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[in
         raise InputFileError(
             f"'{header.path}' holds no frames: its header names frames {header.words.first_frame} to "
             f"{header.words.last_frame}.",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     fitting = [count for count in claims if frame.fits(count, header.size_bytes)]
     fitting.sort(key=lambda count: not is_padding(header, frame, count))  # stable: of equals the most trustworthy
@@ -129,13 +128,13 @@ def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[in
 def frame_rate(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     """Frames a second; where header and parameter differ, the one that the analog rate supports, else the parameter."""
     stored, said = header.words.rate_hz, number(header, "POINT:RATE")
-    rates = [rate for rate in (stored, said) if rate is not None and _RATES_HZ[0] <= rate <= _RATES_HZ[1]]
+    rates = [rate for rate in (stored, said) if rate is not None and RATES_HZ[0] <= rate <= RATES_HZ[1]]
     if not rates:
         shown = next((f"{rate:g}" for rate in (*header.numbers.get("POINT:RATE", ()), stored)), "missing")
         raise InputFileError(
-            f"'{header.path}' does not tell its frame rate: POINT:RATE is {shown}; expected {_RATES_HZ[0]:g} to "
-            f"{_RATES_HZ[1]:g} Hz.",
-            _EXPORT_AGAIN,
+            f"'{header.path}' does not tell its frame rate: POINT:RATE is {shown}; expected {RATES_HZ[0]:g} to "
+            f"{RATES_HZ[1]:g} Hz.",
+            EXPORT_AGAIN,
         )
     if said is None or (len(rates) == 2 and abs(rates[0] - rates[1]) <= _SAME_RATE * rates[1]):
         return rates[0], ()
@@ -163,7 +162,7 @@ def _channels(header: C3dHeader, frame: Frame, rate_hz: float) -> tuple[int, int
         raise InputFileError(
             f"'{header.path}' contradicts itself: {frame.analog} analog values a frame are no whole number of samples "
             f"of {used} channels (ANALOG:USED) nor of {samples} samples a channel (header).",
-            _EXPORT_AGAIN,
+            EXPORT_AGAIN,
         )
     stated = number(header, "ANALOG:RATE")
     matching = [s for s in splits if stated and abs(s * rate_hz - stated) <= _SAME_RATE * stated]
@@ -194,12 +193,12 @@ def _scale(header: C3dHeader) -> tuple[float, tuple[Diagnostic, ...]]:
     texts = f"the header's scale is {stored:g}, POINT:SCALE {'missing' if said is None else f'{said:g}'}"
     if not scales or abs(scales[0] - scales[-1]) > _SAME_SCALE * scales[-1]:
         raise InputFileError(
-            f"'{header.path}' does not tell the size of its integer coordinates: {texts}.", _EXPORT_AGAIN
+            f"'{header.path}' does not tell the size of its integer coordinates: {texts}.", EXPORT_AGAIN
         )
     if len(scales) == 2 and abs(scales[0] - scales[1]) <= _ROUNDING * scales[1]:
         return scales[1], ()
     text = f"Header and parameters do not agree on the step of the coordinates: {texts}; {scales[-1]:g} is used."
-    return scales[-1], (Diagnostic("point-scale", "warning", text, value=scales[-1], hint=_EXPORT_AGAIN),)
+    return scales[-1], (Diagnostic("point-scale", "warning", text, value=scales[-1], hint=EXPORT_AGAIN),)
 
 
 def _first_frame(header: C3dHeader) -> int:

@@ -33,7 +33,7 @@ def second_opinion(own: DataSection, layout: DataLayout, answer: Parsed | Failur
                 hint="Export the trial again from the capture software if anything looks odd.",
             ),
         )
-    found = list(_differences(own, layout, answer))
+    found = list(_differences(own, answer))
     if not found:
         return ()
     return (
@@ -46,7 +46,7 @@ def second_opinion(own: DataSection, layout: DataLayout, answer: Parsed | Failur
     )
 
 
-def _differences(own: DataSection, layout: DataLayout, answer: Parsed) -> Iterator[str]:
+def _differences(own: DataSection, answer: Parsed) -> Iterator[str]:
     frames, points = answer.points.shape[:2] if answer.points.size else (0, 0)
     if (frames, points) != own.points.shape[:2]:
         yield f"{frames} frames of {points} points instead of {own.points.shape[0]} of {own.points.shape[1]}"

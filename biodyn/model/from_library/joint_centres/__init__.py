@@ -7,5 +7,5 @@ thigh moves about the hip. Comes out: the centre in the pelvis frame, or one sen
 Read `hip_centre` beside this folder first (what a method gets, and how its row is found), then `linear_regression`
 (published coefficients of pelvis and leg sizes: many rows), `newington` (Davis 1991), `score` (from a functional trial).
 A new method is one more file here: a function under `@hip_method("its_name", numbers=(...))`. A row that says
-`method = "its_name"` and gives the `numbers` makes it a choice for `model.hip_centre`.
+`method = "its_name"` and gives the numbers makes it a choice for `model.hip_centre`.
 """

@@ -2,7 +2,7 @@
 
 In: `TrialValues`, that is what a result folder keeps (record, tables, arrays). Out: `Figure`, or None where there is
 nothing to draw. A function says with `@figure(name, place, needs, section)` what it is called in `figures/NAME.png` and
-`result.plot(NAME)`, where it stands among the others, of which tables it is made, and which section of the page shows it
+`TrialResult.plot(NAME)`, where it stands among the others, of which tables it is made, and which section of the page shows it
 (none named: one of its own). Its title and caption are in the description.
 
 A new file in this folder is a new figure; nothing else names it. Figures over the gait cycle need no code at all: an entry

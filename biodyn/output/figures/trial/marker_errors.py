@@ -10,7 +10,7 @@ from biodyn.output.figures.ground import time_axis
 from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.trial import figure
 from biodyn.output.figures.values import TrialValues
-from biodyn.output.tables.time_series import rms
+from biodyn.processing.signals.rms import rms
 
 _CAPTION = "Marker tracking error: distance between measured and model markers."
 _WORST = 15

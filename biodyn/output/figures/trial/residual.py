@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from biodyn.conventions import AXES
 from biodyn.output.figures.description import Axis, Figure, Key, Layer, Line, Panel, Rule, Shade
 from biodyn.output.figures.ground import time_axis, unmeasured
 from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.trial import figure
 from biodyn.output.figures.values import TrialValues
-from biodyn.output.tables.time_series import AXES, rms
+from biodyn.processing.signals.rms import rms
 
 _CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
 _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}

@@ -7,7 +7,7 @@ A method registers a `SmoothingMethod` under the name that a settings file says.
 marker by itself and leaves NaN where it is; it gives equal results for equal markers, whatever else is recorded; and it
 leaves a signal as it is where `cutoff_hz` is 0. To add one, put a file here: nothing else has a list of them. What
 follows from a smoothing, the frames beside the ends that are not reliable and the bands of the torques, is computed from
-`Smoothed.cutoff_hz` and `order`, so a method must say which Butterworth filter it comes nearest to.
+`Smoothed.cutoff_hz` and `Smoothed.order`, so a method must say which Butterworth filter it comes nearest to.
 
 Read `butterworth` first, then `smoothing_spline`.
 """
