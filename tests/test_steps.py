@@ -84,6 +84,8 @@ def rms_change_nm(walk: Path) -> tuple[float, float]:
     assert signals.order == 6
     assert signals.force_cutoff_hz == signals.cutoff_hz  # not told otherwise: forces as markers
     assert 4.0 < signals.cutoff_hz <= HIGHEST_HZ
+    (filters,) = (check for check in changed.data_checks if check.code == "filters")
+    assert filters.value == filters.limit == signals.cutoff_hz  # held against what was used, not against the settings
     # nothing is lost at the ends beyond half a period of what was taken, nor anywhere else
     assert changed.fit.reliable.sum() >= usual.fit.reliable.sum() - 2
     assert changed.uncertainty is not None

@@ -24,4 +24,6 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     analysis = trial.analysis
     # a smoothing method that chooses its own cut-off is not bound to that of the settings
     markers_hz = limit if analysis.propagation is None else analysis.propagation.cutoff_hz
-    return CheckResult(value=analysis.force_cutoff_hz, findings=filters_differ(markers_hz, analysis.force_cutoff_hz))
+    return CheckResult(
+        value=analysis.force_cutoff_hz, limit=markers_hz, findings=filters_differ(markers_hz, analysis.force_cutoff_hz)
+    )

@@ -136,4 +136,4 @@ def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
 
 
 def _hertz(cutoff: float | None) -> str:
-    return f"{cutoff:g} Hz" if cutoff else "none"
+    return f"{cutoff:.4g} Hz" if cutoff else "none"
