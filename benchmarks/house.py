@@ -4,22 +4,13 @@ TREE is the folder of another version; without one the version that was reviewed
 repository's history. A room is a folder or module of biodyn/; inside processing, output and model every folder is one. All
 imports count: at the top, inside functions, for types only. --list names what is counted.
 
-A room stands as high as the longest chain of imports below it, so every tree is measured by the same rule and none has to state
-an order; rooms on a circle stand equally high. Counted:
+Counted:
 
 - circles: groups of rooms that import each other around a circle.
 - upward imports: against the order the tree's own tests/test_architecture.py states, where the rooms are those it states.
 - calls upward: while `biodyn run` analyses a walk of sample_data, pairs of modules of which one calls a function of the other
   directly though the callee's room imports the caller's, straight or through others: callbacks, steps handed down, registered
   functions. Each pair once.
-- climbs, stated rooms: a depth-first walk of the imports from the module behind the command line's `run` (where cli.py takes
-  `run_trial` from), in the order they stand in the files, each module once; every step from one module to the next whose room
-  stands higher in the order the tree states. This is how a reader who follows each import to its end goes up again. The
-  review of 0.1.0 counted 22 and did not say how; of some forty definitions tried this one gives 22 there, which may be
-  chance. It grows with the number of modules and of rooms: the share of the steps stands behind it.
-- climbs, top-level rooms: the same walk with top-level rooms and the heights defined above, which need no stated order.
-- climbs through a circle: of the imports followed on the walk from biodyn.cli, those into a room that imports the present one;
-  0 where there are no circles.
 """
 
 from __future__ import annotations
@@ -29,10 +20,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
-from common import REPOSITORY, Record, commit_tree, in_tree, parser_of, per_cent, tell
+from common import REPOSITORY, Record, commit_tree, in_tree, parser_of, tell
 
 FIRST_REVIEWED = "a5394c3"
 HOLD_ROOMS = frozenset({"processing", "output", "model"})
@@ -103,13 +93,6 @@ class House:
                     return {room: level for level, rooms in enumerate(layers) for room in rooms}
         return {}
 
-    def start(self) -> str:
-        """The module from which cli.py takes `run_trial`."""
-        for node in ast.walk(self.texts["biodyn.cli"]):
-            if isinstance(node, ast.ImportFrom) and any(alias.name == "run_trial" for alias in node.names):
-                return node.module or "biodyn.cli"
-        return "biodyn.cli"
-
 
 # -- rooms ----------------------------------------------------------------------------------------------------------
 
@@ -140,49 +123,6 @@ def circles(reach: Mapping[str, set[str]]) -> list[list[str]]:
     """Groups of rooms that import each other around a circle."""
     groups = {frozenset(other for other in below if room in reach[other]) for room, below in reach.items()}
     return sorted(sorted(group) for group in groups if group)
-
-
-def heights(graph: Mapping[str, set[str]], reach: Mapping[str, set[str]]) -> dict[str, int]:
-    """Length of the longest chain of imports below each room; rooms of a circle stand equally high."""
-    found: dict[str, int] = {}
-
-    def height(room: str) -> int:
-        if room not in found:
-            together = {room} | {other for other in reach[room] if room in reach[other]}
-            below = set().union(*(graph[one] for one in together)) - together
-            found.update(dict.fromkeys(together, max((1 + height(other) for other in below), default=0)))
-        return found[room]
-
-    for room in graph:
-        height(room)
-    return found
-
-
-# -- walks ----------------------------------------------------------------------------------------------------------
-
-
-def depth_first(house: House, start: str) -> tuple[list[str], list[tuple[str, str]]]:
-    """Modules in the order a depth-first walk enters them, and the imports it follows."""
-    entered = [start]
-    followed = []
-    waiting = [(start, iter(house.imports[start]))]
-    seen = {start}
-    while waiting:
-        module, others = waiting[-1]
-        other = next((name for name in others if name not in seen), None)
-        if other is None:
-            waiting.pop()
-            continue
-        seen.add(other)
-        entered.append(other)
-        followed.append((module, other))
-        waiting.append((other, iter(house.imports[other])))
-    return entered, followed
-
-
-def climbs(entered: list[str], level: Callable[[str], int]) -> list[tuple[str, str]]:
-    """Steps of a walk to a module that stands higher than the one before."""
-    return [(one, other) for one, other in pairwise(entered) if level(other) > level(one)]
 
 
 # -- counting -------------------------------------------------------------------------------------------------------
@@ -224,7 +164,7 @@ def _named(sizes: list[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def order(house: House) -> dict[str, Count]:
-    """Rooms, circles, imports upward and climbs on a walk of the imports."""
+    """Rooms, circles, and imports upward."""
     graph = graph_of(house, house.room)
     reach = reached(graph)
     found = circles(reach)
@@ -232,33 +172,18 @@ def order(house: House) -> dict[str, Count]:
         "rooms": Count(len(graph), "rooms"),
         "circles between rooms": Count(len(found), "circles", tuple(" - ".join(group) for group in found)),
     }
-    entered, _ = depth_first(house, house.start())
     stated = house.stated_order()
     if stated:
-        nested = {room.split(".")[0] for room in stated if "." in room}
 
         def level(module: str) -> int:
-            top = house.top(module)
-            parts = module.split(".")
-            return stated.get(".".join(parts[1:3]) if top in nested and len(parts) > 2 else top, 0)
+            inner = ".".join(module.split(".")[1:3])
+            return stated.get(inner, stated.get(house.top(module), 0))
 
         upward = [
             (name, other) for name, names in house.imports.items() for other in names if level(other) > level(name)
         ]
         counts["upward imports"] = Count(len(upward), "imports", _arrows(upward))
-        _add_walk(counts, "climbs, stated rooms", climbs(entered, level), entered)
-    tops = graph_of(house, house.top)
-    height = heights(tops, reached(tops))
-    _add_walk(counts, "climbs, top-level rooms", climbs(entered, lambda module: height[house.top(module)]), entered)
-    _, followed = depth_first(house, "biodyn.cli")
-    around = [(one, other) for one, other in followed if _above(house, reach, one, other)]
-    counts["climbs through a circle"] = Count(len(around), "imports", _arrows(around))
     return counts
-
-
-def _add_walk(counts: dict[str, Count], name: str, found: list[tuple[str, str]], entered: list[str]) -> None:
-    counts[name] = Count(len(found), "steps", _arrows(found))
-    counts[f"{name}, share"] = Count(per_cent(len(found), len(entered) - 1), "% of the steps")
 
 
 def calls_upward(house: House, walk: Path) -> dict[str, Count]:
