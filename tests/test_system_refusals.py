@@ -160,10 +160,11 @@ def test_a_screen_that_takes_nothing() -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_stopped_run_leaves_nothing(
-    laboratory: Laboratory, tmp_path: Path, quick: Path, number: signal.Signals, code: int
+    laboratory: Laboratory, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
+    """Stopped behind the first table, with seconds of drawing figures to come: without them the run may end before."""
     out = tmp_path / "out"
-    run = started("run", laboratory.walk, "--settings", quick, "--out", out)
+    run = started("run", laboratory.walk, "--out", out)
     _wait_for(lambda: any(tmp_path.glob(".out.*.part/tables/*.csv")), run)
     run.send_signal(number)
     run.communicate(timeout=60)
