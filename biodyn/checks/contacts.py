@@ -39,32 +39,25 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), hint=hint)
 
 
-@check(
-    "coverage-right",
-    f"Force-plate coverage, {SIDE_NAMES['r']} leg",
-    compares=_COVERAGE.format(SIDE_NAMES["r"]),
-    causes=_BESIDE,
-    kind="result",
-    place=50,
-    limit=0.0,
-)
-def coverage_right(trial: TrialFacts, limit: float) -> CheckResult:
-    """Force-plate coverage of the right leg."""
-    return _coverage(trial.analysis, "r")
+def _add_coverage(side: Side, place: int) -> None:
+    """Register the check of one leg: the same question for both."""
+
+    @check(
+        f"coverage-{SIDE_NAMES[side]}",
+        f"Force-plate coverage, {SIDE_NAMES[side]} leg",
+        compares=_COVERAGE.format(SIDE_NAMES[side]),
+        causes=_BESIDE,
+        kind="result",
+        place=place,
+        limit=0.0,
+    )
+    def coverage(trial: TrialFacts, limit: float) -> CheckResult:
+        """Force-plate coverage of the leg."""
+        return _coverage(trial.analysis, side)
 
 
-@check(
-    "coverage-left",
-    f"Force-plate coverage, {SIDE_NAMES['l']} leg",
-    compares=_COVERAGE.format(SIDE_NAMES["l"]),
-    causes=_BESIDE,
-    kind="result",
-    place=51,
-    limit=0.0,
-)
-def coverage_left(trial: TrialFacts, limit: float) -> CheckResult:
-    """Force-plate coverage of the left leg."""
-    return _coverage(trial.analysis, "l")
+for _place, _side in enumerate(SIDES, start=50):
+    _add_coverage(_side, _place)
 
 
 def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:

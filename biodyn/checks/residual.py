@@ -10,9 +10,8 @@ from biodyn.checks.evidence.residual import residual_beyond, residual_status, un
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.checks.titles import finding_title
-from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.processing.signals.rms import rms
+from biodyn.processing.signals.rms import rms, vector_rms
 
 _SOURCE = "Hicks et al. 2015, doi 10.1115/1.4029304, widened by what the model cannot know: docs/methods.md, section 9"
 _CAUSES = "any of the above; trunk and arm markers, a body that differs from the anthropometric table"
@@ -38,7 +37,7 @@ def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckRes
     """The residual force as a finding about the recording."""
     vectors, limits = trial.analysis.dynamics.residual_force, trial.residual_limits
     return CheckResult(
-        value=_rms_of(vectors),
+        value=vector_rms(vectors),
         limit=limits.force_n,
         findings=residual_beyond("residual-force", vectors, limits.force_n, limits.fail_force_n, "N"),
     )
@@ -59,15 +58,10 @@ def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckRe
     """The residual moment as a finding about the recording."""
     vectors, limits = trial.analysis.dynamics.residual_moment, trial.residual_limits
     return CheckResult(
-        value=_rms_of(vectors),
+        value=vector_rms(vectors),
         limit=limits.moment_nm,
         findings=residual_beyond("residual-moment", vectors, limits.moment_nm, limits.fail_moment_nm, "Nm"),
     )
-
-
-def _rms_of(vectors: FloatArray) -> float:
-    known = vectors[np.isfinite(vectors).all(axis=1)]
-    return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else float("nan")
 
 
 # -- the result -------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic, Status
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.signals.rms import vector_rms
 from biodyn.recording import GroundReaction, PlateWrench
 
 # Beyond this multiple of the part of the limit that is measured, no error of measurement and no usual body explains the
@@ -69,7 +70,8 @@ def residual_limits(
     peak = float(force.max()) if len(force) and force.max() > 0.0 else np.nan
     ground = float(np.mean([plate.corners[:, 1].mean() for plate in plates])) if plates else 0.0
     height = float(np.mean(centre_of_mass_W[valid, 1] - ground)) if valid.any() else np.nan
-    unseen_n, unseen_nm = (_rms(vector[valid]) for vector in unseen)
+    # where no frame is known, nothing is added
+    unseen_n, unseen_nm = (float(np.nan_to_num(vector_rms(vector[valid]))) for vector in unseen)
     force_n = rules.force_fraction * peak
     moment_nm = rules.moment_fraction * height * peak + rules.centre_of_mass_m * weight_n
     return ResidualLimits(
@@ -82,11 +84,6 @@ def residual_limits(
         peak_force_n=peak,
         com_height_m=height,
     )
-
-
-def _rms(vectors: FloatArray) -> float:
-    known = vectors[np.isfinite(vectors).all(axis=1)]
-    return float(np.sqrt(np.mean(np.sum(known**2, axis=1)))) if len(known) else 0.0
 
 
 def residual_status(rms: float, limit: float, beyond: float) -> Status:
