@@ -82,4 +82,17 @@ def plain_errors() -> Iterator[None]:
 
 def _refuse(error: BiodynError) -> NoReturn:
     print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
+    _forget_what_cannot_be_printed()
     raise typer.Exit(BAD_INPUT) from None
+
+
+def _forget_what_cannot_be_printed() -> None:
+    """Let text that standard output refuses not be tried again at the end: Python would turn the exit code into 120."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        import os
+
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
