@@ -2,75 +2,126 @@
 
     python benchmarks/real_walks.py [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
 
-A walk is a C3D file with force plates that is not a static trial (standing still). A line each: static trial taken, mass
-and its source, marker error, contacts, base residual while every contact was measured against its limits (docs/methods.md,
-section 9). Verdicts and their causes: benchmarks/verdicts.py.
+A walk is a C3D file with force plates that is not a static trial (standing still). Two tables in Markdown: a row each walk
+(marker set, static trial, mass, marker error, base residual where every contact was measured against its limits, verdict,
+agreement with the laboratory software's moments in the file), then a row each contact with the decision and why. Verdicts
+and their causes: benchmarks/verdicts.py.
 """
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
-from common import Record, Stopwatch, ask, real_recordings, tell, walks_below
+from common import Record, Stopwatch, Table, ask, real_recordings, tell, walks_below
 
 import biodyn
+from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import residual_limits
 from biodyn.errors import BiodynError
+from biodyn.trial.compare import compare_with_lab_software
+
+_HEADS = (
+    "walk",
+    "marker set",
+    "calibrated with",
+    "kg",
+    "marker RMS mm",
+    "contacts used",
+    "residual N RMS (of limit)",
+    "residual Nm RMS (of limit)",
+    "verdict",
+    "moments against the file: r, RMS Nm/kg (medians)",
+    "s",
+)
+_MOMENTS = ("hip", "knee", "ankle")
 
 
 def main() -> None:
     arguments = ask(__doc__, folders=True)
     record, watch = Record("real_walks", vars(arguments)), Stopwatch()
     warnings.simplefilter("ignore", RuntimeWarning)
-    print(
-        f"{'walk':<44} {'kg':>5} {'rms mm':>7} {'max mm':>7} {'used':>5} {'F N rms/peak':>14} {'% of limit':>11} "
-        f"{'M Nm rms/peak':>14} {'% of limit':>11} {'s':>5}"
-    )
-    refused, seconds, errors_mm = 0, [], []
     folders = arguments.folders or [real_recordings() / "gait"]
+    table = Table(_HEADS)
+    refused, seconds, analyses = 0, [], []
     for folder, path in ((place, walk) for place in folders for walk in walks_below(place)):
-        name = str(path.relative_to(folder))
-        trial = Stopwatch()
+        name, trial = str(path.relative_to(folder)), Stopwatch()
         try:
-            result = biodyn.run_trial(path)
+            analysis = biodyn.run_trial(path).analysis
         except BiodynError as error:
-            tell(f"{name:<44} {error}")
+            table.row(name, error)
             refused += 1
             continue
         seconds.append(trial.seconds)
-        errors_mm.append(1000.0 * float(np.sqrt(np.nanmean(result.analysis.fit.marker_error**2))))
-        tell(_line(name, result, seconds[-1]))
-        tell(f"{'':<6} static {result.analysis.static.path.name}; mass {result.analysis.subject.mass_source}")
+        analyses.append((name, analysis))
+        table.row(name, *_walk(analysis), f"{seconds[-1]:.2f}")
+    tell()
+    _contacts(analyses)
     record.add("analysed", len(seconds), "walks, larger is better")
     record.add("refused", refused, "walks")
     if seconds:
         record.add("a walk, median", float(np.median(seconds)))
+        errors_mm = [_marker_rms_mm(analysis) for _, analysis in analyses]
         record.add("marker error RMS, median", float(np.median(errors_mm)), "mm")
+        record.add("marker error RMS, largest", float(np.max(errors_mm)), "mm")
     record.add("whole run", watch.seconds)
     record.close()
 
 
-def _line(name: str, result: biodyn.TrialResult, seconds: float) -> str:
-    a = result.analysis
-    error = 1000.0 * a.fit.marker_error
-    used = sum(c.decision == "assigned" for c in a.contacts)
-    text = (
-        f"{name:<44} {a.subject.mass_kg:5.1f} {np.sqrt(np.nanmean(error**2)):7.1f} {np.nanmax(error):7.1f} "
-        f"{used:>2}/{len(a.contacts):<2}"
+def _walk(analysis: TrialAnalysis) -> tuple[object, ...]:
+    used = sum(contact.decision == "assigned" for contact in analysis.contacts)
+    verdict = analysis.verdict
+    return (
+        analysis.mapping.title,
+        f"{Path(analysis.static.path).name}: {analysis.static.reason}",
+        f"{analysis.subject.mass_kg:.1f} ({analysis.subject.mass_source})",
+        f"{_marker_rms_mm(analysis):.1f}",
+        f"{used} of {len(analysis.contacts)}",
+        *_residual(analysis),
+        "not judged" if verdict is None else verdict.status,
+        _agreement(analysis),
     )
-    if a.dynamics.residual_valid.any():
-        limits = residual_limits(a)
-        for vectors, limit in (
-            (a.dynamics.residual_force, limits.force_n),
-            (a.dynamics.residual_moment, limits.moment_nm),
-        ):
-            size = np.linalg.norm(vectors[a.dynamics.residual_valid], axis=1)
-            rms, peak = float(np.sqrt(np.mean(size**2))), float(size.max())
-            text += f" {rms:7.1f}/{peak:<6.1f} {100 * rms / limit:5.0f}/{100 * peak / limit:<5.0f}"
-    else:
-        text += f" {'no frame with every contact measured':<52}"
-    return f"{text} {seconds:5.2f}"
+
+
+def _marker_rms_mm(analysis: TrialAnalysis) -> float:
+    return 1000.0 * float(np.sqrt(np.nanmean(analysis.fit.marker_error**2)))
+
+
+def _residual(analysis: TrialAnalysis) -> tuple[str, str]:
+    """Force and moment, RMS and its share of the limit, over the frames in which every contact was measured."""
+    dynamics, limits = analysis.dynamics, residual_limits(analysis)
+    if not dynamics.residual_valid.any():
+        return "no frame with every contact measured", ""
+    told = []
+    for vectors, limit in ((dynamics.residual_force, limits.force_n), (dynamics.residual_moment, limits.moment_nm)):
+        rms = float(np.sqrt(np.mean(np.sum(vectors[dynamics.residual_valid] ** 2, axis=1))))
+        told.append(f"{rms:.0f} ({100 * rms / limit:.0f} %)")
+    return told[0], told[1]
+
+
+def _agreement(analysis: TrialAnalysis) -> str:
+    found = [a for a in compare_with_lab_software(analysis) if a.kind == "moment"]
+    told = []
+    for joint in _MOMENTS:
+        of_joint = [a for a in found if a.variable.startswith(joint)]
+        if of_joint:
+            told.append(f"{joint} {np.median([a.r for a in of_joint]):.2f}, {np.median([a.rms for a in of_joint]):.2f}")
+    return "; ".join(told) or "none in the file"
+
+
+def _contacts(analyses: list[tuple[str, TrialAnalysis]]) -> None:
+    table = Table(("walk", "plate", "s", "foot", "decision", "why"))
+    for name, analysis in analyses:
+        for contact in analysis.contacts:
+            table.row(
+                Path(name).stem,
+                contact.plate,
+                f"{contact.start_s:.2f}-{contact.end_s:.2f}",
+                contact.side or "",
+                contact.decision,
+                contact.reason,
+            )
 
 
 if __name__ == "__main__":
