@@ -162,11 +162,10 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
 def _unseen(analysis: TrialAnalysis) -> str:
     """Segments and coordinates that no marker shows, in sentences; "" where all are seen."""
     model = analysis.model
-    text = (
-        f" Segments without markers, fixed to their parent: {', '.join(model.locked_segments)}."
-        if model.locked_segments
-        else ""
-    )
+    assumed = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
+    fixed = [name for name in model.locked_segments if name not in assumed]
+    text = f" Segments without markers, their motion assumed: {', '.join(assumed)}." if assumed else ""
+    text += f" Segments without markers, fixed to their parent: {', '.join(fixed)}." if fixed else ""
     riding = {
         s.coordinate for b in model.bodies if b.definition.name in model.locked_segments for s in b.definition.rotations
     }

@@ -73,12 +73,14 @@ def assemble(
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
     sliding: frozenset[str] = frozenset(),
+    assumed: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
 
     Segments without a free coordinate become part of the link that carries their parent. The joint centres of the bodies
-    in `sliding` may slide along the parent's axes (to find out where they are). Returns the tree, its coordinates, the place
-    of every segment on a link, and the locked segments.
+    in `sliding` may slide along the parent's axes (to find out where they are). Coordinates in `assumed` have a link although
+    they are locked: their motion is assumed. Returns the tree, its coordinates (assumed ones too), the place of every segment
+    on a link, and the segments without a coordinate that is neither locked nor assumed.
     """
     chain = _Chain()
     locked_segments: list[str] = []
@@ -89,9 +91,11 @@ def assemble(
             chain.add_root(definition.name)
         else:
             open_ = definition.name in skeleton.free
-            free = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
+            seen = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
+            moved_unseen = [s for s in definition.rotations if s.coordinate in assumed]
+            free = [s for s in definition.rotations if s in seen or s in moved_unseen]
             chain.add_body(body, free, slides=definition.name in sliding and bool(free))
-            if not free:
+            if not seen:
                 locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
         moved = body.inertia.moved(frame.R_LB, frame.p_LB)

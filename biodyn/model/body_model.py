@@ -44,8 +44,9 @@ class SubjectModel:
         mass_kg, height_m, sex: of the subject.
         bodies: scaled segments, parents first.
         coordinates: the free coordinates after the base's six.
-        locked: names of coordinates no marker can see, held at their static value.
+        locked: names of coordinates no marker can see, held at their static value or assumed.
         locked_segments: names of segments without a free joint, carried by their parent.
+        assumed: those of the locked coordinates that the tree has all the same: their motion is assumed (`UnseenMotion`).
         frames: per segment its place on a link.
         multibody: the tree (base first).
         markers: attached markers.
@@ -73,6 +74,7 @@ class SubjectModel:
     computed_points: frozenset[str] = frozenset()
     inner_centres: Mapping[str, InnerCentre] = field(default_factory=dict)
     refined_centres: frozenset[str] = frozenset()
+    assumed: tuple[Coordinate, ...] = ()
     uncertain_turns: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -98,11 +100,14 @@ class SubjectModel:
         return links, points, np.array([m.weight for m in self.markers], dtype=float)
 
     def limits(self) -> tuple[FloatArray, FloatArray]:
-        """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free."""
+        """Return lower and upper limits (nv,) of the velocity-indexed coordinates; the base is free, assumed ones are held."""
         lower = np.full(self.multibody.nv, -np.inf)
         upper = np.full(self.multibody.nv, np.inf)
         for coordinate in self.coordinates:
             lower[coordinate.v_index], upper[coordinate.v_index] = coordinate.range_rad
+        static = self._static_angles()
+        for coordinate in self.assumed:
+            lower[coordinate.v_index] = upper[coordinate.v_index] = static[coordinate.name]
         return lower, upper
 
     def static_configuration(self, R_WB: FloatArray, p_WB: FloatArray) -> FloatArray:
@@ -110,15 +115,18 @@ class SubjectModel:
         q = self.multibody.neutral()
         q[:3] = p_WB
         q[3:7] = quaternion_from_matrix(R_WB)
-        angles = {
+        angles = self._static_angles()
+        for coordinate in (*self.coordinates, *self.assumed):
+            q[coordinate.q_index] = angles[coordinate.name]
+        return q
+
+    def _static_angles(self) -> dict[str, float]:
+        return {
             step.coordinate: angle
             for body in self.bodies
             for step, angle in zip(body.definition.rotations, body.static_angles_rad, strict=True)
             if step.coordinate
         }
-        for coordinate in self.coordinates:
-            q[coordinate.q_index] = angles[coordinate.name]
-        return q
 
     def body_poses(self, link_R_W: FloatArray, link_p_W: FloatArray, name: str) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment from the poses of the links (T, L, 3, 3), (T, L, 3)."""

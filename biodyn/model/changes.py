@@ -62,14 +62,43 @@ def with_locked(model: SubjectModel, name: str) -> SubjectModel:
     return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
 
 
+def with_assumed(model: SubjectModel) -> SubjectModel:
+    """Return the model whose unseen segments can move: every locked coordinate of a segment with an `UnseenMotion` gets a link.
+
+    Not where a marker rides on a segment beyond it that the fit does not move against it: that marker tells something.
+    """
+    definitions = {body.definition.name: body.definition for body in model.bodies}
+    marked = {marker.body for marker in model.markers}
+    carriers: set[str] = set()
+    for name in marked:
+        while name in model.locked_segments:
+            carriers.add(name)
+            name = definitions[name].parent
+    names = frozenset(
+        coordinate
+        for definition in definitions.values()
+        if definition.unseen is not None and definition.name not in carriers
+        for coordinate in definition.coordinates
+        if coordinate in model.locked
+    )
+    return _reassembled(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
+
+
 def _reassembled(
-    model: SubjectModel, bodies: tuple[ScaledBody, ...], locked: frozenset[str], sliding: frozenset[str] = frozenset()
+    model: SubjectModel,
+    bodies: tuple[ScaledBody, ...],
+    locked: frozenset[str],
+    sliding: frozenset[str] = frozenset(),
+    assumed: frozenset[str] | None = None,
 ) -> SubjectModel:
-    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, bodies, locked, sliding)
+    names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
+    multibody, every, frames, locked_segments = assemble(model.skeleton, bodies, locked, sliding, names)
+    coordinates = tuple(coordinate for coordinate in every if coordinate.name not in names)
     free = {coordinate.name for coordinate in coordinates}
     return replace(
         model,
         bodies=bodies,
+        assumed=tuple(coordinate for coordinate in every if coordinate.name in names),
         locked=tuple(name for body in bodies for name in body.definition.coordinates if name not in free),
         multibody=multibody,
         coordinates=coordinates,

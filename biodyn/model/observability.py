@@ -31,6 +31,7 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     if visible is not None:
         weights = weights * visible
     J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
+    J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
     covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + _RIDGE_M2 * np.eye(nv))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))

@@ -27,6 +27,20 @@ class Rotation:
 
 
 @dataclass(frozen=True)
+class UnseenMotion:
+    """How a segment that no marker shows moves while its owner walks, in World axes turned with the heading.
+
+    Attributes:
+        attitude_rad: mean tilt, list and turn about z, x and y (Rz Rx Ry).
+        swing: tilt for each radian of the stride angle of its side: half of what the thigh of that side leans farther
+            forward than the other one (segments of the midline: the right thigh).
+    """
+
+    attitude_rad: tuple[float, float, float]
+    swing: float
+
+
+@dataclass(frozen=True)
 class BodyDefinition:
     """One segment of a skeleton and its joint to the parent.
 
@@ -34,6 +48,7 @@ class BodyDefinition:
         name, parent ("" for the root), joint: names; `side` is "r", "l" or "".
         rotations: the joint, from the parent's axes to the body's.
         base_rotations, base_translations: names of the root's six coordinates.
+        unseen: how it moves where no marker shows it; None: fixed to its parent then.
     """
 
     name: str
@@ -43,6 +58,7 @@ class BodyDefinition:
     rotations: tuple[Rotation, ...]
     base_rotations: tuple[str, ...] = ()
     base_translations: tuple[str, ...] = ()
+    unseen: UnseenMotion | None = None
 
     @property
     def coordinates(self) -> tuple[str, ...]:

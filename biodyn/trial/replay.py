@@ -214,10 +214,7 @@ def replay(
     else:
         options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
     actuated = stored_actuated_motion(arrays)
-    coordinates = {
-        str(name): (int(at_q), int(at_v))
-        for name, at_q, at_v in zip(arrays["coordinates"], arrays["coordinate_q"], arrays["coordinate_v"], strict=True)
-    }
+    coordinates = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
     found = replay_forwards(actuated, options, progress if progress is not None else _silent)
     return ReplayResult(
         actuated=actuated,
@@ -230,6 +227,14 @@ def replay(
         convergence=found.convergence,
         restarted=found.restarted,
     )
+
+
+def _places(arrays: Mapping[str, np.ndarray], kind: str, mark: str) -> dict[str, tuple[int, int]]:
+    """Index in q and in v by name of the measured or the assumed coordinates, whose names get a mark."""
+    if f"{kind}coordinates" not in arrays:  # results of older versions have no assumed ones
+        return {}
+    names, at_q, at_v = (arrays[f"{kind}{key}"] for key in ("coordinates", "coordinate_q", "coordinate_v"))
+    return {f"{name}{mark}": (int(q), int(v)) for name, q, v in zip(names, at_q, at_v, strict=True)}
 
 
 def changed_files(folder: str | Path) -> list[str]:

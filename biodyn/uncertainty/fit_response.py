@@ -119,4 +119,5 @@ def _at_limit(model: SubjectModel, q: FloatArray) -> BoolArray:
     for coordinate in model.coordinates:
         angle, at = q[:, coordinate.q_index], coordinate.v_index
         pinned[:, at] = (angle < lower[at] + _AT_LIMIT) | (angle > upper[at] - _AT_LIMIT)
+    pinned[:, [coordinate.v_index for coordinate in model.assumed]] = True
     return pinned

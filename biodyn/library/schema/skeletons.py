@@ -66,6 +66,15 @@ class TurnEntry(Table):
     known_from: Names = Field(description="landmarks that make it known")
 
 
+class UnseenEntry(Table):
+    """How a body moves that no marker shows: in World, turned with the heading of the root."""
+
+    attitude_deg: Three = Field(
+        (0.0, 0.0, 0.0), description="mean tilt, list and turn (z, x, y) of the right side, deg"
+    )
+    swing: float = Field(0.0, ge=-3, le=3, description="tilt for each radian of its side's stride angle")
+
+
 class BodyEntry(Table):
     """`[[body]]`: a segment, its axes and its joint to the parent."""
 
@@ -83,6 +92,9 @@ class BodyEntry(Table):
     base: BaseEntry | None = Field(None, description="coordinates of the floating base")
     sole: SoleEntry | None = Field(None, description="of a foot")
     turn: TurnEntry | None = Field(None, description="direction about the long axis")
+    unseen: UnseenEntry | None = Field(
+        None, description="its motion where no marker shows it; omitted = fixed to its parent"
+    )
     centre: Literal["refined"] | None = Field(None, description="the walk may move the joint centre")
 
     @model_validator(mode="after")

@@ -67,7 +67,7 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"No markers on {', '.join(model.locked_segments)}: fixed to their parent segment, with their mass.",
+                f"No markers on {', '.join(model.locked_segments)}: carried by the segment before them, with their mass.",
             )
         )
     if alone:

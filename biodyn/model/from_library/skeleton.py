@@ -12,7 +12,7 @@ from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.load import nearest
 from biodyn.library.tables import extended, for_each_side, load_entry
-from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition
+from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -152,10 +152,17 @@ def _body(side: str, entry: dict[str, Any]) -> BodyRecipe:
         template=template,
         base_rotations=tuple(base.get("rotations", ())),
         base_translations=tuple(base.get("translations", ())),
+        unseen=_unseen(entry["unseen"], sign) if "unseen" in entry else None,
         sole=SoleRule(**entry["sole"]) if "sole" in entry else None,
         turn=TurnRule(entry["turn"]["coordinate"], tuple(entry["turn"]["known_from"])) if "turn" in entry else None,
         refined_centre=entry.get("centre") == "refined",
     )
+
+
+def _unseen(entry: dict[str, Any], side_sign: float) -> UnseenMotion:
+    tilt, list_, turn = np.deg2rad(entry.get("attitude_deg", (0.0, 0.0, 0.0)))
+    attitude = (float(tilt), float(side_sign * list_), float(side_sign * turn))
+    return UnseenMotion(attitude, float(entry.get("swing", 0.0)))
 
 
 def _axis_rule(rule: list[str], side_sign: float) -> AxisRule:

@@ -108,7 +108,8 @@ def _reasons(solved: BoolArray, moving: BoolArray, rate_hz: float, edge_s: float
 
 def q_kinds(model: SubjectModel) -> tuple[tuple[CoordinateKind, int], ...]:
     """Layout of q for the derivatives: the base at 0, then one scalar a coordinate."""
-    return (("free", 0), *(("scalar", coordinate.q_index) for coordinate in model.coordinates))
+    places = sorted(coordinate.q_index for coordinate in (*model.coordinates, *model.assumed))
+    return (("free", 0), *(("scalar", place) for place in places))
 
 
 def base_angles(model: SubjectModel, fit: Fit) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from biodyn.library.section import Field, OneOf, Section
 from biodyn.processing.kinematics.methods import METHODS
@@ -20,6 +20,11 @@ class InverseKinematicsSettings(Section):
     max_iterations: int = Field(60, ge=1, le=10_000, description="most iterations per frame")
     visibility_ramp_s: float = Field(
         0.15, ge=0, le=5, description="a marker's weight fades over this time beside a gap, s"
+    )
+    unseen_segments: Literal["carried", "fixed"] = Field(
+        "carried",
+        description="segments without markers: carried as people do (the trunk upright, the arms swinging; assumed, see the "
+        "skeleton's `unseen`), or fixed to their parent as in the static trial",
     )
     marker_weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] = Field(
         default_factory=dict, description="weights by marker label, over the set's"

@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.body_model import with_markers as with_attached
+from biodyn.model.changes import with_assumed
 from biodyn.processing.kinematics.attach import attach_by_movement
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.methods import METHODS
@@ -39,6 +40,8 @@ def track(
     where a jump has not yet been spread by the filter; without them gaps are filled and markers smoothed anew, until none
     is left.
     """
+    if settings.unseen_segments == "carried":
+        model = with_assumed(model)
     fit = fit_with(model, signals, settings)
     settled, notes = _settled(fit, signals)
     notes = [*_idle_weights(settings.marker_weights, signals.markers), *notes]
@@ -62,6 +65,7 @@ def track(
         _outlier_note(label, np.array(sorted(frames)), max(frames.values()), outlier_limit_m, longest)
         for label, frames in outliers.items()
     ]
+    notes += _assumed_motion(fit.model)
     return fit, signals, notes
 
 
@@ -110,6 +114,27 @@ def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagno
             "warning",
             f"The settings weigh {', '.join(unknown)}, which the walk does not have.",
             hint=f"Its markers are {', '.join(markers.labels)}.",
+        )
+    ]
+
+
+def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
+    """Which segments move as people carry them, since no marker shows them."""
+    bodies = list(dict.fromkeys(coordinate.body for coordinate in model.assumed))
+    if not bodies:
+        return []
+    share = (
+        sum(body.inertia.mass for body in model.bodies if body.definition.name in model.locked_segments) / model.mass_kg
+    )
+    return [
+        Diagnostic(
+            "assumed-motion",
+            "info",
+            f"The motion of {', '.join(bodies)} is assumed, no marker shows it: upright and facing along the walk, arms swinging "
+            "against the legs. Leg torques do not depend on it; the pelvis residual and the centre of mass do.",
+            value=share,
+            unit="of body mass",
+            hint='Markers there measure it. inverse_kinematics.unseen_segments = "fixed" fixes them to their parent.',
         )
     ]
 

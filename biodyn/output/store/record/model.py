@@ -23,6 +23,7 @@ def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "degrees_of_freedom": int(model.multibody.nv),
         "coordinates": [coordinate.name for coordinate in model.coordinates],
         "locked_coordinates": list(model.locked),
+        "assumed_coordinates": [coordinate.name for coordinate in model.assumed],
         "carried_segments": list(model.locked_segments),
         "mass_kg": float(model.multibody.total_mass_kg),
         "citations": _citations(analysis),

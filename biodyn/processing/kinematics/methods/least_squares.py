@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from biodyn.model.observability import unseen_coordinates
 from biodyn.processing.kinematics.fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.kinematics.unseen import with_unseen_motion
 from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
@@ -58,6 +60,7 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
 
     longest_s = signals.settings.rigid_gap_s
     solution, lost = _carried_over_gaps(model, solve, ramp, ramp_frames, markers.rate_hz, longest_s)
+    solution = replace(solution, q=with_unseen_motion(model, solution.q, markers.rate_hz))
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
 
 

@@ -1,0 +1,159 @@
+"""Segments without markers: carried as people carry them, and nothing else moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.synthetic import skeleton_model
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.geometry.rotations import cardan_zxy, from_cardan_zxy, quaternion_from_matrix
+from biodyn.model.body_model import SubjectModel, body_model
+from biodyn.model.changes import with_assumed
+from biodyn.model.from_library.markersets import recognise
+from biodyn.processing.kinematics.unseen import with_unseen_motion
+from biodyn.processing.signals.rms import vector_rms
+from biodyn.rigid_body import body_poses
+from biodyn.simulation import SimulatedTrial
+from biodyn.trial.run import analyse_trial
+
+RATE_HZ = 100.0
+LEGS = ("pelvis", "femur", "tibia", "calcn")
+
+
+def legs_only(model: SubjectModel) -> SubjectModel:
+    """The model as a lower-body marker set leaves it: nothing above the pelvis can be seen."""
+    above = [b for b in model.bodies if b.definition.parent and not b.definition.name.startswith(LEGS)]
+    return body_model(
+        model.skeleton,
+        model.bodies,
+        frozenset(c for b in above for c in b.definition.coordinates),
+        mass_kg=model.mass_kg,
+        height_m=model.height_m,
+        sex=model.sex,
+        markers=tuple(m for m in model.markers if m.body.startswith(LEGS)),
+        foot_outlines=model.foot_outlines,
+        sole_body=model.sole_body,
+    )
+
+
+def swaying(model: SubjectModel, heading_rad: np.ndarray) -> np.ndarray:
+    """Configurations (T, nq) of a pelvis that tilts, lists and turns about a heading, thighs that swing against each other."""
+    time_s = np.arange(len(heading_rad)) / RATE_HZ
+    phase = 2.0 * np.pi * time_s / 1.1
+    angles = np.stack([0.1 + 0.05 * np.sin(2 * phase), 0.08 * np.sin(phase), 0.15 * np.cos(phase)], axis=1)
+    R = from_cardan_zxy(np.stack([0 * phase, 0 * phase, heading_rad], axis=1)) @ from_cardan_zxy(angles)
+    q = np.tile(model.multibody.neutral(), (len(time_s), 1))
+    q[:, 3:7] = [quaternion_from_matrix(one) for one in R]
+    for side, sign in (("r", 1.0), ("l", -1.0)):
+        q[:, model.coordinate(f"hip_flexion_{side}").q_index] = sign * 0.5 * np.cos(phase)
+    return q
+
+
+def attitude(model: SubjectModel, q: np.ndarray, body: str) -> np.ndarray:
+    R, p = body_poses(model.multibody, q)
+    return model.body_poses(R, p, body)[0]
+
+
+def test_the_trunk_stays_upright_over_a_pelvis_that_sways_and_faces_along_the_walk() -> None:
+    model = with_assumed(legs_only(skeleton_model()))
+    turning = np.linspace(0.0, 1.5, 400)  # 0.4 rad/s
+    filled = with_unseen_motion(model, swaying(model, turning), RATE_HZ)
+    assert np.ptp(cardan_zxy(attitude(model, filled, "pelvis"))[:, 1]) > 0.15
+    inner = slice(100, 300)
+    trunk, head = (attitude(model, filled, name)[inner] for name in ("torso", "head"))
+    np.testing.assert_allclose(trunk[:, 1, 1], np.cos(np.deg2rad(4.0)), atol=1e-9)
+    np.testing.assert_allclose(head[:, 1, 1], 1.0, atol=1e-9)
+    # backwards is away from where it faces; of the pelvis' own 0.15 rad less than a tenth is left
+    facing = np.arctan2(-head[:, 2, 0], head[:, 0, 0])
+    np.testing.assert_allclose(facing, turning[inner], atol=0.015)
+    back = np.stack([np.cos(facing), -np.sin(facing)], axis=1)
+    np.testing.assert_allclose(trunk[:, [0, 2], 1], -np.sin(np.deg2rad(4.0)) * back, atol=1e-9)
+
+
+def test_arms_hang_and_swing_against_their_own_leg() -> None:
+    model = with_assumed(legs_only(skeleton_model()))
+    filled = with_unseen_motion(model, swaying(model, np.zeros(400)), RATE_HZ)
+    thigh = {side: cardan_zxy(attitude(model, filled, f"femur_{side}"))[:, 0] for side in "rl"}
+    stride = 0.5 * (thigh["r"] - thigh["l"])
+    level = np.swapaxes(attitude(model, filled, "head"), 1, 2)  # the head is upright and faces along the walk
+    for side, sign in (("r", 1.0), ("l", -1.0)):
+        tilt, listing, _ = cardan_zxy(level @ attitude(model, filled, f"humerus_{side}")).T
+        np.testing.assert_allclose(np.rad2deg(listing), -10.0 * sign, atol=1e-6)
+        np.testing.assert_allclose(tilt, np.deg2rad(-7.0) - 0.3 * sign * stride, atol=0.01)
+
+
+def test_nothing_that_a_marker_shows_is_changed() -> None:
+    whole = skeleton_model()
+    assert with_assumed(whole) is whole
+    model = with_assumed(legs_only(whole))
+    assert not {c.name for c in model.assumed} & {c.name for c in model.coordinates}
+    assert model.locked == legs_only(whole).locked
+    q = swaying(model, np.zeros(50))
+    q[10] = np.nan
+    filled = with_unseen_motion(model, q, RATE_HZ)
+    seen = [i for i in range(q.shape[1]) if i not in {c.q_index for c in model.assumed}]
+    np.testing.assert_array_equal(filled[:, seen], q[:, seen])
+    assert np.isnan(filled[10]).all()
+
+
+def test_a_segment_that_carries_a_marked_one_is_not_assumed() -> None:
+    """A marker on a carried arm tells something of the trunk: neither is assumed."""
+    model = legs_only(skeleton_model())
+    arm = next(m for m in skeleton_model().markers if m.body == "humerus_r")
+    names = {c.body for c in with_assumed(replace(model, markers=(*model.markers, arm))).assumed}
+    assert not names & {"torso", "humerus_r"}
+    assert {"head", "humerus_l"} <= names
+
+
+def lower_body(trial: SimulatedTrial) -> SimulatedTrial:
+    """The trial without markers above the pelvis."""
+    roles = recognise(trial.labels).roles
+    kept = {role.label for role in roles if role.body.startswith(LEGS)}
+    columns = [i for i, label in enumerate(trial.labels) if label in kept]
+    return replace(trial, labels=tuple(trial.labels[i] for i in columns), markers=trial.markers[:, columns])
+
+
+@pytest.fixture(scope="module")
+def trials(laboratory, tmp_path_factory) -> dict[str, TrialAnalysis]:
+    """The simulated walk with all markers, and with those of the lower body alone, carried and fixed."""
+    trials = {kind: lower_body(trial) for kind, trial in laboratory.trials.items()}
+    bare = laboratory.copy(tmp_path_factory.mktemp("lower"), **trials)
+    own = {"mass_kg": 74.0, "height_m": 1.78, "torques_only": True}
+    return {
+        "all": analyse_trial(laboratory.walk, laboratory.static, **own),
+        **{
+            how: analyse_trial(bare.walk, bare.static, settings={"inverse_kinematics": {"unseen_segments": how}}, **own)
+            for how in ("carried", "fixed")
+        },
+    }
+
+
+def test_the_residual_of_a_lower_body_set_is_halved(real_data) -> None:
+    """On a walk whose numbers chose none of the assumed ones (trunk.py in benchmarks/)."""
+    walk = real_data / "gait" / "fmc" / "dynamic" / "MH0222_BP06.c3d"
+    found = {
+        how: analyse_trial(walk, torques_only=True, settings={"inverse_kinematics": {"unseen_segments": how}}).dynamics
+        for how in ("carried", "fixed")
+    }
+    for name in ("residual_force", "residual_moment"):
+        carried, fixed = (vector_rms(getattr(found[how], name)) for how in ("carried", "fixed"))
+        assert carried < 0.5 * fixed, f"{name}: {carried:.1f} instead of {fixed:.1f}"
+
+
+def test_leg_torques_do_not_depend_on_what_is_assumed(trials) -> None:
+    carried, fixed = trials["carried"], trials["fixed"]
+    assert [c.name for c in carried.model.coordinates] == [c.name for c in fixed.model.coordinates]
+    np.testing.assert_allclose(carried.dynamics.torques, fixed.dynamics.torques, atol=1e-6)
+    assert [load.joint for load in carried.dynamics.joints] == [load.joint for load in fixed.dynamics.joints]
+
+
+def test_what_is_assumed_is_said(trials) -> None:
+    notes = {note.code: note for note in trials["carried"].diagnostics}
+    assert "torso" in notes["assumed-motion"].message
+    # de Leva: trunk 43.5 % without the pelvis' 11.2, head 6.9, arms 9.9
+    assert notes["assumed-motion"].value == pytest.approx(0.49, abs=0.03)
+    for other in ("fixed", "all"):
+        assert "assumed-motion" not in {note.code for note in trials[other].diagnostics}
