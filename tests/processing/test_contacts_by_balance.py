@@ -69,7 +69,7 @@ def test_a_foot_partly_on_the_floor_is_rejected_with_the_newtons_that_are_missin
 
 
 def test_double_support_on_the_floor_tells_nothing_of_a_sole_far_over_the_edge():
-    # Heel 4 cm behind the plate by the markers: mid-stance is supported; while the right foot is still on the floor it may be either.
+    # Heel 4 cm behind the plate by the markers: mid-stance is supported; while the right foot is on the floor nothing tells.
     scene = walk(STEPS, [plate(0.66, 1.2, -0.3, 0.3)], 2.4)
     outlines = {side: points.copy() for side, points in scene.outlines.items()}
     outlines["l"][:, [0, 10, 11], 0] -= 0.04

@@ -78,8 +78,8 @@ def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnos
                     limit=limit_n,
                     unit="N",
                     frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
-                    hint="A stick, a rail or a helping hand: the leg's moments stand, those of arms and trunk do not. Or the body "
-                    "mass or the plate's scale is wrong.",
+                    hint="A stick, a rail or a helping hand: the leg's moments stand, those of arms and trunk do not. Or the "
+                    "body mass or the plate's scale is wrong.",
                     about=str(contact.plate),
                 )
             )
