@@ -9,7 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from biodyn.library.section import OneOf
+from biodyn.library.section import OneOf, Section
 from biodyn.settings import Settings
 
 PAGE = Path(__file__).with_name("settings.md")
@@ -96,7 +96,8 @@ def _kinds(annotation: Any) -> Iterator[str]:
             if part is not type(None):
                 yield from _kinds(part)
     elif origin is tuple:
-        yield "list of numbers"
+        whole = isinstance(get_args(annotation)[0], type) and issubclass(get_args(annotation)[0], Section)
+        yield "list of tables" if whole else "list of numbers"
     elif origin is dict:
         yield "table of numbers"
     else:

@@ -109,7 +109,7 @@ def contacts(trial: TrialState) -> None:
     trial.signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
     _require_possible_loads(trial)
     trial.contacts, trial.reaction = find_contacts(
-        trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg
+        trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit
     )
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]

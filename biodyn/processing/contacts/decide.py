@@ -15,10 +15,13 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side, other_side
+from biodyn.processing.contacts.balance import BodyBalance
+from biodyn.processing.contacts.by_balance import judge_by_balance
 from biodyn.processing.contacts.evidence import FootEvidence, feet_evidence, is_near, nearest_foot, record_of
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, Load, PlateContact
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, loadings
+from biodyn.processing.contacts.overrides import with_overrides
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.presence import (
     MAX_SOLE_HEIGHT_M,
@@ -45,6 +48,7 @@ def decide_contacts(
     *,
     smear_s: float,
     mass_kg: float | None = None,
+    balance: BodyBalance | None = None,
 ) -> list[PlateContact]:
     """Find every loading of every plate and decide whose foot it is.
 
@@ -52,6 +56,7 @@ def decide_contacts(
     sole that is low lies on plates. Two feet on one plate are ambiguous while both are there, widened by `smear_s`
     (what the low-pass filter mixes); the frames before and after belong to the foot that is alone. A load that lasts
     longer than any foot can be there is cut to the time of the feet; the rest is rejected, with what the plate reads.
+    Then the balance of forces on the whole body is heard (`by_balance`), and last what the user says.
 
     Args:
         plates: what was measured; all that are given count as floor that is measured.
@@ -60,6 +65,7 @@ def decide_contacts(
         settings: the section [contacts].
         smear_s: half the time over which the filter of the wrenches spreads an edge, about 0.5 / cut-off.
         mass_kg: for the evidence in body weights, where known.
+        balance: what the motion of the whole body needs; None = not asked.
 
     Returns the stretches sorted by start time.
     """
@@ -67,7 +73,10 @@ def decide_contacts(
     for load, part, level_n in _loads(plates, foot_outlines, rate_hz, settings, smear_s, mass_kg):
         found += _decide_part(load, part, level_n)
     found.sort(key=lambda item: (item.contact.start_s, item.contact.plate))
-    return without_short_loads(found, settings.min_contact_s)
+    if balance is not None and settings.balance_fraction > 0.0:
+        found = judge_by_balance(found, foot_outlines, balance, settings, rate_hz, smear_s)
+    found = without_short_loads(found, settings.min_contact_s)
+    return with_overrides(found, [plate.number for plate in plates], settings.override, rate_hz)
 
 
 def _loads(
@@ -187,7 +196,8 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
-        return _result(load, best, "rejected", reason, (best,), feet)
+        rejected = _result(load, best, "rejected", reason, (best,), feet)
+        return replace(rejected, hanging_m=evidence.hanging_m)
     reason = f"only the {name} foot is on the plate, centre of pressure within its outline"
     return _result(load, best, "assigned", reason, (best,), feet)
 

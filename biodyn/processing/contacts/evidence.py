@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, Side, other_side
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, BoolArray, FloatArray, Side, other_side
 from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.load import OUTLINE_ERROR_M, Load
 from biodyn.processing.contacts.loading import missed_at_edges
@@ -30,6 +30,7 @@ class FootEvidence:
         share_inside: of the low points that lie on plates. overhang_m: how far the sole hangs beyond them.
         edge_m: how near the centre of pressure came to the edge of the plates.
         on_plate: (n,) frames of the load in which the foot stands on this plate. known_share: in which the sole is known.
+        hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame; infinite where it is not known.
     """
 
     distance_median_m: float
@@ -41,6 +42,7 @@ class FootEvidence:
     edge_m: float
     on_plate: BoolArray
     known_share: float
+    hanging_m: FloatArray
 
 
 def feet_evidence(load: Load) -> dict[Side, FootEvidence]:
@@ -126,4 +128,5 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
         edge_m=edge,
         on_plate=np.asarray(on_plate),
         known_share=float(known.mean()),
+        hanging_m=np.where(known, outside.max(axis=1), np.inf),
     )

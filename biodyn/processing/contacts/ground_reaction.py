@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
 from biodyn.geometry.polygons import signed_distance
+from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
 from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
@@ -37,6 +38,7 @@ def feet_on_plates(
     *,
     smear_s: float,
     mass_kg: float | None = None,
+    balance: BodyBalance | None = None,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
     """Decide every contact and return it with the ground reaction of both feet.
 
@@ -47,9 +49,12 @@ def feet_on_plates(
         settings: the section [contacts].
         smear_s: half the time over which the wrenches' filter spreads an edge, about 0.5 / cut-off; 0 unfiltered.
         mass_kg: for the evidence in body weights, where known.
+        balance: what the motion of the whole body needs; None = not asked.
     """
     foot_outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
-    contacts = decide_contacts(plates, foot_outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg)
+    contacts = decide_contacts(
+        plates, foot_outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance
+    )
     reaction = ground_reaction(
         plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
     )
@@ -208,7 +213,8 @@ def _reasons(
             # A foot that hangs over the edge is unknown through its whole stance on either side of the edge.
             for first, stop in finite_stretches(sole.bearing):
                 if first < item.stop and stop > item.first:
-                    begin, end = min(begin, first), max(end, stop)
+                    begin = begin if item.cut_before else min(begin, first)
+                    end = end if item.cut_after else max(end, stop)
         # Cuts inside a load are widened already.
         begin = begin if item.cut_before else max(begin - smear, 0)
         end = end if item.cut_after else min(end + smear, frames)

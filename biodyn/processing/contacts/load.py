@@ -59,6 +59,8 @@ class PlateContact:
         first, stop: marker frames of the raw loading, stop exclusive.
         feet: sides whose ground reaction the stretch concerns: the one assigned, or those that stay unmeasured.
         cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
+        hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame, of a contact that was rejected for
+            that alone; None for all others.
     """
 
     contact: Contact
@@ -68,3 +70,4 @@ class PlateContact:
     feet: tuple[Side, ...]
     cut_before: bool = False
     cut_after: bool = False
+    hanging_m: FloatArray | None = None

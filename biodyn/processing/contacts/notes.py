@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.contacts.balance import weight_of
 from biodyn.processing.contacts.loading import NOISE_FACTOR
 from biodyn.recording.wrenches import Contact
 
 # Force that a recording software cut away for longer than this is worth saying: an event moves by a frame or two.
 WORTH_SAYING_S = 0.005
+# Vertical force that no plate carries, share of body weight: three times what sound contacts show (`by_balance`).
+SUPPORT_SHARE = 0.15
 
 
 def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Diagnostic, ...]:
@@ -32,10 +35,12 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
                 value=contact.evidence.get("peak_n"),
                 unit="N",
                 frames=frames,
-                hint="No ground reaction of the feet concerned in these frames; no moments for their legs.",
+                hint="No ground reaction of the feet concerned in these frames; no moments for their legs. Where you know "
+                "better: [contacts] override (docs/settings.md).",
                 about=str(contact.plate),
             )
         )
+    notes += _other_supports(contacts, rate_hz)
     notes += _noisy_plates(contacts)
     missed = [max(c.evidence.get("start_missed_s", 0.0), c.evidence.get("end_missed_s", 0.0)) for c in contacts]
     if missed and max(missed) > WORTH_SAYING_S:
@@ -54,6 +59,31 @@ def contact_diagnostics(contacts: Sequence[Contact], rate_hz: float) -> tuple[Di
             )
         )
     return tuple(notes)
+
+
+def _other_supports(contacts: Sequence[Contact], rate_hz: float) -> list[Diagnostic]:
+    """Name the contacts during which something that no plate measures carries a part of the body."""
+    notes = []
+    for contact in contacts:
+        missing_n = contact.evidence.get("balance_missing_n", math.nan)
+        limit_n = SUPPORT_SHARE * weight_of(contact.evidence.get("balance_mass_kg", math.nan))
+        if contact.decision == "assigned" and missing_n > limit_n:
+            notes.append(
+                Diagnostic(
+                    code="support-not-measured",
+                    severity="warning",
+                    message=f"Plate {contact.plate}, {contact.start_s:.2f} to {contact.end_s:.2f} s: the body needs "
+                    f"{missing_n:.0f} N more than the plates carry.",
+                    value=missing_n,
+                    limit=limit_n,
+                    unit="N",
+                    frames=(int(contact.start_s * rate_hz), int(contact.end_s * rate_hz)),
+                    hint="A stick, a rail or a helping hand: the leg's moments stand, those of arms and trunk do not. Or the "
+                    "body mass or the plate's scale is wrong.",
+                    about=str(contact.plate),
+                )
+            )
+    return notes
 
 
 def _noisy_plates(contacts: Sequence[Contact]) -> list[Diagnostic]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.filtering import butterworth_lowpass
@@ -84,12 +85,21 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
     """Return the signals with other wrenches of the plates, filtered and at the marker frames."""
-    settings, markers = signals.settings, signals.markers
-    plates = []
-    for plate in raw:
-        wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, signals.force_cutoff_hz, settings.filter_order)
-        plates.append(resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz))
-    return replace(signals, raw_plates=tuple(raw), plates=tuple(plates))
+    plates = tuple(_filtered(plate, signals, signals.force_cutoff_hz) for plate in raw)
+    return replace(signals, raw_plates=tuple(raw), plates=plates)
+
+
+def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:
+    """Return each plate's wrench (T, 6) at the marker frames, filtered with the cut-off of the markers instead of its own."""
+    if signals.force_cutoff_hz == signals.cutoff_hz:
+        return tuple(plate.wrench for plate in signals.plates)
+    return tuple(_filtered(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
+
+
+def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
+    wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, cutoff_hz, signals.settings.filter_order)
+    markers = signals.markers
+    return resample_wrench(replace(plate, wrench=wrench), markers.frame_count, markers.rate_hz)
 
 
 def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
