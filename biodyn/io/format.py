@@ -8,7 +8,7 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError
 from biodyn.library.registry import Registry
-from biodyn.recording import FileFacts, Recording
+from biodyn.recording import FileFacts, Glimpse, Recording
 
 #: Frames per second that a camera can have; any other number in a file is damaged.
 RATES_HZ = (1.0, 20_000.0)
@@ -25,6 +25,7 @@ class Format:
         read_several: several files side by side, where that is quicker than one after the other; a file that cannot be
             read is an InputFileError in its place.
         facts: what the head of the file tells; None = the whole file has to be read for that.
+        glimpse: short pieces of the markers; None = the whole file has to be read for that.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Format:
     read: Callable[[Path], Recording]
     read_several: Callable[[Sequence[Path]], list[Recording | InputFileError]] | None = None
     facts: Callable[[Path], FileFacts] | None = None
+    glimpse: Callable[[Path], Glimpse] | None = None
 
 
 # Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).

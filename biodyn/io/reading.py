@@ -1,4 +1,4 @@
-"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`.
+"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`.
 
 What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
 format knows the bytes, so that the reader of that format can say what is wrong with them.
@@ -14,7 +14,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
-from biodyn.recording import FileFacts, Recording
+from biodyn.recording import FileFacts, Glimpse, Recording
+from biodyn.recording.stillness import glimpse_of
 
 HEAD_BYTES = 16_384  # what a format may look at to know its files
 
@@ -58,6 +59,13 @@ def read_facts(path: str | Path) -> FileFacts:
     place = Path(path)
     found = format_of(place)
     return facts_of(found.read(place)) if found.facts is None else found.facts(place)
+
+
+def read_glimpse(path: str | Path) -> Glimpse:
+    """Return short pieces of the markers of a recording, quickly; InputFileError as for `read`."""
+    place = Path(path)
+    found = format_of(place)
+    return glimpse_of(found.read(place).markers) if found.glimpse is None else found.glimpse(place)
 
 
 def format_of(path: str | Path) -> Format:

@@ -9,6 +9,7 @@ missing is NaN, and the frame is the laboratory's until `Recording.rotated` turn
 Read `recording` first (what may be in a file, and what asking for a missing part does), then the part you need:
 `markers`, `poses`, `coordinates`, `plates`, `events`, `subject`, `model_outputs`, `facts`. `motion` and `wrenches` are
 what processing makes of them: configurations of a skeleton, and ground reactions per plate and per foot.
+`stillness` tells where a person stands, of all frames or of a `Glimpse`: short pieces that are read quickly.
 """
 
 from biodyn.recording.coordinates import Coordinates
@@ -20,6 +21,7 @@ from biodyn.recording.motion import Motion
 from biodyn.recording.plates import ForcePlate
 from biodyn.recording.poses import SegmentPoses
 from biodyn.recording.recording import Recording, StoredMotion
+from biodyn.recording.stillness import Glimpse, QuietPart, quietest_part
 from biodyn.recording.subject import SubjectParameters
 from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero
 
@@ -31,14 +33,17 @@ __all__ = [
     "FileFacts",
     "ForcePlate",
     "GaitEvent",
+    "Glimpse",
     "GroundReaction",
     "Markers",
     "ModelOutput",
     "Motion",
     "PlateWrench",
     "PlateZero",
+    "QuietPart",
     "Recording",
     "SegmentPoses",
     "StoredMotion",
     "SubjectParameters",
+    "quietest_part",
 ]

@@ -10,17 +10,22 @@ Read `statics` (the search, in its order), then what it asks: `places` (where co
 For roles read `role`, then `words` (names split into words of known kinds). The words are data: `library/session/`.
 """
 
+from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
 from biodyn.session.role import Role, TrialNames, judge_role
 from biodyn.session.static_choice import typical_motion_m
-from biodyn.session.statics import StaticSearch, find_static, judge_static, static_candidates
+from biodyn.session.statics import StaticSearch, choose_static, find_static, judge_static, static_candidates
 
 __all__ = [
+    "MotionFacts",
     "Role",
     "StaticSearch",
     "TrialNames",
+    "choose_static",
     "find_static",
+    "glimpse_of_file",
     "judge_role",
     "judge_static",
+    "motion_of",
     "static_candidates",
     "typical_motion_m",
 ]

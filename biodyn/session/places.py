@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from biodyn.session.file_names import has_static_name, own_words, words
+from biodyn.session.file_names import has_static_name, names_a_kind
 
 
 def folders_near(folder: Path) -> tuple[Path, ...]:
@@ -14,7 +14,7 @@ def folders_near(folder: Path) -> tuple[Path, ...]:
     parent = folder.parent
     found = [folder, *_subfolders(folder)]
     # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
-    only_a_kind = bool(words(folder.name)) and not own_words(folder)
+    only_a_kind = names_a_kind(folder)
     found += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
     for other in _subfolders(parent.parent):
         if has_static_name(other):

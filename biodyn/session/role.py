@@ -1,20 +1,24 @@
 """What one recording of a session is for: standing, moving one joint, walking, running, or something else.
 
-Static: words of its name or its folder, a declaration in the file, or a recording too short for a step; words for walking
+What the markers do counts before what names say: nobody stands in a file in which the markers never rest, whatever it is
+called, and a file without a telling name in which a person stands all the time is a static trial. Names, declarations and
+stored events decide where the motion leaves it open: a walk on a treadmill and squats both happen in place. Static: words of
+its name or its folder, a declaration in the file, or a recording too short for a step; words for walking
 and stored foot events speak against. Functional or other: words for functional trials, muscle tests and the like without
-a word for walking; or no force plate and nothing that speaks for a walk. Everything else is a walk or, by its words, a run,
-also one without plates where its name says that it is one: its analysis then tells what is missing.
+a word for walking, or one foot standing while the other leg moves; or no force plate and nothing that speaks for a walk.
+Everything else is a walk or, by its words, a run, also one without plates where its name says that it is one: its analysis
+then tells what is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from biodyn.recording import FileFacts
-from biodyn.session.file_names import walk_words
-from biodyn.session.words import Token, vocabulary
+from biodyn.session.motion import MotionFacts
+from biodyn.session.words import Token, vocabulary, walk_words
 
 Role = Literal["static", "functional", "walk", "run", "other"]
 
@@ -44,20 +48,40 @@ class TrialNames:
         return (*self.file, *(token for folder in self.folders for token in folder), *self.person)
 
 
-def judge_role(names: TrialNames, facts: FileFacts, sibling_walks: bool = False) -> tuple[Role, str]:
+def judge_role(
+    names: TrialNames,
+    facts: FileFacts,
+    sibling_walks: bool = False,
+    motion: Callable[[], MotionFacts | None] = lambda: None,
+) -> tuple[Role, str]:
     """Return the role of a recording and one sentence that says why.
 
-    `sibling_walks`: files of the same name but for the number hold force plates and are walks.
+    `sibling_walks`: files of the same name but for the number hold force plates and are walks. `motion`: what is done in
+    it, asked only where names and header do not make a walk of it; None where that is not known.
     """
-    static, why = _static_evidence(names, facts)
-    if static > 0.0:
-        return "static", f"Used as static trial: {why}."
     walks = _has_walk_word(names.file)
     other = _first_of_kind("other", (names.file, *names.folders))
+    static, why = _static_evidence(names, facts)
+    is_plain_walk = static <= 0.0 and walks and facts.plate_count > 0
+    done = None if is_plain_walk else motion()
+    if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _stands(done)):
+        if done is None or done.stands:
+            return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
+        if done.kind == "travelling":
+            return _moving(names), f"{_capital(why)}, but no static trial: {done.sentence()}."
     if other is not None and not walks:
         role: Role = "functional" if other.word in vocabulary()["functional"] else "other"
         return role, f"'{other.text}' in its name or folder: not a walk."
-    moving: Role = "run" if any(t.word in vocabulary()["running"] for t in names.everywhere()) else "walk"
+    if done is not None and not walks and not facts.gait_events > 1:
+        if done.kind == "standing":
+            return "static", f"Used as static trial: nothing in its name says so, but {done.sentence()}."
+        if done.kind == "one_leg":
+            return "functional", f"A functional trial: {done.sentence()}."
+    return _walk_or_other(names, facts, sibling_walks, walks)
+
+
+def _walk_or_other(names: TrialNames, facts: FileFacts, sibling_walks: bool, walks: bool) -> tuple[Role, str]:
+    moving = _moving(names)
     if facts.plate_count > 0:
         return moving, "It holds force plates and nothing speaks against a walk."
     if not facts.labels and not walks and not {token.word for token in names.file} & walk_words():
@@ -65,6 +89,22 @@ def judge_role(names: TrialNames, facts: FileFacts, sibling_walks: bool = False)
     if sibling_walks or facts.gait_events > 1 or _is_named_walk(names.everywhere()):
         return moving, "It is named like a walk, though it holds no force plate."
     return "other", "It holds no force plate and nothing speaks for a walk."
+
+
+def _moving(names: TrialNames) -> Role:
+    return "run" if any(t.word in vocabulary()["running"] for t in names.everywhere()) else "walk"
+
+
+def _stands(done: MotionFacts | None) -> bool:
+    return done is not None and done.kind == "standing"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _has_other_word(found: Sequence[Token]) -> bool:
+    return any(token.kind == "other" for token in found)
 
 
 def _static_evidence(names: TrialNames, facts: FileFacts) -> tuple[float, str]:

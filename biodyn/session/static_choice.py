@@ -7,7 +7,7 @@ so by the joint offsets it computed from one and stored in the other; the marker
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
-from biodyn.session.file_names import static_table
+from biodyn.session.words import static_table
 
 Offsets = Literal["same", "unknown", "different"]
 _ORDER: tuple[Offsets, ...] = ("same", "unknown", "different")
@@ -27,6 +27,9 @@ _OTHER_PLACEMENT_M = 0.002
 # ... and by this much is a better one: the median over the pairs is itself known to a few tenths of a millimetre.
 _NEARER_M = 0.0005
 _SAME_SCORE = 0.1  # of names and places
+# Two statics clearly differ where the distance between two markers of a segment does by this much, in so many pairs.
+_OTHER_PLACE_M = 0.004
+_FEWEST_PAIRS = 3
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,16 @@ class Possible:
         path: the file. score: what names, places and header speak for it.
         offsets: whether its stored joint offsets are those of the walk.
         distance_m: median difference of the marker distances within segments from the walk's, None if unknown.
+        pairs_m: the differences themselves, (P,) m, static minus walk, of the same pairs for all statics compared.
+        labels: of its markers.
     """
 
     path: Path
     score: float
     offsets: Offsets
     distance_m: float | None
+    pairs_m: FloatArray = field(default_factory=lambda: np.zeros(0))
+    labels: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,7 @@ def choose(possible: Sequence[Possible]) -> Choice:
         return Choice(possible[0], "")
     nearest = min((p.distance_m for p in possible if p.distance_m is not None), default=None)
     left = [p for p in possible if _within(p, nearest, _OTHER_PLACEMENT_M)]
+    left = [p for p in left if not any(_is_nearer(q, p) for q in left)] or left
     why = _by_distance(possible, left)
     best = min(_ORDER.index(p.offsets) for p in left)
     fitting = [p for p in left if _ORDER.index(p.offsets) == best]
@@ -93,12 +101,28 @@ def _within(candidate: Possible, nearest: float | None, slack_m: float) -> bool:
     return nearest is None or candidate.distance_m is None or candidate.distance_m <= nearest + slack_m
 
 
+def _is_nearer(a: Possible, b: Possible) -> bool:
+    """True where the walk has the distances of the first wherever the two statics clearly differ.
+
+    Markers of the feet that were put on again over shoes leave the median over the whole body as it was.
+    """
+    if a.pairs_m.shape != b.pairs_m.shape:
+        return False
+    apart = np.abs(a.pairs_m - b.pairs_m) > _OTHER_PLACE_M
+    if apart.sum() < _FEWEST_PAIRS:
+        return False
+    mine, theirs = (float(np.median(np.abs(p.pairs_m[apart]))) for p in (a, b))
+    return mine < 0.5 * theirs
+
+
 def _by_distance(before: Sequence[Possible], after: Sequence[Possible]) -> str:
     out = [p for p in before if p not in after]
     if not out:
         return ""
-    own = min(p.distance_m for p in after if p.distance_m is not None)
+    own = min((p.distance_m for p in after if p.distance_m is not None), default=None)
     others = ", ".join(f"{_mm(p.distance_m)} in {p.path.name}" for p in out)
+    if own is not None and any(p.distance_m is not None and p.distance_m <= own for p in out):
+        return f"its markers sit as the walk's do where the statics differ, those of {', '.join(p.path.name for p in out)} do not"
     return f"marker distances within segments agree to {_mm(own)}, against {others}"
 
 
@@ -110,16 +134,21 @@ def _by_offsets(fitting: Possible, others: Sequence[Possible]) -> str:
 
 
 def _alike(named: Sequence[Possible]) -> tuple[Diagnostic, ...]:
+    """Say that several statics serve the walk equally well; a warning where they may differ in what they calibrate."""
     if len(named) < 2:
         return ()
     first, *others = named
     listed = ", ".join(f"{p.path.name} ({_mm(p.distance_m)})" for p in others)
+    may_differ = any(p.labels != first.labels or p.distance_m is None for p in named)
     return (
         Diagnostic(
             "static-trials-alike",
-            "info",
+            "warning" if may_differ else "info",
             f"{first.path.name} ({_mm(first.distance_m)} from the walk's marker distances) and {listed} belong to the walk "
             f"equally well; {first.path.name} is used.",
+            value=first.distance_m,
+            limit=_NEARER_M,
+            unit="m",
             hint="Name the one to use with --static, or in study.toml.",
         ),
     )
@@ -164,6 +193,16 @@ def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] 
     Only markers that the recordings `shared` hold too count: then the numbers of several statics can be compared.
     None where fewer than three such pairs are in both.
     """
+    found = pair_differences_m(walk, static, shared)
+    found = np.abs(found[np.isfinite(found)])
+    return float(np.median(found)) if found.size >= _FEWEST_PAIRS else None
+
+
+def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers] = ()) -> FloatArray:
+    """Return static minus walk of the distances between markers that move as one in the walk, (P,) m; NaN where unseen.
+
+    The pairs are the same for all statics of one `shared`, whichever is asked for.
+    """
     others = [set(markers.labels) for markers in (static, *shared)]
     common = [label for label in walk.labels if all(label in labels for labels in others)]
     frames = walk.positions[:: max(1, walk.frame_count // 40)]
@@ -178,11 +217,8 @@ def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] 
     distance = np.linalg.norm(moving[:, first] - moving[:, second], axis=2)
     enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
     if not enough.any():
-        return None
+        return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
     rigid = np.nanstd(distance, axis=0) < _RIGID_M
-    difference: FloatArray = np.abs(
-        np.nanmedian(distance, axis=0) - np.linalg.norm(standing[first] - standing[second], axis=1)
-    )[rigid]
-    difference = difference[np.isfinite(difference)]
-    return float(np.median(difference)) if difference.size >= 3 else None
+    difference: FloatArray = np.linalg.norm(standing[first] - standing[second], axis=1) - np.nanmedian(distance, axis=0)
+    return difference[rigid]

@@ -12,28 +12,31 @@ from pathlib import Path
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io import format_of, read_facts, read_many
-from biodyn.recording import FileFacts, Recording
-from biodyn.session.file_names import has_static_name, has_walk_name, named_otherwise, own_words
+from biodyn.io import format_of, read, read_facts, read_many
+from biodyn.recording import FileFacts, Glimpse, Markers, Recording
+from biodyn.session.file_names import has_static_name, has_walk_name, own_words
+from biodyn.session.motion import glimpse_of_file, motion_facts
+from biodyn.session.path_names import Neighbours, fitting_condition
+from biodyn.session.path_names import difference as path_difference
 from biodyn.session.places import folders_near, recordings_beside
-from biodyn.session.same_person import different_person
+from biodyn.session.same_person import different_person, person_name
 from biodyn.session.static_choice import (
     Offsets,
     Possible,
     body_difference_m,
     choose,
     compared_offsets,
-    typical_motion_m,
+    pair_differences_m,
 )
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
-MAX_READS = 4  # recordings read in full
+MAX_GLIMPSES = 24  # recordings whose markers are looked at
 _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
-_STILL_M = 0.06  # typical range of a marker while standing; swaying heads reach 0.03 m in three seconds
 # Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
 _SAME_BODY_M = 0.012
 _SAME_NAME_BODY_M = 0.03
+_DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class StaticCandidate:
         rejected: why it is not taken, "" if it could be.
         called_static: its name, folder or header calls it a static trial.
         offsets: whether its stored joint offsets are the walk's.
+        doubt: what in its name may speak of somebody else. same_name: it stores the walk's subject name.
     """
 
     path: Path
@@ -53,6 +57,8 @@ class StaticCandidate:
     rejected: str = ""
     called_static: bool = False
     offsets: Offsets = "unknown"
+    doubt: str = ""
+    same_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,16 @@ class StaticSearch:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class StaticChoice:
+    """The static trial of a walk among files, None where none will do; the rest as in `StaticSearch`."""
+
+    path: Path | None
+    why: str = ""
+    candidates: tuple[StaticCandidate, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 def find_static(
     walk: Recording | str | Path, *, among: Sequence[Path] = (), max_headers: int = MAX_HEADERS
 ) -> StaticSearch:
@@ -91,28 +107,49 @@ def find_static(
     Raises InputFileError if `walk` is a path that cannot be read.
     """
     path = walk.path if isinstance(walk, Recording) else Path(walk)
+    recording = walk if isinstance(walk, Recording) else read(path)
     facts = read_facts(path)
     folders = tuple(dict.fromkeys(p.parent for p in among)) if among else folders_near(path.parent)
     paths = list(among) or static_candidates(path, max_headers=max_headers)
-    judged = sorted(
-        (_looked_into(facts, other, bool(among)) for other in paths), key=lambda c: (bool(c.rejected), -c.score)
-    )
-    rivals, rest = _rivals([c for c in judged if not c.rejected])
-    known = [] if isinstance(walk, Recording) else [path]
-    read = read_many([*known, *(c.path for c in rivals)])
-    first = read.pop(0) if known else walk
-    if not isinstance(first, Recording):
-        raise first if isinstance(first, InputFileError) else InputFileError(f"'{path}' cannot be read.")
-    chosen = _choose(first, rivals, read)
-    for candidate in rest if chosen.path is None else ():
-        more = _choose(first, [candidate], read_many([candidate.path]))
-        chosen = replace(more, candidates=(*chosen.candidates, *more.candidates))
-        if chosen.path is not None:
+    spoilt: list[StaticCandidate] = []
+    while True:
+        left = [other for other in paths if all(other != c.path for c in spoilt)]
+        choice = choose_static(facts, recording.markers, left, same_person=bool(among))
+        candidates = (*choice.candidates, *spoilt)
+        if choice.path is None:
+            reason = _nothing_found(candidates, folders, format_of(path).title)
+            return StaticSearch(None, reason, recording, None, candidates, folders)
+        (result,) = read_many([choice.path])
+        if isinstance(result, Recording):
+            reason = f"{choice.path.name} is used as the static trial: {choice.why}."
+            notes = choice.diagnostics
+            return StaticSearch(choice.path, reason, recording, result, candidates, folders, notes, choice.why)
+        spoilt.append(replace(choice.candidates[0], rejected=result.message))
+
+
+def choose_static(
+    walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False
+) -> StaticChoice:
+    """Choose the static trial of a walk among files, by their headers and glimpses: the judgement of `run` and `study`.
+
+    `markers` of the walk, all frames or a glimpse. `same_person`: the files are known to be of the walk's person and day.
+    Files called statics are compared with each other; only where none of them will do, the others one by one, as far as
+    the person stands in them all the time.
+    """
+    neighbours = None if same_person else Neighbours([walk.path, *paths])
+    judged = sorted((_looked_into(walk, path, neighbours) for path in paths), key=lambda c: (bool(c.rejected), -c.score))
+    likely = [c for c in judged if not c.rejected]
+    likely.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
+    groups = [[c for c in likely if c.called_static], [c for c in likely if not c.called_static]]
+    seen: list[StaticCandidate] = []
+    search = StaticChoice(None)
+    for group in groups:
+        search = _chosen(walk, markers, group, same_person) if group else search
+        seen = [*search.candidates, *seen] if group else seen
+        if search.path is not None:
             break
-    seen = {c.path for c in chosen.candidates}
-    candidates = (*chosen.candidates, *(c for c in judged if c.path not in seen))
-    reason = chosen.reason or _nothing_found(candidates, folders, format_of(path).title)
-    return replace(chosen, reason=reason, candidates=candidates, folders=folders)
+    known = {c.path for c in seen}
+    return replace(search, candidates=(*seen, *(c for c in judged if c.path not in known)))
 
 
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
@@ -124,29 +161,30 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
     return recordings_beside(folders_near(walk.parent), walk, suffixes, max_headers)
 
 
-def _looked_into(walk: FileFacts, path: Path, same_person: bool) -> StaticCandidate:
+def _looked_into(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> StaticCandidate:
     try:
-        return judge_static(walk, read_facts(path), same_person)
+        return judge_static(walk, read_facts(path), neighbours)
     except InputFileError as error:
         return StaticCandidate(path, 0.0, rejected=error.message)
 
 
-def judge_static(walk: FileFacts, other: FileFacts, same_person: bool = False) -> StaticCandidate:
+def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None = None) -> StaticCandidate:
     """Score a file by its name, place and header; reject it where it cannot be this person's static.
 
-    `same_person`: known by more than names of files and folders, which then cannot speak against it.
+    `neighbours`: the files around both; None where they are known to be one person's by more than names of files and
+    folders, which then cannot speak against it.
     """
     path = other.path
     score = 0.0
     reasons: list[str] = []
+    doubt = ""
     difference = different_person(walk, other)
-    same_name = bool(walk.subject) and walk.subject.lower() == other.subject.lower()
+    same_name = bool(walk.subject) and person_name(walk.subject) == person_name(other.subject)
     own, its_own = own_words(walk.path), own_words(path)
-    if not difference and not same_name and not same_person:
-        difference = named_otherwise(walk.path, path)
-    common = len(walk.labels & other.labels) / max(1, len(walk.labels))
-    if not difference and common < _LEAST_COMMON_MARKERS:
-        difference = f"only {len(walk.labels & other.labels)} of the walk's {len(walk.labels)} point labels are in it"
+    if not difference and neighbours is not None:
+        named = path_difference(walk.path, path, neighbours)
+        difference = named.reason if not same_name or "session" in named.reason else ""
+        doubt = "" if same_name else named.doubt
     if difference:
         return StaticCandidate(path, 0.0, rejected=difference)
     if same_name:
@@ -171,69 +209,75 @@ def judge_static(walk: FileFacts, other: FileFacts, same_person: bool = False) -
         reasons.append("same stored joint offsets")
     union = own | its_own
     score += 2.0 * (len(own & its_own) / len(union) if union else 0.5)
-    score += common + (0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0)
-    return StaticCandidate(path, score, tuple(reasons), called_static=called_static, offsets=offsets)
+    score += 0.5 if path.parent.resolve() == walk.path.parent.resolve() else 0.0
+    return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 
-def _rivals(likely: Sequence[StaticCandidate]) -> tuple[list[StaticCandidate], list[StaticCandidate]]:
-    """Those to be compared with each other, the best first, and those to be tried one by one if none of them will do.
-
-    Where any is called a static trial, only such; of many, those with the walk's stored joint offsets first.
-    """
-    called = [c for c in likely if c.called_static] or list(likely)
-    called.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
-    rivals = called[:MAX_READS]
-    return rivals, [c for c in likely if c not in rivals][: MAX_READS - len(rivals)]
-
-
-def _choose(
-    walk: Recording, candidates: Sequence[StaticCandidate], read: Sequence[Recording | InputFileError]
-) -> StaticSearch:
+def _chosen(
+    walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
+) -> StaticChoice:
     """The candidate that belongs to the walk, of those in which this person stands still, with what the data say."""
-    checked = [_checked(walk, candidate, result) for candidate, result in zip(candidates, read, strict=True)]
-    usable = [
-        (candidate, result)
-        for candidate, result in zip(checked, read, strict=True)
-        if isinstance(result, Recording) and not candidate.rejected
-    ]
+    checked: list[StaticCandidate] = []
+    standing: dict[Path, Markers] = {}
+    for candidate in group[:MAX_GLIMPSES]:
+        try:
+            glimpse = glimpse_of_file(candidate.path)
+        except (InputFileError, OSError) as error:
+            checked.append(replace(candidate, rejected=str(getattr(error, "message", error))))
+            continue
+        standing[candidate.path] = glimpse.quiet_markers()
+        checked.append(_checked(walk, markers, candidate, glimpse, standing[candidate.path]))
+    usable = [c for c in checked if not c.rejected]
+    if not same_person:
+        fitting = fitting_condition(walk.path, [c.path for c in usable])
+        usable = [c for c in usable if c.path in fitting]
     if not usable:
-        return StaticSearch(None, "", walk, None, tuple(checked))
-    all_markers = [result.markers for _, result in usable]
-    possible = [
-        Possible(c.path, c.score, c.offsets, body_difference_m(walk.markers, result.markers, all_markers))
-        for c, result in usable
-    ]
+        return StaticChoice(None, candidates=tuple(checked))
+    shared = [standing[c.path] for c in usable]
+    possible = [_possible(c, markers, standing[c.path], shared) for c in usable]
     choice = choose(possible)
-    candidate, recording = usable[possible.index(choice.chosen)]
+    candidate = usable[possible.index(choice.chosen)]
     why = "; ".join((*candidate.reasons, *([choice.why] if choice.why else [])))
-    return StaticSearch(
-        candidate.path,
-        f"{candidate.path.name} is used as the static trial: {why}.",
-        walk,
-        recording,
-        (candidate, *(c for c in checked if c is not candidate)),
-        diagnostics=choice.diagnostics,
-        why=why,
-    )
+    others = (c for c in checked if c is not candidate)
+    return StaticChoice(candidate.path, why, (candidate, *others), choice.diagnostics)
 
 
-def _checked(walk: Recording, candidate: StaticCandidate, result: Recording | InputFileError) -> StaticCandidate:
-    """Judge a candidate by its recording: does the person stand still, and is it the same body?"""
-    if isinstance(result, InputFileError):
-        return replace(candidate, rejected=result.message)
-    motion = typical_motion_m(result.markers)
-    if motion > _STILL_M:
-        return replace(candidate, rejected=f"the person moves in it (typical marker range {motion:.2f} m)")
-    reasons = [*candidate.reasons, f"standing still (typical marker range {1000 * motion:.0f} mm)"]
-    body = body_difference_m(walk.markers, result.markers)
+def _possible(
+    candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
+) -> Possible:
+    pairs = pair_differences_m(walk, standing, shared)
+    distance = body_difference_m(walk, standing, shared)
+    labels = frozenset(standing.labels)
+    return Possible(candidate.path, candidate.score, candidate.offsets, distance, pairs, labels)
+
+
+def _checked(
+    walk: FileFacts, markers: Markers, candidate: StaticCandidate, glimpse: Glimpse, standing: Markers
+) -> StaticCandidate:
+    """Judge a candidate by its markers: does the person stand still, and is it the same body?"""
+    common = len(set(markers.labels) & set(standing.labels))
+    if common < _LEAST_COMMON_MARKERS * len(markers.labels):
+        return replace(candidate, rejected=f"only {common} of the walk's {len(markers.labels)} markers are in it")
+    motion = motion_facts(glimpse)
+    if motion is None:
+        return replace(candidate, rejected="its markers are too few to be a person's")
+    if not motion.stands:
+        return replace(candidate, rejected=f"the person moves in it: {motion.sentence()}")
+    if motion.kind != "standing" and not candidate.called_static:
+        return replace(candidate, rejected=f"nothing calls it a static trial, and {motion.sentence()}")
+    quiet = f"standing still (the markers move by {1000 * motion.quiet.movement_m:.0f} mm in half a second)"
+    reasons = [*candidate.reasons, quiet]
+    body = body_difference_m(markers, standing)
     if body is not None:
-        same_name = walk.subject.name and walk.subject.name.lower() == result.subject.name.lower()
-        if body > (_SAME_NAME_BODY_M if same_name else _SAME_BODY_M):
-            return replace(
-                candidate,
-                rejected=f"its marker distances differ from the walk's by {1000 * body:.0f} mm: another person",
-            )
+        same_name = bool(walk.subject) and candidate.same_name
+        limit = _SAME_NAME_BODY_M if same_name else _DOUBTFUL_BODY_M if candidate.doubt else _SAME_BODY_M
+        if body > limit:
+            doubt = f" and {candidate.doubt}" if candidate.doubt else ""
+            text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"
+            return replace(candidate, rejected=text)
         reasons.append(f"marker distances within segments agree to {1000 * body:.2g} mm")
+    elif candidate.doubt:
+        return replace(candidate, rejected=f"{candidate.doubt}, and too few markers move as one to compare")
     return replace(candidate, reasons=tuple(reasons))
 
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from biodyn.library.load import load_table
-from biodyn.session.file_names import static_words
 
 Kind = Literal[
     "static",
@@ -47,6 +46,24 @@ class Token:
     start: int
     end: int
     word: str = ""
+
+
+@cache
+def static_table() -> dict[str, Any]:
+    """Return `library/session/static_trials.toml`; treat it as read-only."""
+    return load_table("session/static_trials")
+
+
+@cache
+def static_words() -> frozenset[str]:
+    """Words that speak for a static trial."""
+    return frozenset(static_table()["words"])
+
+
+@cache
+def walk_words() -> frozenset[str]:
+    """Words that speak for a walk."""
+    return frozenset(static_table()["walk_words"])
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 # What a study does with a file; what the recording is for by itself is a `biodyn.session.Role`.
-FileUse = Literal["walk", "static", "other", "excluded", "unreadable"]
+FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class StudyFile:
 
     Attributes:
         path: relative to the study's root.
-        role: "walk" and "unreadable" become trials (an unreadable file fails, with its reason); "static" serves them;
-            "other" is left out with a reason (no plates and no walk's name, a functional trial ...); "excluded" is
+        role: "walk" and "unreadable" become trials (an unreadable file fails, with its reason); "static" and
+            "functional" serve them; "other" is left out with a reason (no plates and no walk's name ...); "excluded" is
             left out by the user.
         reason: one sentence: why this role.
         mass_kg: body mass stored in it, None where there is none.

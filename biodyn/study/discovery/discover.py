@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from biodyn.errors import SettingsError, printable
 from biodyn.recording import FileFacts
+from biodyn.session import MotionFacts, motion_of
 from biodyn.session.words import plain_text
 from biodyn.study.discovery.definition import StudyDefinition, merged
 from biodyn.study.discovery.files import FoundFile, take_inventory
@@ -17,7 +19,7 @@ from biodyn.study.discovery.naming import natural_key, unique_names
 from biodyn.study.discovery.overrides import apply_definition, left_out, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.roles import decide_use, name_pattern
-from biodyn.study.discovery.statics import LabelledFile, possible_statics
+from biodyn.study.discovery.statics import LabelledFile, possible_statics, serves
 from biodyn.study.discovery.subjects.assign import assign_subjects
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
@@ -50,7 +52,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
             out[path] = why
     files = [file for file in inventory.files if file.path not in out]
     given = {path: word.subject for path, word in words.items() if word.subject is not None}
-    findings = apply_definition(_findings(files, root.name, given), words, definition)
+    findings = apply_definition(_findings(files, root, given), words, definition)
     findings = _with_named_statics(findings, root)
     listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
@@ -63,18 +65,24 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     )
 
 
-def _findings(files: Sequence[FoundFile], root_name: str, given: Mapping[Path, str]) -> list[Finding]:
-    """What every file is taken for by names and headers."""
-    assignments = assign_subjects(files, root_name or "study", given)
+def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str]) -> list[Finding]:
+    """What every file is taken for by names, headers, and what is done in it."""
+    motions: dict[Path, MotionFacts | None] = {}
+
+    def motion(p: SubjectAssignment) -> MotionFacts | None:
+        if p.file.path not in motions:
+            motions[p.file.path] = motion_of(root / p.file.path)
+        return motions[p.file.path]
+
+    assignments = assign_subjects(files, root.name or "study", given)
     people = join_subjects(assignments)
     labels = label_files(people)
-    walks = frozenset(
-        name_pattern(p) for p in assignments if _has_plates(p) and decide_use(p, frozenset())[0] == "walk"
-    )
+    uses = {p: decide_use(p, frozenset(), partial(motion, p)) for p in assignments}
+    walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
     findings = []
     for name, person in zip(_names(people), people, strict=True):
         for p in person.members:
-            role, reason = decide_use(p, walks)
+            role, reason = decide_use(p, walks, partial(motion, p))
             findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site))
     return sorted(findings, key=lambda finding: finding.path)
 
@@ -146,7 +154,13 @@ def _statics(walk: Finding, statics: Sequence[LabelledFile]) -> tuple[Path, ...]
     """The static trials that may belong to a walk: the one that study.toml names, else those of names and headers."""
     if walk.static is not None:
         return (Path(walk.static),)
-    return () if walk.facts is None else possible_statics(_labelled(walk, walk.facts), statics)
+    if walk.facts is None:
+        return ()
+    mine = _labelled(walk, walk.facts)
+    possible = possible_statics(mine, statics)
+    if len(possible) == 1 and not serves(mine, next(s for s in statics if s.path == possible[0])):
+        return ()
+    return possible
 
 
 def _labelled(f: Finding, facts: FileFacts) -> LabelledFile:

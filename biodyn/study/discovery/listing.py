@@ -35,6 +35,7 @@ def plan_lines(plan: StudyPlan) -> list[str]:
     for role, title in (
         ("unreadable", "cannot be read, and will fail as trials"),
         ("static", "static trials"),
+        ("functional", "functional trials"),
         ("other", "left out"),
         ("excluded", "left out by study.toml"),
     ):
@@ -58,6 +59,7 @@ def _counts(plan: StudyPlan) -> str:
         *([_many(len(sessions), "session")] if sessions else []),
         *([_many(len(conditions), "condition")] if conditions else []),
         _many(roles["static"], "static trial"),
+        *([_many(roles["functional"], "functional trial")] if roles["functional"] else []),
         f"{roles['other'] + roles['excluded']} left out",
         *([f"{roles['unreadable']} cannot be read"] if roles["unreadable"] else []),
         *([f"static trial searched when run for {searched}"] if searched else []),

@@ -3,24 +3,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from biodyn.session import Role, TrialNames, judge_role
+from biodyn.session import MotionFacts, Role, TrialNames, judge_role
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.plan import FileUse
 
-# A study analyses walks and runs alike; functional trials have no use in it yet.
+# A study analyses walks and runs alike.
 _USES: Mapping[Role, FileUse] = {
     "static": "static",
-    "functional": "other",
+    "functional": "functional",
     "walk": "walk",
     "run": "walk",
     "other": "other",
 }
 
 
-def decide_use(assignment: SubjectAssignment, walk_names: frozenset[tuple[str, ...]]) -> tuple[FileUse, str]:
-    """Return use and reason; `walk_names` are the name patterns of walks with plates, see `name_pattern`."""
+def decide_use(
+    assignment: SubjectAssignment, walk_names: frozenset[tuple[str, ...]], motion: Callable[[], MotionFacts | None]
+) -> tuple[FileUse, str]:
+    """Return use and reason.
+
+    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion` tells what is done in the file.
+    """
     file = assignment.file
     if file.twin is not None:
         return "other", f"It is the same file as '{file.twin}'."
@@ -28,7 +33,7 @@ def decide_use(assignment: SubjectAssignment, walk_names: frozenset[tuple[str, .
         return "other", "A hidden file, as macOS leaves beside copies."
     if file.facts is None:
         return "unreadable", file.trouble
-    role, reason = judge_role(_names(assignment), file.facts, name_pattern(assignment) in walk_names)
+    role, reason = judge_role(_names(assignment), file.facts, name_pattern(assignment) in walk_names, motion)
     return _USES[role], reason
 
 

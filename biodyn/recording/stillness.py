@@ -1,0 +1,145 @@
+"""How still a person stands: the part of a recording in which the markers move least, and how far they move in all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.recording.markers import Markers
+
+#: Standing is judged over half a second: people who stand sway by millimetres in it.
+QUIET_S = 0.5
+#: Further than this the markers do not move while somebody stands still ...
+QUIET_RANGE_M = 0.03
+#: ... and further than this nobody stands.
+MOVING_RANGE_M = 0.1
+_LEAST_SHOWN = 0.5  # of the markers that the part with most markers shows
+# A glimpse: this many half seconds, this many frames of each.
+_PIECES = 60
+_SAMPLES = 6
+
+
+@dataclass(frozen=True)
+class QuietPart:
+    """Frames [first, last] in which the markers move least, and their movement there, m (inf where none is seen)."""
+
+    first: int
+    last: int
+    movement_m: float
+
+
+def quiet_length(frame_count: int, rate_hz: float) -> int:
+    """Return how many frames half a second is, at most all of them."""
+    return min(frame_count, max(1, round(QUIET_S * rate_hz)))
+
+
+def quiet_starts(frame_count: int, rate_hz: float) -> range:
+    """Return the first frames of the half seconds that are compared: every tenth of a second."""
+    length = quiet_length(frame_count, rate_hz)
+    return range(0, frame_count - length + 1, max(1, length // 5))
+
+
+def quietest_part(markers: Markers) -> QuietPart:
+    """Return the half second in which the markers move least, the earliest of equal ones; see `movement_m`.
+
+    Only parts count that show at least half as many markers as the part that shows most.
+    """
+    length = quiet_length(markers.frame_count, markers.rate_hz)
+    starts = quiet_starts(markers.frame_count, markers.rate_hz)
+    best, moved = _quietest([markers.positions[start : start + length] for start in starts])
+    return QuietPart(starts[best], starts[best] + length - 1, moved)
+
+
+def movement_m(positions: FloatArray) -> float:
+    """Return the median over the markers of the diagonal of the box they move in, m.
+
+    `positions` (T, M, 3) m. Only markers seen in all frames count; inf where there are none.
+    """
+    whole = _seen_throughout(positions)
+    if not whole.any():
+        return float("inf")
+    reach = positions[:, whole].max(axis=0) - positions[:, whole].min(axis=0)
+    return float(np.median(np.linalg.norm(reach, axis=-1)))
+
+
+def _seen_throughout(positions: FloatArray) -> BoolArray:
+    seen: BoolArray = np.isfinite(positions[..., 0]).all(axis=0)
+    return seen
+
+
+def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
+    """Index and movement of the quietest of the parts."""
+    shown = np.array([_seen_throughout(part).sum() for part in parts])
+    moved = np.array([movement_m(part) for part in parts])
+    moved[shown < _LEAST_SHOWN * shown.max()] = np.inf
+    best = int(np.argmin(moved))
+    return best, float(moved[best])
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """Short pieces of a recording, evenly over its length: enough to tell standing from moving without reading it all.
+
+    Attributes:
+        markers: positions (P * F, M, 3) m of the frames of all pieces, one after another; its rate is the recording's.
+        starts: first frame of every piece in the recording, P of them. piece_frames: F, sampled over half a second.
+        frame_count: of the recording. step: frames of the recording from one sampled frame to the next.
+    """
+
+    markers: Markers
+    starts: tuple[int, ...]
+    piece_frames: int
+    frame_count: int
+    step: int
+
+    def pieces(self) -> Iterator[FloatArray]:
+        """(F, M, 3) m of every piece."""
+        for i in range(len(self.starts)):
+            yield self.markers.positions[i * self.piece_frames : (i + 1) * self.piece_frames]
+
+    def quietest(self) -> QuietPart:
+        """Return the piece in which the markers move least, in frames of the recording."""
+        best, moved = _quietest(list(self.pieces()))
+        return QuietPart(self.starts[best], self.starts[best] + (self.piece_frames - 1) * self.step, moved)
+
+    def quiet_markers(self) -> Markers:
+        """Return the markers of the quietest piece, those not seen in it from the whole glimpse.
+
+        One frame: the median position of each marker, m; NaN where it was never seen.
+        """
+        pieces = list(self.pieces())
+        found = _median(pieces[_quietest(pieces)[0]])
+        unseen = ~np.isfinite(found[:, 0])
+        found[unseen] = _median(self.markers.positions[:, unseen])
+        return Markers(self.markers.labels, found[None], self.markers.rate_hz)
+
+
+def glimpse_frames(frame_count: int, rate_hz: float) -> tuple[tuple[int, ...], int, int]:
+    """Return the starts of the pieces, the frames a piece, and the step between its frames, for a recording's length."""
+    length = quiet_length(frame_count, rate_hz)
+    step = max(1, (length - 1) // (_SAMPLES - 1))
+    samples = (length - 1) // step + 1
+    starts: Sequence[int] = quiet_starts(frame_count, rate_hz)
+    if len(starts) > _PIECES:
+        starts = [starts[i] for i in np.linspace(0, len(starts) - 1, _PIECES).round().astype(int)]
+    return tuple(starts), samples, step
+
+
+def glimpse_of(markers: Markers) -> Glimpse:
+    """Return the glimpse of a recording that is read already."""
+    starts, samples, step = glimpse_frames(markers.frame_count, markers.rate_hz)
+    frames = [start + step * i for start in starts for i in range(samples)]
+    some = Markers(markers.labels, markers.positions[frames], markers.rate_hz)
+    return Glimpse(some, starts, samples, markers.frame_count, step)
+
+
+def _median(positions: FloatArray) -> FloatArray:
+    """(M, 3) median over the frames, NaN where never seen."""
+    found = np.full(positions.shape[1:], np.nan)
+    seen = np.isfinite(positions[..., 0]).any(axis=0)
+    if seen.any():
+        found[seen] = np.nanmedian(positions[:, seen], axis=0)
+    return found

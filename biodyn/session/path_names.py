@@ -1,0 +1,143 @@
+"""What the names of two files say of each other: one person or two, one day or another, one condition or another.
+
+Only what differs is looked at: folders that lie above both say nothing. A word that nobody knows names somebody (or
+something) where files of different kinds carry it: 'Bob_static' beside 'Bob_walk1'; one that a single file carries, or files
+that differ by a counter only, may be anything, and the markers have to agree all the better (`Difference.doubt`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+from biodyn.session.words import Token, tokens, vocabulary
+
+_LONG_NUMBER = 3  # digits: a shorter number at the beginning of a name counts trials ...
+_PERSONS_NUMBER = 5  # ... and one as long as this names a person or a day
+_FOLDERS = 3  # levels above a file whose names may tell something
+
+
+@dataclass(frozen=True)
+class PathWords:
+    """Words of a path's own part in lower case, by what they say; `condition` and `session` as they stand together."""
+
+    subjects: frozenset[str]
+    codes: frozenset[str]
+    plain: frozenset[str]
+    condition: str
+    session: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Why a file is not of the walk's person or day, "" where nothing says so; and what leaves a doubt of it."""
+
+    reason: str = ""
+    doubt: str = ""
+
+
+class Neighbours:
+    """The files around a walk, and which of their words name somebody or something."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._patterns: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+        for path in set(paths):
+            found = [t for t in tokens(path.stem) if t.kind != "counter"]
+            for token in found:
+                rest = tuple(t.text.casefold() for t in found if t is not token)
+                self._patterns[token.text.casefold()].add(rest)
+
+    def names_something(self, word: str) -> bool:
+        """True where files of different kinds carry the word."""
+        return len(self._patterns.get(word, ())) > 1
+
+
+def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
+    """Return what the names say against two files being of one person and day."""
+    mine, theirs = words_of(walk, other)
+    if mine.session and theirs.session and mine.session != theirs.session:
+        return Difference(f"its name speaks of another session ({theirs.session}, the walk's of {mine.session})")
+    if mine.subjects and theirs.subjects:
+        if mine.subjects.isdisjoint(theirs.subjects):
+            return Difference(_otherwise(theirs.subjects))
+        return Difference()
+    if mine.codes and theirs.codes:
+        if not mine.codes.isdisjoint(theirs.codes):
+            return Difference()
+        telling = any(neighbours.names_something(code) for code in (*mine.codes, *theirs.codes))
+        return Difference(_otherwise(theirs.codes)) if telling else Difference("", _otherwise(theirs.codes))
+    strange = theirs.plain | theirs.subjects | theirs.codes
+    if not strange or not strange.isdisjoint(mine.plain):
+        return Difference()
+    own = mine.plain | mine.subjects | mine.codes
+    if all(any(neighbours.names_something(word) for word in words) for words in (strange, own)):
+        return Difference(_otherwise(strange))
+    return Difference("", _otherwise(strange))
+
+
+def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
+    """Return those of the walk's condition, else those that name none, else all."""
+    named = {path: words_of(walk, path) for path in others}
+    same = [path for path, (mine, theirs) in named.items() if mine.condition == theirs.condition]
+    return same or [path for path, (_, theirs) in named.items() if not theirs.condition] or list(named)
+
+
+@lru_cache(maxsize=4096)
+def words_of(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
+    """Return what each of two paths says in the part that the other does not share."""
+    mine, theirs = _parts(walk), _parts(other)
+    while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
+        mine, theirs = mine[1:], theirs[1:]
+    return _words(mine[-_FOLDERS - 1 :]), _words(theirs[-_FOLDERS - 1 :])
+
+
+def _parts(path: Path) -> tuple[str, ...]:
+    return (*path.parent.resolve().parts[1:], path.stem)
+
+
+def _words(parts: tuple[str, ...]) -> PathWords:
+    table = vocabulary()
+    counting = table["counter_numbered"] | table["session_numbered"]
+    found = [token for part in parts for token in tokens(part)]
+    codes = {t.text.casefold() for t in found if t.kind == "code" and t.word not in counting}
+    numbers = [t.text for t in found if t.kind == "number"]
+    codes |= {number for number in numbers if _LONG_NUMBER <= len(number) < _PERSONS_NUMBER}
+    subjects = {t.text.casefold() for t in found if t.kind == "subject"}
+    subjects |= {number for number in numbers if len(number) >= _PERSONS_NUMBER}
+    return PathWords(
+        frozenset(subjects),
+        frozenset(codes),
+        frozenset(t.text.casefold() for t in found if t.kind == "plain" and len(t.text) > 1),
+        "_".join(sorted({text for part in parts for text in _conditions(tokens(part))})),
+        "_".join(sorted({_session(t, parts) for t in found if t.kind == "session"})),
+    )
+
+
+def _conditions(found: tuple[Token, ...]) -> list[str]:
+    """Words for a condition with what touches them: no AFO -> noafo."""
+    texts: list[str] = []
+    for i, token in enumerate(found):
+        if token.kind != "condition":
+            continue
+        before = found[i - 1] if i else None
+        touches = before is not None and before.kind == "plain" and before.end == token.start
+        texts.append((before.text if touches and before else "").casefold() + token.text.casefold())
+    return texts
+
+
+def _session(token: Token, parts: tuple[str, ...]) -> str:
+    """A session's word with the number behind it, in folders: 'post 2' is not 'post 1'."""
+    for part in parts[:-1]:
+        found = tokens(part)
+        for here, after in pairwise(found):
+            if here is token and after.kind == "counter":
+                return part[here.start : after.end].casefold()
+    return token.text.casefold()
+
+
+def _otherwise(words: Iterable[str]) -> str:
+    return f"its name speaks of something else ({', '.join(sorted(words))})"
