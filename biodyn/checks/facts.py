@@ -21,6 +21,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Markers
 from biodyn.settings import QualityLimits, Settings
+from biodyn.uncertainty.inputs import stride_time
+from biodyn.uncertainty.magnitudes import load_magnitudes
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,13 @@ def residual_limits(analysis: TrialAnalysis) -> ResidualLimits:
         analysis.reaction,
         centre_of_mass(analysis.fit),
         analysis.plates,
-        unseen_wrench(analysis.fit, analysis.recording.markers.rate_hz),
+        unseen_wrench(
+            analysis.fit,
+            analysis.dynamics,
+            load_magnitudes(analysis.settings.uncertainty.magnitudes),
+            stride_time(analysis.events),
+            analysis.recording.markers.rate_hz,
+        ),
         analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
         ResidualRules(limits.residual_force_fraction, limits.residual_moment_fraction, limits.centre_of_mass_m),
     )

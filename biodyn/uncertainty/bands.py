@@ -22,6 +22,7 @@ from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, measured_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
+from biodyn.uncertainty.unseen import unseen_variance
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": error_sources.joint_centres,
@@ -29,8 +30,10 @@ _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "centre_of_pressure": error_sources.centre_of_pressure,
     "cutoff": error_sources.cutoff,
 }
-#: Sources of error in the order of tables.
+#: Sources of error in the order of tables; of every trial.
 SOURCES = ("marker_noise", "soft_tissue", *_BY_COLUMN)
+#: Of trials in which the motion of some segment is assumed (`unseen`).
+UNSEEN = "unseen_segments"
 #: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
 BLOCK_FRAMES = 256
 _CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
@@ -81,7 +84,8 @@ def torque_uncertainty(
         noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
             its square. False for comparisons with repeated analyses, which cannot.
     """
-    factor = {name: (scale or {}).get(name, 1.0) for name in SOURCES}
+    names = (*SOURCES, UNSEEN) if inputs.model.assumed else SOURCES
+    factor = {name: (scale or {}).get(name, 1.0) for name in names}
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
     moving = np.asarray(np.isfinite(motion.vdot).all(axis=1))
@@ -92,7 +96,7 @@ def torque_uncertainty(
     held = held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames)
     markers = _marker_moments(inputs, magnitudes)
     sources = {name: make(inputs, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
-    variance = {name: np.zeros((len(moving), len(rows))) for name in SOURCES}
+    variance = {name: np.zeros((len(moving), len(rows))) for name in names}
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
     for first, stop in finite_stretches(moving):
@@ -112,7 +116,7 @@ def torque_uncertainty(
                 held=held[wide],
             )
             inner = slice(own.start - wide.start, own.stop - wide.start)
-            found, share = _propagate(frames, sources, markers, noise_taken_off)
+            found, share = _propagate(frames, sources, markers, magnitudes, noise_taken_off)
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
@@ -122,7 +126,7 @@ def torque_uncertainty(
     missing = np.isnan(inputs.dynamics.torques)
     return TorqueUncertainty(
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
-        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in SOURCES},
+        by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
         noise_m=markers.noise_m,
     )
 
@@ -165,7 +169,11 @@ def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMomen
 
 
 def _propagate(
-    frames: Frames, sources: Mapping[str, Source], markers: _MarkerMoments, noise_taken_off: bool
+    frames: Frames,
+    sources: Mapping[str, Source],
+    markers: _MarkerMoments,
+    magnitudes: Magnitudes,
+    noise_taken_off: bool,
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
 
@@ -180,6 +188,8 @@ def _propagate(
     G = torque_response(
         mb, frames.q, frames.v, frames.vdot, frames.wrenches, inputs.dynamics.foot_wrench_links, frames.rows
     )
+    if inputs.model.assumed:
+        variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, magnitudes, inputs.stride_s)
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
     attitude = _single(body_poses(mb, frames.q)[0][:, inputs.model.marker_arrays()[0]])  # of each marker's link
     known = {name: np.zeros_like(variance[name]) for name in columns}

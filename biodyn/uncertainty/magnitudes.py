@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, user_table
 
@@ -23,6 +26,8 @@ class Magnitudes:
         joint_centre_m: by the segment beyond the joint.
         mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
         centre_of_pressure_m, cutoff_hz.
+        unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
+            movement in the stride; unseen_harmonics: of the variance of the latter.
         citations: by source.
     """
 
@@ -38,6 +43,8 @@ class Magnitudes:
     centre_of_pressure_m: float
     cutoff_hz: float
     citations: Mapping[str, str]
+    unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    unseen_harmonics: tuple[float, ...] = (1.0,)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
@@ -62,8 +69,18 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         com_m=1e-3 * float(table["inertias"]["centre_mm"]),
         centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
         cutoff_hz=float(table["cutoff"]["sd_hz"]),
+        unseen_rad=_unseen(table.get("unseen_segments", {})),
+        unseen_harmonics=tuple(table.get("unseen_segments", {}).get("harmonics", (1.0,))),
         citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
     )
+
+
+def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:
+    offset, stride = (
+        {name: np.deg2rad(deg) for pattern, deg in table.get(key, {}).items() for _, name in for_each_side(pattern)}
+        for key in ("offset_deg", "stride_deg")
+    )
+    return {name: (offset.get(name, np.zeros(3)), stride.get(name, np.zeros(3))) for name in {**offset, **stride}}
 
 
 def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:

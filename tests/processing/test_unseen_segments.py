@@ -18,6 +18,9 @@ from biodyn.processing.signals.rms import vector_rms
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.torque_response import torque_response
+from biodyn.uncertainty.unseen import _directions, unseen_variance
 
 RATE_HZ = 100.0
 LEGS = ("pelvis", "femur", "tibia", "calcn")
@@ -106,6 +109,46 @@ def test_a_segment_that_carries_a_marked_one_is_not_assumed() -> None:
     names = {c.body for c in with_assumed(replace(model, markers=(*model.markers, arm))).assumed}
     assert not names & {"torso", "humerus_r"}
     assert {"head", "humerus_l"} <= names
+
+
+def test_an_error_of_the_trunk_turns_the_trunk_alone() -> None:
+    """The step of the coordinates for a turn of the trunk leaves head and arms as they are in World."""
+    model = with_assumed(legs_only(skeleton_model()))
+    q = with_unseen_motion(model, swaying(model, np.zeros(40)), RATE_HZ)
+    small = 1e-6
+    magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.1, 0.0, 0.0]), np.zeros(3))})
+    ((step, moments),) = _directions(model, q, magnitudes, 1.0)
+    np.testing.assert_allclose(moments, [0.01, 0.0, 0.0, 0.0, 0.0, 0.0])
+    turned = q.copy()
+    turned[:, 7:] += small * step[:, 6:]  # behind the base one number each in q and in v
+    for name, expected in (("torso", small), ("head", 0.0), ("humerus_r", 0.0), ("humerus_l", 0.0)):
+        change = np.swapaxes(attitude(model, q, name), 1, 2) @ attitude(model, turned, name)
+        np.testing.assert_allclose(cardan_zxy(change), [[expected, 0.0, 0.0]] * 40, atol=1e-9)
+
+
+def test_a_trunk_that_leans_otherwise_while_standing_is_weight_times_lever() -> None:
+    """Without movement the offset of the trunk acts by gravity alone: m g h sin(e) about the hips' axis."""
+    model = with_assumed(legs_only(skeleton_model()))
+    q = np.tile(with_unseen_motion(model, np.tile(model.multibody.neutral(), (5, 1)), RATE_HZ)[:1], (5, 1))
+    still = np.zeros((5, model.multibody.nv))
+    response = torque_response(
+        model.multibody, q, still, still, np.zeros((5, 0, 6)), np.zeros(0, np.int64), np.arange(6)
+    )
+    magnitudes = replace(load_magnitudes(), unseen_rad={"torso": (np.array([0.05, 0.0, 0.0]), np.zeros(3))})
+    found = np.sqrt(unseen_variance(model, q, response, magnitudes, 1.0))[0]
+    R, p = body_poses(model.multibody, q[:1])
+    lever = 0.0
+    for body in model.bodies:
+        name = body.definition.name
+        if name in model.locked_segments:
+            # the balls' centres are the joints: those that the trunk carries rise with their joint above the lumbar one
+            top = model.body_poses(
+                R, p, "head" if name == "head" else name.replace("radius", "humerus").replace("hand", "humerus")
+            )[1]
+            lever += body.inertia.mass * (top - model.body_poses(R, p, "torso")[1])[0, 1]
+    assert lever > 1.0
+    np.testing.assert_allclose(found[[2, 0, 1]], [0.05 * 9.80665 * lever, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(found[3:], 0.0, atol=1e-9)
 
 
 def lower_body(trial: SimulatedTrial) -> SimulatedTrial:

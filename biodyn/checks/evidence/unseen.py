@@ -1,9 +1,9 @@
 """What segments without markers may do: how far the wrench that the body asks for is open because nobody saw them.
 
-A segment that no marker shows is fixed to its parent, as in the static trial. It need not be: a trunk stays nearly upright
-while the pelvis tilts, drops and turns below it. Both are bodies that the markers allow, so the difference between the
-ground reaction that the fixed and the upright one ask for is what a marker set leaves open. It comes from this trial's own
-motion and needs no number from elsewhere.
+A segment whose motion is assumed may move otherwise: how far is data (`uncertainty.unseen`). One that is fixed to its parent, as
+in the static trial, need not be: a trunk stays nearly upright while the pelvis tilts, drops and turns below it. Both are bodies
+that the markers allow, so the difference between the ground reaction that the fixed and the upright one ask for is what a
+marker set leaves open. It comes from this trial's own motion and needs no number from elsewhere.
 """
 
 from __future__ import annotations
@@ -13,17 +13,30 @@ from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
+from biodyn.uncertainty.magnitudes import Magnitudes
+from biodyn.uncertainty.unseen import residual_sd
 
 # The upright body faces where the pelvis faces on average over about a stride.
 _FACING_S = 1.0
 
 
-def unseen_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
-    """Force (T, 3) N and moment (T, 3) Nm about the root's origin, World, that segments without markers leave open.
+def unseen_wrench(
+    fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float, rate_hz: float
+) -> tuple[FloatArray, FloatArray]:
+    """Size of force (T, 3) N and moment (T, 3) Nm about the root's origin that segments without markers leave open.
 
     Zero where every segment is seen; NaN beside frames without a pose.
     """
+    fixed = _fixed_wrench(fit, rate_hz)
+    assumed = residual_sd(fit, dynamics, magnitudes, stride_s)
+    force, moment = (np.hypot(one, other) for one, other in zip(fixed, assumed, strict=True))
+    return force, moment
+
+
+def _fixed_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """Of segments that are fixed to their parent."""
     force, moment = (np.zeros((len(fit.solved), 3)) for _ in range(2))
     groups = _fixed_groups(fit.model)
     if not groups:
@@ -48,12 +61,13 @@ def unseen_wrench(fit: Fit, rate_hz: float) -> tuple[FloatArray, FloatArray]:
 
 def _fixed_groups(model: SubjectModel) -> dict[str, tuple[float, FloatArray, FloatArray]]:
     """Mass, centre and inertia about it, in the axes of the seen segment, of what is fixed to each seen segment."""
+    fixed = set(model.locked_segments) - {coordinate.body for coordinate in model.assumed}
     bearer: dict[str, str] = {}
     pose: dict[str, tuple[FloatArray, FloatArray]] = {}
     parts: dict[str, list[tuple[float, FloatArray, FloatArray]]] = {}
     for body in model.bodies:
         name, parent = body.definition.name, body.definition.parent
-        if not parent or name not in model.locked_segments:
+        if not parent or name not in fixed:
             bearer[name], pose[name] = name, (np.eye(3), np.zeros(3))
             continue
         R, p = pose[parent]

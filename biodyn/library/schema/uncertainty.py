@@ -54,6 +54,21 @@ class _Cutoff(_Source):
     sd_hz: float = Field(ge=0, le=20, description="one standard deviation, Hz")
 
 
+Degrees = Annotated[tuple[Annotated[float, Field(ge=0, le=90)], ...], Field(strict=False, min_length=3, max_length=3)]
+
+
+class _Unseen(_Source):
+    harmonics: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
+    ] = Field((1.0,), description="of the variance of `stride_deg`: harmonics of the stride")
+    offset_deg: dict[Name, Degrees] = Field(
+        default_factory=dict, description="one standard deviation of a segment's mean tilt, list and turn, deg"
+    )
+    stride_deg: dict[Name, Degrees] = Field(
+        default_factory=dict, description="the same of its movement in the stride, deg"
+    )
+
+
 @SCHEMAS.register("uncertainty")
 class MagnitudesTable(Table):
     """One standard deviation of every source of error."""
@@ -64,3 +79,6 @@ class MagnitudesTable(Table):
     inertias: _Inertias = Field(description="table of the inertias' errors")
     centre_of_pressure: _Pressure = Field(description="table of the centre of pressure's error")
     cutoff: _Cutoff = Field(description="table of the cut-off's error")
+    unseen_segments: _Unseen = Field(
+        default_factory=_Unseen, description="table of the errors of the motion that is assumed without markers"
+    )

@@ -8,7 +8,6 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
 from biodyn.output.tables.registry import table
-from biodyn.uncertainty.bands import SOURCES
 
 
 @table(
@@ -29,7 +28,6 @@ def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     names = [coordinate.name for coordinate in analysis.model.coordinates]
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
     columns |= {f"{name}_Nm_sd": found.total[:, i] for i, name in enumerate(names)}
-    for source in SOURCES:
-        part = found.by_source[source]
+    for source, part in found.by_source.items():
         columns |= {f"{name}_{source}_Nm_sd": part[:, i] for i, name in enumerate(names)}
     return pd.DataFrame(columns)

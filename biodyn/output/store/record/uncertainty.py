@@ -11,7 +11,6 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.model.from_library.user_tables import own_file
-from biodyn.uncertainty.bands import SOURCES
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
 
@@ -32,7 +31,7 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         known = np.isfinite(total[:, column])
         if not known.any():
             continue
-        by_source = {source: _rms(found.by_source[source][known, column]) for source in SOURCES}
+        by_source = {source: _rms(sd[known, column]) for source, sd in found.by_source.items()}
         coordinates[name] = {
             "peak_nm": float(np.abs(analysis.dynamics.torques[known, column]).max()),
             "sd_rms_nm": _rms(total[known, column]),
@@ -41,7 +40,7 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
             "largest_source": max(by_source, key=lambda source: by_source[source]),
         }
     return {
-        "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in SOURCES},
+        "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in found.by_source},
         "scale": {str(name): float(factor) for name, factor in chosen.scale.items()},
         "marker_noise_mm": float(1e3 * np.median(found.noise_m)),
         "citations": _citations(magnitudes.citations, own_file(chosen.magnitudes)),
