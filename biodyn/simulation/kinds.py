@@ -100,7 +100,7 @@ def stairs(body: Body) -> Scene:
         up.append((hold.start_s + 0.75 * stance, -0.02 + rise * max(number - 1, 0)))
     keys["upward"] = tuple(pair for pair in up if pair[0] <= duration + 1.0)
     plan = MotionPlan(duration, tuple(holds), keys, clearance_m=0.10, tolerance={"upward": 0.08})
-    plates = tuple(replace(p, length_m=0.3) if n else p for n, p in enumerate(_plates_under(holds, 3)))
+    plates = tuple(replace(p, length_m=0.3) for p in _plates_under(holds, 3))
     return Scene("stairs", "stairs", plan, plates)
 
 
@@ -309,7 +309,10 @@ def hop(body: Body, hops: int = 3, flight_s: float = 0.24) -> Scene:
     ]
     # The left foot never stands: a stance long before the trial tells where it hangs.
     holds.append(Foothold("l", -9.0, -8.0, (-0.30, 0.30, -0.10), rolls=False))
-    plan = MotionPlan(duration, tuple(holds), keys, calm_bw=1.0, knot_s=0.035, frame_s=0.01, clearance_m=rise, tolerance={"upward": 0.15})
+    plan = MotionPlan(
+        duration, tuple(holds), keys, calm_bw=1.0, knot_s=0.035, frame_s=0.01, clearance_m=rise, swing_m=1.0,
+        tolerance={"upward": 0.15, "ankle_angle_l": 0.1},
+    )  # fmt: skip
     return Scene("hop", "jump", plan, (Plate(2, 0.06, length_m=0.6, width_m=0.5, centre_z_m=0.06),))
 
 

@@ -34,6 +34,8 @@ _CUT_S = 0.03
 _FLAT = (0.2, 0.5)
 # The force tells the most, and the filter's edges least, above this share of the load's peak.
 FIRM_SHARE = 0.3
+# Who is on a plate for so long at the begin or the end of a trial stood there.
+_STANDING_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Step:
         firm: (T,) bool; frames of the load with a firm force.
         whole: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
+        rolls: the foot came down and left as in a step, so that its pressure ran from the heel to the toes.
     """
 
     plate: int
@@ -59,6 +62,7 @@ class Step:
     whole: bool
     heel: FloatArray
     toe: FloatArray
+    rolls: bool = True
 
     @property
     def length_m(self) -> float:
@@ -108,10 +112,12 @@ def gather(
     threshold_n: float,
     weight_n: float,
     smear_s: float,
+    steps_ahead: bool = True,
 ) -> Evidence:
     """Collect the evidence of a trial.
 
     `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
+    `steps_ahead`: the person steps forwards; in a jump, a squat or a side step no pressure runs from the heel to the toes.
     """
     bearing = {side: foot_outline(points.sole[side], rate_hz).bearing for side in SIDES}
     loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
@@ -136,7 +142,9 @@ def gather(
         if side is not None:
             alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
         heel, toe = _footprint(points, side, first, stop)
-        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe)
+        stood = (first == 0 or stop == len(complete)) and stop - first > _STANDING_S * rate_hz
+        rolls = steps_ahead and not stood
+        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe, rolls)
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
         found.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(found)

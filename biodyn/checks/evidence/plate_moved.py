@@ -157,7 +157,7 @@ def _observations(evidence: Evidence) -> list[_Row]:
     noise = (path["step_sd_m"], path["step_sd_m"], body["lever_step_forward_sd_m"], body["lever_step_outward_sd_m"])
     rows: list[_Row] = []
     for step in evidence.steps:
-        if step.side is None or not step.whole or not np.isfinite(step.heel).all():
+        if step.side is None or not (step.whole and step.rolls) or not np.isfinite(step.heel).all():
             continue
         plate = evidence.plates[step.plate]
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)

@@ -58,7 +58,7 @@ def moment_ratio(evidence: Evidence) -> float:
     ratios = []
     for step in evidence.steps:
         firm = np.flatnonzero(step.firm)
-        if step.side is None or len(firm) < _LEAST_FRAMES or not np.isfinite(step.heel).all():
+        if step.side is None or not step.rolls or len(firm) < _LEAST_FRAMES or not np.isfinite(step.heel).all():
             continue
         plate = evidence.plates[step.plate]
         centre = plate.corners.mean(axis=0)
