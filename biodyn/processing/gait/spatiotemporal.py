@@ -18,9 +18,8 @@ from biodyn.processing.gait.cycles import GaitCycle
 
 # The foot lies flat on the floor in this part of stance; the direction of the foot is taken there.
 FOOT_FLAT_STANCE = (0.25, 0.6)
-# In straight walking the halves of a cycle differ by the sway of the pelvis only: 1 to 5 degrees, obstacles and children 10.
+# In straight walking a foot comes down as the time before within some degrees (SD 2 to 3); beyond this the walk turns.
 TURNING_RAD = math.radians(15.0)
-LEAST_WAY_M = 0.1
 # A foot that points this far to the side of the way (60 degrees) does not walk along it.
 SIDEWAYS_COSINE = 0.5
 
@@ -82,7 +81,7 @@ def stride_parameters(
     duration = cycle.duration_s
     stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
     way = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
-    turns = _turn_rad(cycle, pelvis_W, rate_hz) > TURNING_RAD
+    turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > TURNING_RAD
     forward = _direction(stride if turns else way)
     local = _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
     ahead, local = _facing(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
@@ -193,17 +192,10 @@ def _direction(displacement: FloatArray) -> FloatArray:
     return horizontal / length if length > 0.0 else np.full(3, np.nan)
 
 
-def _turn_rad(cycle: GaitCycle, pelvis_W: FloatArray, rate_hz: float) -> float:
-    """Angle between the ways of the pelvis in the first and in the second half of a cycle; 0 where it hardly moves."""
-    begin, middle, end = (
-        _at(pelvis_W, time_s, rate_hz) * (1.0, 0.0, 1.0)
-        for time_s in (cycle.start_s, 0.5 * (cycle.start_s + cycle.end_s), cycle.end_s)
-    )
-    first, second = middle - begin, end - middle
-    lengths = np.linalg.norm(first), np.linalg.norm(second)
-    if not min(lengths) > LEAST_WAY_M:
-        return 0.0
-    return float(np.arccos(np.clip(first @ second / (lengths[0] * lengths[1]), -1.0, 1.0)))
+def _turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
+    """Angle between the directions of the foot at the two strikes of a cycle; 0 where it was not seen."""
+    first, second = (_direction(_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
+    return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
 
 
 def _facing(
