@@ -7,7 +7,7 @@ stance of a foot by time alone, and the wrench that the body's motion asks for n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -90,6 +90,7 @@ class Evidence:
         complete: (T,) bool; every standing foot is matched with a load, so body and plates must agree.
         centre_of_mass: (T, 3) m.
         weight_n: body weight of the mass that is used.
+        floor_velocity: (3,) m/s of what the feet stand on, a treadmill's belt.
     """
 
     rate_hz: float
@@ -100,6 +101,13 @@ class Evidence:
     complete: BoolArray
     centre_of_mass: FloatArray
     weight_n: float
+    floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
+
+    def carried(self, step: Step, rows: IntArray) -> FloatArray:
+        """How far (n, 3) m a treadmill's belt has carried the footprint of a step in the given frames; zero on the floor."""
+        begin, end = (step.first + round(share * (step.stop - step.first)) for share in _FLAT)
+        passed_s = (rows - 0.5 * (begin + end)) / self.rate_hz
+        return np.asarray(passed_s[:, None] * self.floor_velocity)
 
 
 def gather(
@@ -119,7 +127,8 @@ def gather(
     `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
     `steps_ahead`: the person steps forwards; in a jump, a squat or a side step no pressure runs from the heel to the toes.
     """
-    bearing = {side: foot_outline(points.sole[side], rate_hz).bearing for side in SIDES}
+    outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
+    bearing = {side: outline.bearing for side, outline in outlines.items()}
     loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
@@ -153,7 +162,7 @@ def gather(
         if step.side is not None and not step.whole:
             complete[step.first : step.stop] = False
     for side in SIDES:
-        complete &= ~bearing[side] | carried[side]
+        complete &= outlines[side].known & (~bearing[side] | carried[side])
     loaded = (vertical > threshold_n).any(axis=0)
     return Evidence(
         rate_hz=rate_hz,
@@ -164,6 +173,7 @@ def gather(
         complete=complete & loaded,
         centre_of_mass=centre_of_mass(fit),
         weight_n=weight_n,
+        floor_velocity=points.floor_velocity,
     )
 
 

@@ -168,7 +168,7 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
-        local = (pressure(plate, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
         if not step.rolls:  # the pressure may be anywhere on the foot
             expected = np.clip(local[:, 0], 0.0, step.length_m)

@@ -163,7 +163,7 @@ def _observations(evidence: Evidence) -> list[_Row]:
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
-        local = (pressure(plate, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]
