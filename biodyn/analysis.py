@@ -14,6 +14,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
@@ -74,6 +75,7 @@ class TrialAnalysis:
         points: heels, toes, soles and pelvis of the fitted skeleton.
         dynamics: torques, joint loads, residual.
         events: gait events of both sides, sorted by time.
+        activity: what the person does; without steps there are no gait cycles.
         diagnostics: everything noticed on the way.
         timings: seconds a step.
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
@@ -103,6 +105,7 @@ class TrialAnalysis:
     events: tuple[GaitEvent, ...]
     diagnostics: tuple[Diagnostic, ...]
     timings: Mapping[str, float]
+    activity: Activity = WALKING
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
     variations: tuple[Variation, ...] = ()
@@ -138,7 +141,12 @@ class TrialAnalysis:
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
         """Every variable over 0-100 % of each gait cycle, right cycles first; NaN where not valid."""
-        return cycle_values(self.walked, self.events, self.settings.limits.physiological_factor)
+        return cycle_values(self.walked, self.gait_events, self.settings.limits.physiological_factor)
+
+    @property
+    def gait_events(self) -> tuple[GaitEvent, ...]:
+        """The events that bound gait cycles: none where nobody steps (a jump has a take-off and a landing, and no cycle)."""
+        return self.events if self.activity.steps else ()
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
         analysis.settings.contacts.threshold_n,
         analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2,
         0.5 / analysis.force_cutoff_hz if analysis.force_cutoff_hz else 0.0,
+        analysis.activity.direction == "forwards",
     )
 
 

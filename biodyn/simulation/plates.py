@@ -14,11 +14,11 @@ TYPES = (2, 3, 4)
 
 @dataclass(frozen=True)
 class Plate:
-    """A plate flat in the floor, its long side along the walkway.
+    """A level plate, its long side along the walkway.
 
     Attributes:
         type: 2 (forces and moments), 3 (eight forces), 4 (volts and a calibration matrix).
-        centre_x_m: of the surface along World X, m; Z is 0. length_m along X, width_m along Z.
+        centre_x_m, height_m, centre_z_m: of the surface along World X, Y and Z, m. length_m along X, width_m along Z.
         turned: its x axis points along -X.
         origin_m: ORIGIN of the file (3,): from the sensor's origin to the surface centre, plate axes (type 3: the
             sensors' half distances and that height).
@@ -30,6 +30,8 @@ class Plate:
     width_m: float = 0.4
     turned: bool = False
     origin_m: tuple[float, float, float] = (0.0004, -0.0007, -0.041)
+    height_m: float = 0.0
+    centre_z_m: float = 0.0
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -44,7 +46,7 @@ class Plate:
     @property
     def centre_W(self) -> FloatArray:
         """Surface centre (3,) m."""
-        return np.array([self.centre_x_m, 0.0, 0.0])
+        return np.array([self.centre_x_m, self.height_m, self.centre_z_m])
 
     @property
     def corners_W(self) -> FloatArray:

@@ -106,7 +106,7 @@ def simulate_trial(
     if walk is None:
         walk = solve_walk(embody(person), options.speed_m_s, options.stride_s)
     plates, shift = place_plates(walk, options.plates, options.plate_types)
-    return _static(walk.body, options, plates) if kind == "static" else _walking(walk, options, plates, shift)
+    return standing(walk.body, options, plates) if kind == "static" else _walking(walk, options, plates, shift)
 
 
 def session(person: Person, options: TrialOptions) -> tuple[SimulatedTrial, SimulatedTrial]:
@@ -140,7 +140,7 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
         measured[side] |= here[::ratio]
     phase = time_s / walk.stride_s
     skin = options.soft_tissue * soft_tissue(walk.body, q, phase, options.seed) if options.soft_tissue else None
-    return _recorded(
+    return recorded(
         body=walk.body,
         options=options,
         kind="walk",
@@ -159,7 +159,7 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
 # -- standing -------------------------------------------------------------------------------------------------------
 
 
-def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> SimulatedTrial:
+def standing(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> SimulatedTrial:
     """Both feet on the first plate, nothing moves."""
     frames = round(options.static_s * options.rate_hz)
     ratio = round(options.analog_rate_hz / options.rate_hz)
@@ -175,7 +175,7 @@ def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> Sim
     total = required_wrench(model, q, still, still)
     middle = {side: np.tile(points.mean(axis=0) + offset, (frames, 1)) for side, points in soles_W.items()}
     right, left = contact.shared(total, np.full(frames, 0.5), middle["r"], middle["l"], 0.0)
-    return _recorded(
+    return recorded(
         body=body,
         options=options,
         kind="static",
@@ -194,7 +194,7 @@ def _static(body: Body, options: TrialOptions, plates: tuple[Plate, ...]) -> Sim
 # -- devices --------------------------------------------------------------------------------------------------------
 
 
-def _recorded(
+def recorded(
     *,
     body: Body,
     options: TrialOptions,
@@ -208,16 +208,23 @@ def _recorded(
     plates: tuple[Plate, ...],
     on_plates: list[FloatArray],
     events: tuple[GaitEvent, ...],
+    others: Mapping[str, FloatArray] | None = None,
 ) -> SimulatedTrial:
+    """Return what the devices record of a motion (q, v, vdot) with its wrenches on the feet, and the truth.
+
+    on_plates: per plate the wrench (Ta, 6) on it. skin: (T, M, 3) m movement of the markers in segment axes.
+    others: wrenches (T, 6) on other segments, by their names (a crutch in a hand).
+    """
     model = body.model
     q, v, vdot = motion
+    others = others or {}
     tau = inverse_dynamics(
         model.multibody,
         q,
         v,
         vdot,
-        wrenches=np.stack([wrench[side] for side in SIDES], axis=1),
-        wrench_bodies=[model.frames[model.sole_body[side]].link for side in SIDES],
+        wrenches=np.stack([*(wrench[side] for side in SIDES), *others.values()], axis=1),
+        wrench_bodies=[model.frames[name].link for name in (*(model.sole_body[side] for side in SIDES), *others)],
     )
     rng = np.random.default_rng([options.seed, kind == "static", round(1000 * options.speed_m_s)])
     bone = marker_positions(body, q)

@@ -18,6 +18,7 @@ from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.subject import stored_height
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.gait.activity import Activity
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.orientation import WorldFrame
 from biodyn.processing.signals.prepare import TrialSignals
@@ -56,6 +57,7 @@ class TrialState:
     points: GaitPoints
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
+    activity: Activity
     events: tuple[GaitEvent, ...]
     # inverse dynamics, uncertainty
     dynamics: Dynamics
@@ -112,6 +114,7 @@ class TrialState:
             points=self.points,
             dynamics=self.dynamics,
             events=self.events,
+            activity=self.activity,
             diagnostics=tuple(self.notes),
             timings=self.timings,
             propagation=self.propagation,

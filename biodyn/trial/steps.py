@@ -29,10 +29,11 @@ from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.plate_levels import with_known_feet
 from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.gait.activity import recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
-from biodyn.processing.signals.orientation import find_world
+from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.state import TrialState
@@ -51,9 +52,10 @@ def reading(trial: TrialState) -> None:
 
 def axes(trial: TrialState) -> None:
     """Turn both recordings into the world frame: X forward, Y up, Z right."""
-    trial.world = find_world(trial.walk)
+    static = find_world(trial.static)
+    trial.world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
     trial.walk = trial.walk.rotated(trial.world.R_WL)
-    trial.static = trial.static.rotated(find_world(trial.static).R_WL)
+    trial.static = trial.static.rotated(static.R_WL)
     trial.notes += [*trial.walk.diagnostics, *trial.world.diagnostics]
 
 
@@ -116,8 +118,9 @@ def contacts(trial: TrialState) -> None:
 
 
 def events(trial: TrialState) -> None:
-    """Find foot strikes and foot offs: plates, movement and file."""
+    """Tell what the person does, and find foot strikes and foot offs: plates, movement and file."""
     points = trial.points
+    trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
     trial.events, notes = gait_events(
         trial.contacts,
         trial.walk.events,
@@ -127,6 +130,9 @@ def events(trial: TrialState) -> None:
         pelvis_W=points.pelvis,
         forward_W=points.forward,
         rate_hz=trial.rate_hz,
+        direction=trial.activity.direction,
+        floor_velocity_W=points.floor_velocity,
+        soles_W=points.sole,
     )
     trial.notes += notes
 
@@ -146,7 +152,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         contacts=trial.contacts,
         signals=trial.signals,
         fit_settings=trial.settings.inverse_kinematics,
-        stride_s=stride_time(trial.events),
+        stride_s=stride_time(trial.events if trial.activity.steps else ()),
     )
 
 

@@ -7,7 +7,7 @@ stance of a foot by time alone, and the wrench that the body's motion asks for n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,6 +34,8 @@ _CUT_S = 0.03
 _FLAT = (0.2, 0.5)
 # The force tells the most, and the filter's edges least, above this share of the load's peak.
 FIRM_SHARE = 0.3
+# Who is on a plate for so long at the begin or the end of a trial stood there.
+_STANDING_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Step:
         firm: (T,) bool; frames of the load with a firm force.
         whole: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
+        rolls: the foot came down and left as in a step, so that its pressure ran from the heel to the toes.
     """
 
     plate: int
@@ -59,6 +62,7 @@ class Step:
     whole: bool
     heel: FloatArray
     toe: FloatArray
+    rolls: bool = True
 
     @property
     def length_m(self) -> float:
@@ -86,6 +90,7 @@ class Evidence:
         complete: (T,) bool; every standing foot is matched with a load, so body and plates must agree.
         centre_of_mass: (T, 3) m.
         weight_n: body weight of the mass that is used.
+        floor_velocity: (3,) m/s of what the feet stand on, a treadmill's belt.
     """
 
     rate_hz: float
@@ -96,6 +101,13 @@ class Evidence:
     complete: BoolArray
     centre_of_mass: FloatArray
     weight_n: float
+    floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
+
+    def carried(self, step: Step, rows: IntArray) -> FloatArray:
+        """How far (n, 3) m a treadmill's belt has carried the footprint of a step in the given frames; zero on the floor."""
+        begin, end = (step.first + round(share * (step.stop - step.first)) for share in _FLAT)
+        passed_s = (rows - 0.5 * (begin + end)) / self.rate_hz
+        return np.asarray(passed_s[:, None] * self.floor_velocity)
 
 
 def gather(
@@ -108,12 +120,15 @@ def gather(
     threshold_n: float,
     weight_n: float,
     smear_s: float,
+    steps_ahead: bool = True,
 ) -> Evidence:
     """Collect the evidence of a trial.
 
     `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
+    `steps_ahead`: the person steps forwards; in a jump, a squat or a side step no pressure runs from the heel to the toes.
     """
-    bearing = {side: foot_outline(points.sole[side], rate_hz).bearing for side in SIDES}
+    outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
+    bearing = {side: outline.bearing for side, outline in outlines.items()}
     loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
@@ -136,7 +151,9 @@ def gather(
         if side is not None:
             alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
         heel, toe = _footprint(points, side, first, stop)
-        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe)
+        stood = (first == 0 or stop == len(complete)) and stop - first > _STANDING_S * rate_hz
+        rolls = steps_ahead and not stood
+        step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe, rolls)
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
         found.append((step, stance if side is not None else None, carried_share))
     steps = _only_whole(found)
@@ -145,7 +162,7 @@ def gather(
         if step.side is not None and not step.whole:
             complete[step.first : step.stop] = False
     for side in SIDES:
-        complete &= ~bearing[side] | carried[side]
+        complete &= outlines[side].known & (~bearing[side] | carried[side])
     loaded = (vertical > threshold_n).any(axis=0)
     return Evidence(
         rate_hz=rate_hz,
@@ -156,6 +173,7 @@ def gather(
         complete=complete & loaded,
         centre_of_mass=centre_of_mass(fit),
         weight_n=weight_n,
+        floor_velocity=points.floor_velocity,
     )
 
 

@@ -157,13 +157,13 @@ def _observations(evidence: Evidence) -> list[_Row]:
     noise = (path["step_sd_m"], path["step_sd_m"], body["lever_step_forward_sd_m"], body["lever_step_outward_sd_m"])
     rows: list[_Row] = []
     for step in evidence.steps:
-        if step.side is None or not step.whole or not np.isfinite(step.heel).all():
+        if step.side is None or not (step.whole and step.rolls) or not np.isfinite(step.heel).all():
             continue
         plate = evidence.plates[step.plate]
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
-        local = (pressure(plate, firm) - step.heel) @ step.axes.T
+        local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
         ends = np.array([local[:2, 0].mean(), local[-2:, 0].mean()]) / step.length_m
         ahead = float(np.mean(ends - (path["share"][0], path["share"][2]))) * step.length_m
         values = [ahead, float(np.median(local[:, 1]))]

@@ -58,12 +58,13 @@ def moment_ratio(evidence: Evidence) -> float:
     ratios = []
     for step in evidence.steps:
         firm = np.flatnonzero(step.firm)
-        if step.side is None or len(firm) < _LEAST_FRAMES or not np.isfinite(step.heel).all():
+        if step.side is None or not step.rolls or len(firm) < _LEAST_FRAMES or not np.isfinite(step.heel).all():
             continue
         plate = evidence.plates[step.plate]
         centre = plate.corners.mean(axis=0)
         along = np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), share)[:, None]
-        foot = ((1.0 - along) * step.heel + along * step.toe - centre) * (1.0, 0.0, 1.0)
+        foot = (1.0 - along) * step.heel + along * step.toe + evidence.carried(step, firm) - centre
+        foot = foot * (1.0, 0.0, 1.0)
         ratios.append(_size(pressure(plate, firm) - centre) / _size(foot))
     return float(np.median(ratios)) if ratios else float("nan")
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from biodyn.conventions import SIDES
 from biodyn.errors import MarkerSetError, TableError
 from biodyn.library.load import is_path, nearest
 from biodyn.library.tables import entry_names, extended, for_each_side, load_entry
@@ -16,6 +17,8 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 
 _GENERIC = "anatomical"
 _HALF_THERE = 0.5
+_SIDE_ENDS = frozenset(f"_{side}" for side in SIDES)
+_MOST_OF_A_LEG = 0.5
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 
 
@@ -160,6 +163,7 @@ def recognise(labels: Sequence[str], marker_set: str = "auto") -> MarkerMapping:
     missing = {candidate.name: _missing(candidate, labels) for candidate in sets}
     scores = {candidate.name: _score(candidate, labels) for candidate in sets}
     complete = [candidate for candidate in sets if not missing[candidate.name]]
+    complete = complete or [candidate for candidate in sets if lacks_one_leg(candidate, labels)]
     if not complete:
         raise _not_recognised(labels, sets, missing)
     # The specific sets explain labels more sharply than the dictionary of anatomical names: it is the last resort.
@@ -203,6 +207,26 @@ def _missing(candidate: MarkerSet, labels: Sequence[str]) -> list[str]:
     absent = [" or ".join(group) for group in candidate.requires if not present.intersection(group)]
     found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
     return absent + [" or ".join(group) for group in candidate.requires_landmarks if not found.intersection(group)]
+
+
+def lacks_one_leg(candidate: MarkerSet, labels: Sequence[str]) -> bool:
+    """True where everything that a set requires and does not find belongs to the same leg: an amputee, a set of one leg.
+
+    Most of what it requires of that leg is missing; a few labels that are spelt otherwise are no missing leg.
+    """
+    present = {normalise(label) for label in labels}
+    found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
+    groups = [(_sides_of(candidate, group), not present.intersection(group)) for group in candidate.requires]
+    groups += [({name[-2:] for name in group}, not found.intersection(group)) for group in candidate.requires_landmarks]
+    absent = [sides for sides, lacking in groups if lacking]
+    if not absent or any(len(sides) != 1 or sides != absent[0] or sides.isdisjoint(_SIDE_ENDS) for sides in absent):
+        return False
+    return len(absent) > _MOST_OF_A_LEG * sum(sides == absent[0] for sides, _ in groups)
+
+
+def _sides_of(candidate: MarkerSet, keys: Sequence[str]) -> set[str]:
+    """Endings ("_r", "_l", others for the middle of the body) of the segments that labels belong to."""
+    return {entry.body[-2:] for entry in candidate.entries if set(entry.keys).intersection(keys)}
 
 
 def _closeness(candidate: MarkerSet, labels: Sequence[str], missing: int) -> tuple[bool, float, int]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from biodyn.conventions import SIDES, FloatArray
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import MarkerSetError
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import SubjectModel, body_model
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
@@ -15,13 +14,14 @@ from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
+from biodyn.model.from_library.legs import with_seen_legs
 from biodyn.model.from_library.scaling_notes import assumptions, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
 from biodyn.model.from_library.sole import foot_outlines
 from biodyn.model.inertia import Inertia
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import without_unseen
-from biodyn.model.skeleton import SkeletonDefinition, static_angles
+from biodyn.model.skeleton import static_angles
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def scale(
         sole_body=sole_body,
     )
     model = without_unseen(model, *pose.pose(skeleton.root))
-    _require_legs(model)
-    notes = inside_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
+    model, leg_notes = with_seen_legs(model)
+    notes = inside_notes + leg_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
     model = replace(
         model,
         computed_points=inside,
@@ -112,30 +112,6 @@ def _scaled(
     R_PB = R_WP.T @ R_WB
     p_PB = R_WP.T @ (p_WB - p_WP)
     return ScaledBody(definition, R_PB, p_PB, inertia, static_angles(definition, R_PB), pose.located(recipe))
-
-
-def _require_legs(model: SubjectModel) -> None:
-    moving = {body.definition.name for body in model.moving}
-    for side in SIDES:
-        carrier = model.sole_body.get(side)
-        # A thigh or shank without markers has a stiff joint: the torques of the whole leg would be wrong, not only unknown.
-        chain = _chain(model.skeleton, carrier) if carrier is not None else []
-        lost = ", ".join(name for name in chain if name not in moving)
-        if lost:
-            raise MarkerSetError(
-                f"The markers do not place {lost} in both the static trial and the walk.",
-                "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",
-            )
-
-
-def _chain(skeleton: SkeletonDefinition, name: str) -> list[str]:
-    """Names of the segments from the root's child to `name`."""
-    chain = []
-    body = skeleton.body(name)
-    while body.parent:
-        chain.append(body.name)
-        body = skeleton.body(body.parent)
-    return chain[::-1]
 
 
 def _uncertain_turns(

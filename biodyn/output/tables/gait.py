@@ -83,7 +83,7 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
 @table("spatiotemporal", place=110, description="Times, lengths and speeds of the steps, a row a cycle.")
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
     """One row per cycle: its times, and the parameters of the stride with their units in the names."""
-    cycles = gait.gait_cycles(analysis.events)
+    cycles = gait.gait_cycles(analysis.gait_events)
     points = analysis.points
     parameters, _ = stride.spatiotemporal(
         cycles,

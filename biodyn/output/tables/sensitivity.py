@@ -87,7 +87,7 @@ def _all(analysis: TrialAnalysis) -> Iterator[tuple[str, str, TrialAnalysis]]:
 
 def _curves(found: TrialAnalysis, analysis: TrialAnalysis) -> dict[tuple[str, str], FloatArray]:
     """Mean curves (101,) of the moments by side and variable, over the cycles of `analysis`."""
-    cycles = gait_cycles(analysis.events)
+    cycles = gait_cycles(analysis.gait_events)
     rate_hz = analysis.recording.markers.rate_hz
     curves: dict[tuple[str, str], FloatArray] = {}
     for side in SIDES:

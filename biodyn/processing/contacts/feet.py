@@ -54,5 +54,6 @@ def gait_points(fit: Fit, sides: tuple[Side, ...], rate_hz: float) -> GaitPoints
     R_root, p_root = fit.body_pose(root)
     hips = [body.p_PB for body in model.moving if body.definition.parent == root and body.definition.side]
     centre = np.mean(hips, axis=0) if hips else np.zeros(3)
-    floor = np.mean([floor_velocity(outline, rate_hz) for outline in sole.values()], axis=0)
+    seen = [outline for outline in sole.values() if np.isfinite(outline).all(axis=(1, 2)).any()]
+    floor = np.mean([floor_velocity(outline, rate_hz) for outline in seen], axis=0) if seen else np.zeros(3)
     return GaitPoints(sole, heel, toe, p_root + R_root @ centre, R_root[:, :, 0], floor)

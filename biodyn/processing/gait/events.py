@@ -15,6 +15,8 @@ from scipy.signal import find_peaks
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
+from biodyn.processing.gait.activity import Direction
+from biodyn.processing.gait.moving_feet import leading_points, with_standing_feet
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, EventSource, GaitEvent
@@ -42,6 +44,9 @@ def gait_events(
     pelvis_W: FloatArray,
     forward_W: FloatArray,
     rate_hz: float,
+    direction: Direction = "forwards",
+    floor_velocity_W: FloatArray | Sequence[float] = (0.0, 0.0, 0.0),
+    soles_W: Mapping[Side, FloatArray] | None = None,
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Return the events of both sides from all three sources, merged as `merge_events` says, sorted by time.
 
@@ -52,12 +57,16 @@ def gait_events(
         heel_W, toe_W: per side (T, 3) m in World, filtered, NaN where unknown.
         pelvis_W, forward_W: (T, 3) pelvis centre, m, and its anterior direction.
         rate_hz: marker rate.
+        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events. floor_velocity_W: (3,) m/s, of a treadmill's belt.
+        soles_W: per side (T, K, 3) m: an event of the movement is dropped where the foot does not come to stand or leave.
     """
-    candidates = [
-        *plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz),
-        *kinematic_events(heel_W, toe_W, pelvis_W, forward_W, rate_hz),
-        *file_events,
-    ]
+    moved: list[GaitEvent] = []
+    if direction:
+        ahead = leading_points(direction, heel_W, toe_W, pelvis_W, forward_W, np.asarray(floor_velocity_W), rate_hz)
+        moved = kinematic_events(*ahead, rate_hz)
+    if soles_W is not None:
+        moved = with_standing_feet(moved, soles_W, rate_hz)
+    candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
     return merge_events(candidates, settings.events, (len(pelvis_W) - 1) / rate_hz)
 
 

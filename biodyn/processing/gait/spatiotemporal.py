@@ -18,6 +18,10 @@ from biodyn.processing.gait.cycles import GaitCycle
 
 # The foot lies flat on the floor in this part of stance; the direction of the foot is taken there.
 FOOT_FLAT_STANCE = (0.25, 0.6)
+# In straight walking a foot comes down as the time before within some degrees (SD 2 to 3); beyond this the walk turns.
+TURNING_RAD = math.radians(15.0)
+# A foot that points this far to the side of the way (60 degrees) does not walk along it.
+SIDEWAYS_COSINE = 0.5
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class StrideParameters:
         stance_percent, swing_percent, single_support_percent, double_support_percent: of the stride time; double
             support is the sum of both, `initial_double_support_percent` the one after the cycle's first strike.
         toe_out_rad: angle of heel-to-toe against the direction of progression while the foot is flat; toe out positive.
+        contact_time_s: from the strike to the side's own foot off.
+        flight_time_s: from that foot off to the opposite strike that follows it, in running; NaN where the feet overlap.
     """
 
     stride_time_s: float
@@ -46,6 +52,8 @@ class StrideParameters:
     double_support_percent: float
     initial_double_support_percent: float
     toe_out_rad: float
+    contact_time_s: float
+    flight_time_s: float
 
 
 @dataclass(frozen=True)
@@ -64,12 +72,20 @@ def stride_parameters(
     pelvis_W: FloatArray,
     rate_hz: float,
 ) -> StrideParameters:
-    """Return the parameters of one cycle from heels, toes (second metatarsal) and pelvis centre (T, 3) m in World."""
+    """Return the parameters of one cycle from heels, toes (second metatarsal) and pelvis centre (T, 3) m in World.
+
+    In a cycle in which the walk turns, lengths and width are those along and across the line between the two footprints of
+    the stride (Huxham et al. 2006, 10.1016/j.gaitpost.2005.01.001), and the foot is held against the way of its own stance.
+    """
     side, opposite = cycle.side, other_side(cycle.side)
     duration = cycle.duration_s
-    forward = _direction(_at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz))
-    right = np.cross(forward, (0.0, 1.0, 0.0))
     stride = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[side], cycle.start_s, rate_hz)
+    way = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
+    turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > TURNING_RAD
+    forward = _direction(stride if turns else way)
+    local = _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
+    ahead, local = _facing(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
+    right = np.cross(ahead, (0.0, 1.0, 0.0))
     step = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[opposite], cycle.opposite_strike_s, rate_hz)
     stride_length = float(stride @ forward)
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
@@ -77,6 +93,7 @@ def stride_parameters(
     single = 100.0 * (cycle.opposite_strike_s - cycle.opposite_off_s) / duration
     # In running the opposite foot leaves before this one strikes: there is no double support to report.
     walked = cycle.start_s < cycle.opposite_off_s < cycle.opposite_strike_s < cycle.off_s
+    flight = cycle.opposite_strike_s - cycle.off_s
     return StrideParameters(
         stride_time_s=duration,
         stride_length_m=stride_length,
@@ -90,7 +107,9 @@ def stride_parameters(
         single_support_percent=single if walked else math.nan,
         double_support_percent=stance - single if walked else math.nan,
         initial_double_support_percent=initial if walked else math.nan,
-        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], forward, right, rate_hz),
+        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], local, np.cross(local, (0.0, 1.0, 0.0)), rate_hz),
+        contact_time_s=cycle.off_s - cycle.start_s,
+        flight_time_s=flight if flight > 0.0 else math.nan,
     )
 
 
@@ -171,6 +190,26 @@ def _direction(displacement: FloatArray) -> FloatArray:
     horizontal = displacement * (1.0, 0.0, 1.0)
     length = np.linalg.norm(horizontal)
     return horizontal / length if length > 0.0 else np.full(3, np.nan)
+
+
+def _turn_rad(cycle: GaitCycle, foot_W: FloatArray, rate_hz: float) -> float:
+    """Angle between the directions of the foot at the two strikes of a cycle; 0 where it was not seen."""
+    first, second = (_direction(_at(foot_W, time_s, rate_hz)) for time_s in (cycle.start_s, cycle.end_s))
+    return float(np.nan_to_num(np.arccos(np.clip(first @ second, -1.0, 1.0))))
+
+
+def _facing(
+    foot_W: FloatArray, cycle: GaitCycle, forward: FloatArray, local: FloatArray, rate_hz: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the direction of the stride and that of the stance as the foot faces: backwards reversed, sideways NaN."""
+    rows = slice(math.ceil(cycle.start_s * rate_hz), math.floor(cycle.end_s * rate_hz) + 1)
+    mean = _direction(np.nan_to_num(foot_W[rows]).mean(axis=0) if rows.stop > rows.start else np.zeros(3))
+    along = float(mean @ forward)
+    if not np.isfinite(along) or along > SIDEWAYS_COSINE:
+        return forward, local
+    if along < -SIDEWAYS_COSINE:
+        return -forward, -local
+    return np.full(3, np.nan), np.full(3, np.nan)
 
 
 def _toe_out(cycle: GaitCycle, foot_W: FloatArray, forward: FloatArray, right: FloatArray, rate_hz: float) -> float:

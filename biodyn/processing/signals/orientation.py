@@ -26,6 +26,7 @@ _LOW_SHARE = 0.15  # markers in this lowest part of the body's height are on the
 _TURN_DEG = 45.0
 _OBLIQUE_DEG = 20.0
 _FOOT_HEIGHT_M = 0.13  # above the lowest marker: malleoli are below, shank wands above
+_COMMON = 6  # markers that tell where a body faces
 # A plate's normal this near to an axis names it; ramps and badly digitised corners stay well within.
 _NORMAL_COSINE = 0.9
 
@@ -60,6 +61,44 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     forward, forward_reason, more = _find_forward(positions, recording.markers.rate_hz, up, forward_L)
     R_WL = np.vstack([forward, up, np.cross(forward, up)])
     return WorldFrame(R_WL, f"{up_reason}; {forward_reason}.", (*notes, *more))
+
+
+def facing_as(recording: Recording, static: Recording, static_world: WorldFrame) -> FloatArray | None:
+    """Return where the body of a recording faces (3,), in its laboratory frame, from a trial of the same markers standing.
+
+    The turn about the vertical that carries the markers of the standing body, seen from above, nearest to their mean places
+    in the recording; a lifted leg moves few of them. None where fewer than `_COMMON` markers are in both, or the laboratory
+    frames do not share their vertical.
+    """
+    _require_positions(recording)
+    up = static_world.R_WL[1]
+    common = [label for label in static.markers.labels if label in recording.markers.labels]
+    own, other = (
+        np.array([_mean_place(r.markers.positions[:, r.markers.labels.index(label)]) for label in common]).reshape(-1, 3)
+        for r in (recording, static)
+    )
+    seen = np.isfinite(own).all(axis=1) & np.isfinite(other).all(axis=1)
+    if seen.sum() < _COMMON or not np.allclose(np.abs(up), _vertical(recording)):
+        return None
+    a, b = (points[seen] - points[seen].mean(axis=0) for points in (other, own))
+    sine = float(np.sum(np.cross(a, b) @ up))
+    cosine = float(np.sum(a * b) - np.sum((a @ up) * (b @ up)))
+    turn = math.atan2(sine, cosine)
+    forward = static_world.R_WL[0]
+    facing: FloatArray = math.cos(turn) * forward + math.sin(turn) * np.cross(up, forward)
+    return facing
+
+
+def _mean_place(positions: FloatArray) -> FloatArray:
+    """Mean (3,) of a marker over the frames (T, 3) it is seen in, NaN where it never is."""
+    seen = np.isfinite(positions).all(axis=1)
+    return positions[seen].mean(axis=0) if seen.any() else np.full(3, np.nan)
+
+
+def _vertical(recording: Recording) -> FloatArray:
+    """Absolute vertical axis (3,) of a recording."""
+    up, _, _ = _find_up(recording, _well_seen(recording.markers.positions))
+    return np.abs(up)
 
 
 def _require_positions(recording: Recording) -> None:
@@ -196,7 +235,7 @@ def _find_forward(
         return forward, f"{_name(forward)} is forward, against a treadmill belt of {speed:.2f} m/s", []
     if hint_L is not None and np.linalg.norm(horizontal @ hint_L) > 0:
         forward = _nearest_axis(horizontal @ hint_L)
-        return forward, f"{_name(forward)} is forward as specified, the person stays in place", []
+        return forward, f"{_name(forward)} is forward, where the body faces, and the person stays in place", []
     forward = _nearest_axis(horizontal @ _facing(positions, up))
     return forward, f"{_name(forward)} is forward, where the feet point, the person stays in place", []
 

@@ -57,7 +57,7 @@ def metric_columns() -> tuple[str, ...]:
     """Return the names of the metrics in their order: the same for every trial."""
     peaks, means = _definitions()
     fixed = (
-        "marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
+        "activity marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
         "marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
         "residual_force_rms_percent_of_limit residual_moment_rms_Nm residual_moment_peak_Nm "
         "residual_moment_rms_percent_of_limit both_feet_known_percent "
@@ -93,6 +93,7 @@ def summary_metrics(result: TrialResult) -> dict[str, Metric]:
 def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
     subject, markers = analysis.subject, analysis.recording.markers
     return {
+        "activity": analysis.activity.kind,
         "marker_set": analysis.mapping.title,
         "subject_mass_kg": subject.mass_kg,
         "mass_source": subject.mass_source,

@@ -47,6 +47,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "force_cutoff_hz": lambda analysis: analysis.force_cutoff_hz,
     "subject": trial.subject_record,
     "world": trial.world_record,
+    "activity": trial.activity_record,
     "marker_set": trial.marker_set_record,
     "model": model.model_record,
     "fit": model.fit_record,

@@ -46,6 +46,18 @@ def world_record(analysis: TrialAnalysis) -> dict[str, Any]:
     return {"R_WL": analysis.R_WL.tolist(), "reason": analysis.world_reason}
 
 
+def activity_record(analysis: TrialAnalysis) -> dict[str, Any]:
+    """What the person does, what it was told from, and where the steps lead."""
+    activity = analysis.activity
+    return {
+        "kind": activity.kind,
+        "reason": activity.reason,
+        "direction": activity.direction,
+        "gait_cycles": activity.steps,
+        "values": dict(activity.values),
+    }
+
+
 def marker_set_record(analysis: TrialAnalysis) -> dict[str, Any]:
     """The recognised marker set, what was not understood, and what was fitted."""
     mapping = analysis.mapping
