@@ -12,6 +12,7 @@ from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
@@ -40,9 +41,10 @@ class SubjectFacts:
 
 @dataclass(frozen=True)
 class StaticFacts:
-    """The static trial.
+    """What stands for the static trial.
 
     Attributes:
+        source: what it is: a static trial, or what had to do instead.
         path, sha256, reason: its file, and why it was taken.
         first, last: frames averaged (0-based, inclusive); movement_m: of the markers meanwhile.
         points: (3,) m by label, mean marker positions in the standing subject's own World axes.
@@ -57,6 +59,7 @@ class StaticFacts:
     movement_m: float
     points: Mapping[str, FloatArray] = field(default_factory=dict)
     plates_mass_kg: float | None = None
+    source: CalibrationSource = "static trial"
 
 
 @dataclass(frozen=True)

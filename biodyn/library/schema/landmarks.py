@@ -28,6 +28,8 @@ class Recipe(Table):
     width: Name | None = None
     measure: Name | None = None
     same_side: bool = False
+    rotation: Name | None = None
+    raised: Name | None = None
     needs: Name | None = None
     fraction: float | None = None
     factor: float | None = None

@@ -1,0 +1,115 @@
+"""Where the markers are on the standing subject: of a static trial, of a quiet part of the walk, or of the walk itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.library.tables import for_each_side
+from biodyn.model.from_library.assembled_pose import LEAST_FLAT_FRAMES, AssembledPose, assembled_pose, stands_upright
+from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies
+from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.standing import (
+    CalibrationSource,
+    Standing,
+    flat_frames,
+    is_quiet,
+    quiet_standing,
+    quietest_window,
+)
+from biodyn.recording import Markers
+from biodyn.trial.files import TrialFiles
+
+#: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
+WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
+_HINT = "Record the subject standing still and name the file with --static; frames of standing in a file with --static-frames."
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the skeleton is scaled with, and what told it.
+
+    Attributes:
+        source: what it rests on.
+        standing: the standing person, seen or assembled.
+        joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
+        is_seen: the standing person was seen, not assembled.
+    """
+
+    source: CalibrationSource
+    standing: Standing
+    joint_offsets_rad: Mapping[str, float]
+    is_seen: bool = True
+
+
+def calibrate(
+    files: TrialFiles,
+    static: Markers,
+    walk: Markers,
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    options: ScalingOptions,
+) -> Calibration:
+    """Return what the skeleton is scaled with: a static trial where there is one, else what the walk's own file tells.
+
+    Parameters: `static` in World; `walk`: markers of the walk in World, gaps filled, smoothed.
+    Raises StaticTrialError where neither tells enough.
+    """
+    rows = files.standing_rows
+    if files.source == "static trial":
+        return Calibration("static trial", quiet_standing(static, rows), {})
+    offsets = stored_offsets(options.measures)
+    quiet = _quiet_part(static, rows, skeleton, mapping, options)
+    if quiet is not None:
+        source: CalibrationSource = "stored offsets" if offsets else "quiet part"
+        return Calibration(source, _told(quiet, files, source, ""), offsets)
+    source = "stored offsets" if offsets else "walk"
+    standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
+    return Calibration(source, standing, offsets, is_seen=False)
+
+
+def stored_offsets(measures: Mapping[str, float]) -> dict[str, float]:
+    """The offsets of the wands, rad, among stored measures."""
+    names = [name for pattern in WAND_OFFSETS for _, name in for_each_side(pattern)]
+    return {name: measures[name] for name in names if name in measures}
+
+
+def _quiet_part(
+    markers: Markers,
+    rows: tuple[int, int] | None,
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    options: ScalingOptions,
+) -> Standing | None:
+    """The part of a walk in which the subject stands, None where he or she does not; frames that were named are taken as told."""
+    if rows is not None:
+        return quiet_standing(markers, rows)
+    first, last, moved = quietest_window(markers)
+    standing = quiet_standing(markers, (first, last)) if moved < 0.1 else None
+    if standing is None or not is_quiet(standing):
+        return None
+    return standing if stands_upright(skeleton, mapping, standing.points, options) else None
+
+
+def _assembled(
+    walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
+) -> Standing:
+    flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
+    pose = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
+    return Standing(pose.points, 0, walk.frame_count - 1, pose.spread_m, ())
+
+
+def _flat(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
+    labels = [role.label for role in mapping.roles if role.body == foot and role.label in walk.labels]
+    if not labels:
+        return np.zeros(walk.frame_count, dtype=bool)
+    return flat_frames(walk.positions[:, [walk.index(label) for label in labels]], walk.rate_hz)
+
+
+def _told(standing: Standing, files: TrialFiles, source: CalibrationSource, text: str) -> Standing:
+    return standing
