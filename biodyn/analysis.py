@@ -12,7 +12,7 @@ from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.processing.calibration.standing import CalibrationSource
+from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
@@ -60,6 +60,14 @@ class StaticFacts:
     points: Mapping[str, FloatArray] = field(default_factory=dict)
     plates_mass_kg: float | None = None
     source: CalibrationSource = "static trial"
+
+    @property
+    def sentence(self) -> str:
+        """What the model was calibrated from, and why, in a sentence."""
+        if self.source == "static trial":
+            return f"{self.path.name} is used as the static trial: {self.reason}."
+        why = self.reason.rstrip(".")
+        return f"No static trial is used ({why}): the model was calibrated from {SOURCE_WORDS[self.source]}."
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from biodyn.recording import Recording
 from biodyn.session import find_static
 from biodyn.settings import Settings
 
-
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
 #: First and last frame of standing, counted as the file counts its frames.
@@ -74,7 +73,7 @@ def read_files(
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
         if search.recording is not None:
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
-        return TrialFiles(noted, search.walk, search.reason.removesuffix("."), "walk", static_frames)
+        return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
         (walk_read,) = read_many([walk])
         alone = _readable(walk_read)

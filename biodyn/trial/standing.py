@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import for_each_side
-from biodyn.model.from_library.assembled_pose import LEAST_FLAT_FRAMES, AssembledPose, assembled_pose, stands_upright
+from biodyn.model.from_library.assembled_pose import assembled_pose, stands_upright
 from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import (
+    SOURCE_WORDS,
     CalibrationSource,
     Standing,
     flat_frames,
@@ -24,10 +25,11 @@ from biodyn.processing.calibration.standing import (
 )
 from biodyn.recording import Markers
 from biodyn.trial.files import TrialFiles
+from biodyn.uncertainty.magnitudes import Magnitudes
 
 #: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
 WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
-_HINT = "Record the subject standing still and name the file with --static; frames of standing in a file with --static-frames."
+_HINT = "Name a file in which the subject stands with --static, frames in which he or she stands with --static-frames."
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def calibrate(
     quiet = _quiet_part(static, rows, skeleton, mapping, options)
     if quiet is not None:
         source: CalibrationSource = "stored offsets" if offsets else "quiet part"
-        return Calibration(source, _told(quiet, files, source, ""), offsets)
+        return Calibration(source, quiet, offsets)
     source = "stored offsets" if offsets else "walk"
     standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
@@ -96,9 +98,7 @@ def _quiet_part(
     return standing if stands_upright(skeleton, mapping, standing.points, options) else None
 
 
-def _assembled(
-    walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions
-) -> Standing:
+def _assembled(walk: Markers, skeleton: SkeletonRecipe, mapping: MarkerMapping, options: ScalingOptions) -> Standing:
     flat = {foot: _flat(walk, mapping, foot) for foot in foot_bodies(skeleton)}
     pose = assembled_pose(skeleton, mapping, walk.labels, walk.positions, flat, options)
     return Standing(pose.points, 0, walk.frame_count - 1, pose.spread_m, ())
@@ -111,5 +111,22 @@ def _flat(walk: Markers, mapping: MarkerMapping, foot: str) -> BoolArray:
     return flat_frames(walk.positions[:, [walk.index(label) for label in labels]], walk.rate_hz)
 
 
-def _told(standing: Standing, files: TrialFiles, source: CalibrationSource, text: str) -> Standing:
-    return standing
+def calibration_note(calibrated: Calibration, magnitudes: Magnitudes) -> Diagnostic | None:
+    """The one warning of a model that rests on no static trial: what stood for it, and how much less is known of the joints."""
+    source = calibrated.source
+    if source == "static trial":
+        return None
+    added = magnitudes.calibration_m.get(source, {})
+    largest = max(added.values(), default=0.0)
+    standing = calibrated.standing
+    frames = standing.last - standing.first + 1
+    return Diagnostic(
+        "calibrated-without-static",
+        "warning",
+        f"No static trial is used: the model was calibrated from {SOURCE_WORDS[source]} ({frames} frames), which makes "
+        f"joint centres up to {1000 * largest:.0f} mm less certain along each axis; the bands hold it.",
+        value=largest,
+        unit="m",
+        frames=(standing.first, standing.last),
+        hint=_HINT,
+    )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_mass
@@ -34,11 +35,12 @@ from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.orientation import find_world
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.trial.files import read_files, require_plates
-from biodyn.trial.standing import calibrate
+from biodyn.trial.standing import calibrate, calibration_note
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
 from biodyn.uncertainty.bands import torque_bands
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
+from biodyn.uncertainty.magnitudes import load_magnitudes
 
 
 def reading(trial: TrialState) -> None:
@@ -77,19 +79,25 @@ def scaling(trial: TrialState) -> None:
         trial.files, trial.static.markers, trial.signals.markers, skeleton, trial.mapping, options
     )
     trial.standing = trial.calibrated.standing
-    trial.plates_mass, mass_notes = None, []
+    mass_notes: list[Diagnostic] = []
+    trial.plates_mass = None
     if trial.calibrated.is_seen:
-        trial.plates_mass, mass_notes = standing_mass(trial.static, trial.standing, trial.mapping, foot_bodies(skeleton))
+        trial.plates_mass, mass_notes = standing_mass(
+            trial.static, trial.standing, trial.mapping, foot_bodies(skeleton)
+        )
     trial.mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or trial.plates_mass
     options = replace(
         options,
-        mass_kg=1.0 if trial.mass is None else trial.mass.mass_kg,  # with strides the mass comes later, scales the inertias
+        mass_kg=1.0
+        if trial.mass is None
+        else trial.mass.mass_kg,  # with strides the mass comes later, scales the inertias
         joint_offsets_rad=trial.calibrated.joint_offsets_rad,
     )
     tracked = trial.signals.tracked()
     trial.scaling = SubjectScaling(skeleton, trial.mapping, trial.standing.points, tracked, options)
     trial.model, trial.model_notes = trial.scaling.model()
-    trial.notes += [*trial.standing.diagnostics, *mass_notes]
+    note = calibration_note(trial.calibrated, load_magnitudes(settings.uncertainty.magnitudes))
+    trial.notes += [*trial.standing.diagnostics, *mass_notes, *([] if note is None else [note])]
 
 
 def calibration(trial: TrialState) -> None:
@@ -157,6 +165,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         signals=trial.signals,
         fit_settings=trial.settings.inverse_kinematics,
         stride_s=stride_time(trial.events),
+        calibration=trial.calibration_source,
     )
 
 

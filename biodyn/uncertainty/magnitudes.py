@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, user_table
@@ -23,6 +25,7 @@ class Magnitudes:
         joint_centre_m: by the segment beyond the joint.
         mass_share, moment_share: of a segment's mass and moments of inertia; com_m: of its centre of mass.
         centre_of_pressure_m, cutoff_hz.
+        calibration_m: by what stood for the static trial, what that adds to `joint_centre_m`, by the segment beyond the joint.
         citations: by source.
     """
 
@@ -38,6 +41,13 @@ class Magnitudes:
     centre_of_pressure_m: float
     cutoff_hz: float
     citations: Mapping[str, str]
+    calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def centre_m(self, source: str) -> dict[str, float]:
+        """Standard deviations of the joint centres, m, of a model that rests on `source` instead of a static trial."""
+        added = self.calibration_m.get(source, {})
+        names = dict.fromkeys((*self.joint_centre_m, *added))
+        return {n: float(np.hypot(self.joint_centre_m.get(n, 0.0), added.get(n, 0.0))) for n in names}
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
@@ -63,7 +73,12 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         centre_of_pressure_m=1e-3 * float(table["centre_of_pressure"]["sd_mm"]),
         cutoff_hz=float(table["cutoff"]["sd_hz"]),
         citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
+        calibration_m=_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
     )
+
+
+def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name.replace("_", " "): _by_segment(entry) for name, entry in calibration["sd_mm"].items()}
 
 
 def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:

@@ -15,6 +15,13 @@ from biodyn.recording import Markers
 #: What tells where joints and markers are on a person's segments: a static trial; a part of another recording in which the
 #: person stands quietly; the joint offsets that the laboratory's software stored; or the motion of the walk alone.
 CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored offsets", "walk"]
+#: Each of them in words, where it had to do instead of a static trial.
+SOURCE_WORDS: dict[CalibrationSource, str] = {
+    "static trial": "a static trial",
+    "quiet part": "a part of the walk in which the subject stands",
+    "stored offsets": "the joint offsets that the laboratory's software stored, and the walk itself",
+    "walk": "the walk itself",
+}
 
 _WINDOW_S = 0.5
 # Standing people sway by millimetres; a trial in which the markers travel further than this is no static trial.
@@ -83,10 +90,10 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
         sample = inside if len(inside) else p[seen[:, column], column]
         if len(sample):
             points[label] = sample.mean(axis=0)
-    when = "even in the quietest half second" if frames is None else "in the frames that were named"
+    when = "the quietest half second" if frames is None else "the frames that were named"
     if moved > _MOVING_RANGE_M:
         raise StaticTrialError(
-            f"Not a static trial: its markers move by {100 * moved:.0f} cm {when} "
+            f"Not a static trial: its markers move by {100 * moved:.0f} cm even in {when} "
             f"(expected less than {100 * _MOVING_RANGE_M:.0f} cm).",
             "Name a trial in which the subject stands still with --static, or none with --static none.",
         )
@@ -96,7 +103,7 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
             Diagnostic(
                 "static-moves",
                 "warning",
-                f"The markers move by {1000 * moved:.0f} mm {when.removeprefix('even ')} of the static trial.",
+                f"The markers move by {1000 * moved:.0f} mm in {when} of the static trial.",
                 value=moved,
                 limit=_QUIET_RANGE_M,
                 unit="m",
