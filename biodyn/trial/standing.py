@@ -11,6 +11,8 @@ from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import for_each_side
 from biodyn.model.from_library.assembled_pose import assembled_pose, stands_upright
+from biodyn.model.from_library.estimated_offsets import estimated_offsets
+from biodyn.model.from_library.motion_frames import evenly, points_of, usable_frames, with_height
 from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies
 from biodyn.model.marker_roles import MarkerMapping
@@ -29,6 +31,8 @@ from biodyn.uncertainty.magnitudes import Magnitudes
 
 #: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
 WAND_OFFSETS = ("thigh_rotation_{s}", "shank_rotation_{s}", "ankle_abduction_{s}")
+# Enough to see a stride.
+_FRAMES = 60
 _HINT = "Name a file in which the subject stands with --static, frames in which he or she stands with --static-frames."
 
 
@@ -71,6 +75,9 @@ def calibrate(
         source: CalibrationSource = "stored offsets" if offsets else "quiet part"
         return Calibration(source, quiet, offsets)
     source = "stored offsets" if offsets else "walk"
+    seen = points_of(walk.labels, walk.positions[evenly(usable_frames(walk.positions), _FRAMES)])
+    options = with_height(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
+    offsets = estimated_offsets(skeleton, mapping, seen, options)
     standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
 

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import StaticTrialError
 from biodyn.geometry.rotations import cross3
-from biodyn.model.from_library.landmarks import StaticPose
+from biodyn.model.from_library.motion_frames import Points, evenly, points_of, usable_frames
 from biodyn.model.from_library.scaling import ScalingOptions, standing_pose
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 from biodyn.model.marker_roles import MarkerMapping
@@ -27,7 +27,6 @@ _FRAMES = 60
 _FLAT_FRAMES = 20
 #: A foot that was flat on the floor in fewer frames tells nothing of its sole.
 LEAST_FLAT_FRAMES = 5
-_HEIGHT_FRAMES = 9
 # Height of the hip over the ankle, as a share of the leg's length: 0.97 with the knee bent by 30 degrees, 0.6 sitting.
 _UPRIGHT_SHARE = 0.95
 
@@ -70,8 +69,7 @@ def assembled_pose(
     Raises StaticTrialError where no frame shows the pelvis and a leg.
     """
     sampled, by_foot = _chosen(positions, flat)
-    seen = [_points(labels, positions[frame]) for frame in sampled]
-    options = _with_height(skeleton, mapping, seen, options)
+    seen = points_of(labels, positions[sampled])
     segments = _placed(skeleton, mapping, seen, options)
     flat_of = {name: rows for name, rows in by_foot.items() if len(rows) >= LEAST_FLAT_FRAMES}
     if len(flat_of) < len(by_foot):
@@ -100,40 +98,14 @@ def assembled_pose(
 
 def _chosen(positions: FloatArray, flat: Mapping[str, BoolArray]) -> tuple[IntArray, dict[str, IntArray]]:
     """Frames to look at, and by foot the rows among them in which it stands flat."""
-    count = np.isfinite(positions[..., 0]).sum(axis=1)
-    usable = np.flatnonzero(count >= 0.8 * count.max())
-    picked = {name: _evenly(np.intersect1d(usable, np.flatnonzero(on)), _FLAT_FRAMES) for name, on in flat.items()}
-    frames = np.unique(np.concatenate([_evenly(usable, _FRAMES), *picked.values()]))
+    usable = usable_frames(positions)
+    picked = {name: evenly(np.intersect1d(usable, np.flatnonzero(on)), _FLAT_FRAMES) for name, on in flat.items()}
+    frames = np.unique(np.concatenate([evenly(usable, _FRAMES), *picked.values()]))
     return frames, {name: np.flatnonzero(np.isin(frames, own)) for name, own in picked.items()}
 
 
-def _evenly(frames: IntArray, most: int) -> IntArray:
-    return frames[np.unique(np.linspace(0, len(frames) - 1, min(most, len(frames))).astype(int))]
-
-
-def _points(labels: Sequence[str], frame: FloatArray) -> dict[str, FloatArray]:
-    return {label: p for label, p in zip(labels, frame, strict=True) if np.isfinite(p[0])}
-
-
-def _with_height(
-    skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Mapping[str, FloatArray]], options: ScalingOptions
-) -> ScalingOptions:
-    """The options with the body height that some frames make, where none is known."""
-    if options.height_m is not None:
-        return options
-    heights = []
-    for row in _evenly(np.arange(len(seen)), _HEIGHT_FRAMES):
-        try:
-            heights.append(standing_pose(skeleton, mapping, seen[row], options).height_m)
-        except StaticTrialError as error:
-            last = error
-    if not heights:
-        raise last
-    return replace(options, height_m=float(np.median(heights)))
-
-
 def _placed(
-    skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Mapping[str, FloatArray]], options: ScalingOptions
+    skeleton: SkeletonRecipe, mapping: MarkerMapping, seen: Sequence[Points], options: ScalingOptions
 ) -> _Segments:
     R = {body.name: np.full((len(seen), 3, 3), np.nan) for body in skeleton.bodies}
     p = {body.name: np.full((len(seen), 3), np.nan) for body in skeleton.bodies}
@@ -144,12 +116,8 @@ def _placed(
             continue
         for body in skeleton.bodies:
             if pose.located(body):
-                R[body.name][row], p[body.name][row] = _pose(pose, body)
+                R[body.name][row], p[body.name][row] = pose.pose(body)
     return _Segments(R, p)
-
-
-def _pose(pose: StaticPose, body: BodyRecipe) -> tuple[FloatArray, FloatArray]:
-    return pose.pose(body)
 
 
 def _legs(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str, IntArray]:

@@ -95,7 +95,7 @@ def turned_chord(
     angle = 0.0
     centre = foot + radius * first
     for _ in range(_ROUNDS):
-        short = rotation - _turn_about(proximal - centre, plane - centre, lateral - centre)
+        short = rotation - turn_about(proximal - centre, plane - centre, lateral - centre)
         angle += math.remainder(short, 2.0 * math.pi)
         centre = foot + radius * (math.cos(angle) * first + math.sin(angle) * second)
         if abs(short) < _SAME_ANGLE_RAD:
@@ -103,11 +103,19 @@ def turned_chord(
     return centre
 
 
-def _turn_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
-    """Angle (rad) about `axis` from `start` to `end`, as both are seen along it."""
+def turn_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
+    """Angle (rad) about `axis` from `start` to `end`, all (3,), as both are seen along it, right-handed."""
     across = cross3(axis, start)
     length = math.sqrt(axis @ axis)
     return math.atan2(float(across @ end), float(cross3(across, axis) @ end) / length)
+
+
+def axes_about(long: FloatArray, lateral: FloatArray) -> FloatArray:
+    """Axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
+    y = long / math.sqrt(long @ long)
+    z = lateral - y * float(lateral @ y)
+    z = z / math.sqrt(z @ z)
+    return np.column_stack([cross3(y, z), y, z])
 
 
 def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:
