@@ -12,6 +12,7 @@ from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
@@ -41,9 +42,10 @@ class SubjectFacts:
 
 @dataclass(frozen=True)
 class StaticFacts:
-    """The static trial.
+    """What stands for the static trial.
 
     Attributes:
+        source: what it is: a static trial, or what had to do instead.
         path, sha256, reason: its file, and why it was taken.
         first, last: frames averaged (0-based, inclusive); movement_m: of the markers meanwhile.
         points: (3,) m by label, mean marker positions in the standing subject's own World axes.
@@ -58,6 +60,15 @@ class StaticFacts:
     movement_m: float
     points: Mapping[str, FloatArray] = field(default_factory=dict)
     plates_mass_kg: float | None = None
+    source: CalibrationSource = "static trial"
+
+    @property
+    def sentence(self) -> str:
+        """What the model was calibrated from, and why, in a sentence."""
+        if self.source == "static trial":
+            return f"{self.path.name} is used as the static trial: {self.reason}."
+        why = self.reason.rstrip(".")
+        return f"No static trial is used ({why}): the model was calibrated from {SOURCE_WORDS[self.source]}."
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +22,18 @@ def run(
     ],
     static: Annotated[
         Path | None,
-        typer.Option(help="The static trial; by default it is looked for beside the walk.", metavar="STATIC.c3d"),
+        typer.Option(
+            help="The static trial; by default it is looked for beside the walk. 'none': look for none, the walk's own file "
+            "calibrates.",
+            metavar="STATIC.c3d|none",
+        ),
+    ] = None,
+    static_frames: Annotated[
+        str | None,
+        typer.Option(
+            help="Frames of standing in the static trial (in the walk, where there is none), as the file counts them.",
+            metavar="A-B",
+        ),
     ] = None,
     mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
     height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
@@ -46,8 +58,9 @@ def run(
     with plain_errors():
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
+        frames = _frame_range(static_frames)
         with progress(console) as step:
-            result = _analysed(walk, static, mass, height, settings, vary, step)
+            result = _analysed(walk, static, frames, mass, height, settings, vary, step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -60,6 +73,7 @@ def run(
 def _analysed(
     walk: Path,
     static: Path | None,
+    frames: tuple[int, int] | None,
     mass: float | None,
     height: float | None,
     settings: Path | None,
@@ -69,8 +83,26 @@ def _analysed(
     if vary is None:
         from biodyn.trial.run import run_trial
 
-        return run_trial(walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+        return run_trial(
+            walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step, static_frames=frames
+        )
     from biodyn.trial.sensitivity import vary_trial
 
     factors = [name.strip() for name in vary.split(",") if name.strip()]
-    return vary_trial(walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step)
+    return vary_trial(
+        walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step, static_frames=frames
+    )
+
+
+def _frame_range(text: str | None) -> tuple[int, int] | None:
+    """The frames of "A-B"; StaticTrialError where it is written otherwise."""
+    from biodyn.errors import StaticTrialError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise StaticTrialError(
+            f"'{text}' is no range of frames.", "Give the first and the last one: --static-frames 120-180."
+        )
+    return int(found[1]), int(found[2])

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
 from biodyn.io import read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
+from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Recording
 from biodyn.session import find_static
 from biodyn.settings import Settings
+
+#: Given instead of a static trial: none is looked for, the walk itself has to tell.
+NO_STATIC = "none"
+#: First and last frame of standing, counted as the file counts its frames.
+FrameRange: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -20,29 +27,70 @@ class TrialFiles:
     """The files of a trial, as they were read.
 
     Attributes:
-        walk: recording to be analysed. static: the static trial of the same subject.
-        why: why this static trial was taken, without a full stop.
+        walk: recording to be analysed.
+        static: recording in which the same subject stands: a static trial, or the walk itself where there is none.
+        why: why this one was taken, without a full stop.
+        source: what the static recording is. "walk": whether somebody stands still in it, or what else it tells, is found out
+            later ("quiet part", "stored offsets").
+        static_frames: frames of the static recording to take, by the file's own numbers; None = its quietest half second.
     """
 
     walk: Recording
     static: Recording
     why: str
+    source: CalibrationSource = "static trial"
+    static_frames: FrameRange | None = None
+
+    @property
+    def standing_rows(self) -> FrameRange | None:
+        """The first and last of `static_frames` counted from 0; StaticTrialError where the recording does not hold them."""
+        if self.static_frames is None:
+            return None
+        first, last = self.static_frames
+        begin, count = self.static.first_frame, self.static.markers.frame_count
+        if not begin <= first <= last < begin + count:
+            raise StaticTrialError(
+                f"'{self.static.path.name}' holds no frames {first} to {last}: it counts them from {begin} to "
+                f"{begin + count - 1}.",
+                "Give the first and the last frame of standing as the file counts them: --static-frames A-B.",
+            )
+        return first - begin, last - begin
 
 
-def read_files(walk: Path, static: str | Path | None, among: Sequence[Path] = ()) -> TrialFiles:
+def read_files(
+    walk: Path,
+    static: str | Path | None,
+    among: Sequence[Path] = (),
+    static_frames: FrameRange | None = None,
+) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
-    Without a static trial it is looked for beside the walk, or `among` files known to be this person's.
+    Without a static trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
+    `static` is "none", the walk stands for it.
     """
-    if static is not None:
-        walk_read, static_read = read_many([walk, static])
-        return TrialFiles(_readable(walk_read), _readable(static_read), "named by the user")
-    search = find_static(walk, among=among)
-    if search.recording is None:
-        require_plates(search.walk)  # what no static trial can mend is said first
-        raise StaticTrialError(search.reason, "Name it with --static STATIC.c3d.")
-    noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
-    return TrialFiles(noted, search.recording, search.why)
+    if static is None:
+        search = find_static(walk, among=among)
+        noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
+        if search.recording is not None:
+            return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
+        return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
+    if str(static) == NO_STATIC:
+        (walk_read,) = read_many([walk])
+        alone = _readable(walk_read)
+        return TrialFiles(alone, alone, "No static trial was to be looked for", "walk", static_frames)
+    walk_read, static_read = read_many([walk, static])
+    same = _same_file(walk, Path(static))
+    source: CalibrationSource = "walk" if same else "static trial"
+    return TrialFiles(
+        _readable(walk_read), _readable(static_read), "named by the user", source, static_frames=static_frames
+    )
+
+
+def _same_file(walk: Path, static: Path) -> bool:
+    try:
+        return walk.samefile(static)
+    except OSError:  # told where it is read
+        return False
 
 
 def _readable(result: Recording | InputFileError) -> Recording:

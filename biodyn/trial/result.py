@@ -117,7 +117,7 @@ class TrialResult(TableAttributes):
         who = a.subject
         return [
             f"{self.verdict.sentence}.",
-            f"{a.static.path.name} is used as the static trial: {a.static.reason}.",
+            a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{len(a.model.markers)} markers of {a.mapping.title}",
             *(

@@ -17,7 +17,7 @@ from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import Progress, adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.files import TrialFiles, own_files_of
+from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
 from biodyn.trial.result import TrialResult
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, Step
@@ -49,6 +49,7 @@ def analyse_trial(
     files: TrialFiles | None = None,
     torques_only: bool = False,
     steps: Sequence[Step] = STEPS,
+    static_frames: FrameRange | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -61,7 +62,7 @@ def analyse_trial(
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
-    state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files)
+    state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
     clock = _Clock(progress)
     state.timings = clock.seconds
     for step in steps:
@@ -82,22 +83,30 @@ def run_trial(
     progress: Progress | None = None,
     files: TrialFiles | None = None,
     steps: Sequence[Step] = STEPS,
+    static_frames: FrameRange | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
     Parameters:
         trial: C3D file with markers and force plates.
-        static: C3D file of the same subject standing; None = looked for beside the walk.
+        static: C3D file of the same subject standing; None = looked for beside the walk; "none" = not looked for. Without one
+            the laboratory's stored joint offsets, a part of the walk in which the subject stands, or the walk itself calibrate.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
         progress: called with the name of each step as it begins.
         files: walk and static trial, read before (`files.read_files`); then `static` is not looked at.
         steps: run instead of `steps.STEPS`, see `steps.with_step`.
+        static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
+            numbers; None = the quietest half second.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
-    return TrialResult(analyse_trial(trial, static, mass_kg, height_m, settings, progress, files, steps=steps))
+    return TrialResult(
+        analyse_trial(
+            trial, static, mass_kg, height_m, settings, progress, files, steps=steps, static_frames=static_frames
+        )
+    )
 
 
 def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:

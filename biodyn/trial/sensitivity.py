@@ -13,7 +13,7 @@ from biodyn.library.tables import entry_names
 from biodyn.model.from_library.hip_centre import static_hip_centre_names
 from biodyn.output.store.write import Progress
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.files import own_files_of, read_files
+from biodyn.trial.files import FrameRange, own_files_of, read_files
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 
@@ -28,6 +28,7 @@ def vary_trial(
     height_m: float | None = None,
     settings: Settings | Mapping[str, Any] | str | Path | None = None,
     progress: Progress | None = None,
+    static_frames: FrameRange | None = None,
 ) -> TrialResult:
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
@@ -45,7 +46,7 @@ def vary_trial(
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
     options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings)
-    files = read_files(Path(trial), static)
+    files = read_files(Path(trial), static, static_frames=static_frames)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []
     for factor in dict.fromkeys(factors):

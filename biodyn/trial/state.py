@@ -14,7 +14,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import MassEstimate
-from biodyn.processing.calibration.standing import Standing
+from biodyn.processing.calibration.standing import CalibrationSource, Standing
 from biodyn.processing.calibration.subject import stored_height
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
@@ -24,7 +24,8 @@ from biodyn.processing.signals.orientation import WorldFrame
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Recording
 from biodyn.settings import Settings
-from biodyn.trial.files import TrialFiles
+from biodyn.trial.files import FrameRange, TrialFiles
+from biodyn.trial.standing import Calibration
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import TrialInputs
 
@@ -44,6 +45,7 @@ class TrialState:
     # signals: written again by "inverse kinematics" (outliers left out) and "contacts" (offsets of the plates)
     signals: TrialSignals
     # scaling, calibration
+    calibrated: Calibration  # what tells where joints and markers are; `calibration_source` names it
     standing: Standing
     plates_mass: MassEstimate | None  # what the plates carried in the static trial
     mass: MassEstimate | None  # None until "inverse dynamics" where only the strides tell it
@@ -75,8 +77,9 @@ class TrialState:
         settings: Settings,
         user_files: tuple[UserFile, ...] = (),
         files: TrialFiles | None = None,
+        static_frames: FrameRange | None = None,
     ) -> None:
-        self.path, self.static_path = path, static_path
+        self.path, self.static_path, self.static_frames = path, static_path, static_frames
         self.given_mass_kg, self.given_height_m = given_mass_kg, given_height_m
         self.settings, self.user_files = settings, user_files
         if files is not None:
@@ -93,6 +96,11 @@ class TrialState:
     def mass_kg(self) -> float | None:
         """Body mass where it is known by now."""
         return None if self.mass is None else self.mass.mass_kg
+
+    @property
+    def calibration_source(self) -> CalibrationSource:
+        """What the model rests on: a static trial, a quiet part, stored offsets, or the walk itself."""
+        return self.calibrated.source
 
     def analysis(self) -> TrialAnalysis:
         """Return what was found, as values that stay."""
@@ -126,6 +134,7 @@ class TrialState:
     def _static_facts(self) -> StaticFacts:
         return StaticFacts(
             path=self.static.path,
+            source=self.calibration_source,
             sha256=self.static.sha256,
             reason=self.files.why,
             first=self.standing.first,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_mass
@@ -22,7 +23,6 @@ from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
-from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
@@ -36,16 +36,18 @@ from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.trial.files import read_files, require_plates
+from biodyn.trial.standing import calibrate, calibration_note
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
 from biodyn.uncertainty.bands import torque_bands
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
+from biodyn.uncertainty.magnitudes import load_magnitudes
 
 
 def reading(trial: TrialState) -> None:
     """Read the walk and its static trial, unless they were read before."""
     if not hasattr(trial, "files"):
-        trial.files = read_files(trial.path, trial.static_path)
+        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames)
     trial.walk, trial.static = trial.files.walk, trial.files.static
     require_plates(trial.walk)
 
@@ -73,15 +75,31 @@ def signals(trial: TrialState) -> None:
 def scaling(trial: TrialState) -> None:
     """Scale the skeleton to the subject as he or she stands."""
     settings = trial.settings
-    trial.standing = quiet_standing(trial.static.markers)
     skeleton = load_skeleton(settings.tables.skeleton)
-    trial.plates_mass, mass_notes = standing_mass(trial.static, trial.standing, trial.mapping, foot_bodies(skeleton))
+    options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m)
+    trial.calibrated = calibrate(
+        trial.files, trial.static.markers, trial.signals.markers, skeleton, trial.mapping, options
+    )
+    trial.standing = trial.calibrated.standing
+    mass_notes: list[Diagnostic] = []
+    trial.plates_mass = None
+    if trial.calibrated.is_seen:
+        trial.plates_mass, mass_notes = standing_mass(
+            trial.static, trial.standing, trial.mapping, foot_bodies(skeleton)
+        )
     trial.mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or trial.plates_mass
-    options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m, trial.mass)
+    options = replace(
+        options,
+        mass_kg=1.0
+        if trial.mass is None
+        else trial.mass.mass_kg,  # with strides the mass comes later, scales the inertias
+        joint_offsets_rad=trial.calibrated.joint_offsets_rad,
+    )
     tracked = trial.signals.tracked()
     trial.scaling = SubjectScaling(skeleton, trial.mapping, trial.standing.points, tracked, options)
     trial.model, trial.model_notes = trial.scaling.model()
-    trial.notes += [*trial.standing.diagnostics, *mass_notes]
+    note = calibration_note(trial.calibrated, load_magnitudes(settings.uncertainty.magnitudes))
+    trial.notes += [*trial.standing.diagnostics, *mass_notes, *([] if note is None else [note])]
 
 
 def calibration(trial: TrialState) -> None:
@@ -153,6 +171,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         signals=trial.signals,
         fit_settings=trial.settings.inverse_kinematics,
         stride_s=stride_time(trial.events if trial.activity.steps else ()),
+        calibration=trial.calibration_source,
     )
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.parameters import ModelSettings
-from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.subject import stored_height
 from biodyn.recording import Recording
 
 
 def scaling_options(
-    settings: ModelSettings, walk: Recording, static: Recording, height_m: float | None, mass: MassEstimate | None
+    settings: ModelSettings, walk: Recording, static: Recording, height_m: float | None
 ) -> ScalingOptions:
-    """Return what scaling needs of the settings and the subject; what is given comes before what the files hold."""
+    """Return what scaling needs of the settings and the subject; what is given comes before what the files hold.
+
+    The mass is left at 1 kg: it may be measured while standing, which needs these options.
+    """
     measures = {**static.subject.measures, **walk.subject.measures}
     diameter = measures.get("marker_diameter", settings.marker_diameter_mm / 1000.0)
     stored_sex = walk.subject.sex or static.subject.sex
     return ScalingOptions(
-        mass_kg=1.0 if mass is None else mass.mass_kg,  # with strides the mass comes later and scales the inertias
+        mass_kg=1.0,
         height_m=height_m or stored_height((walk, static))[0],
         sex=settings.sex or stored_sex or "mean",
         measures=measures,

@@ -78,8 +78,9 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     model = inputs.model
     own = _Fitted.of(model)
     moved = []
+    centre_m = magnitudes.centre_m(inputs.calibration)
     for body in model.moving:
-        sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
+        sd = centre_m.get(body.definition.name, 0.0)
         for direction in np.eye(3) if sd else ():
             other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
             moved.append((sd / _STEP_M, *_differing(own, _Fitted.of(other), inputs.fit.motion.q)))

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycles import gait_cycles
 from biodyn.processing.kinematics.fit import Fit
@@ -27,6 +28,7 @@ class TrialInputs:
         fit, dynamics, reaction, contacts: of the analysis.
         signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
         stride_s: measured stride time, NaN where there is none.
+        calibration: what the model rests on.
     """
 
     fit: Fit
@@ -36,6 +38,7 @@ class TrialInputs:
     signals: TrialSignals
     fit_settings: InverseKinematicsSettings
     stride_s: float
+    calibration: CalibrationSource = "static trial"
 
     @property
     def model(self) -> SubjectModel:

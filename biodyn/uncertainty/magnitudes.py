@@ -28,6 +28,7 @@ class Magnitudes:
         centre_of_pressure_m, cutoff_hz.
         unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
             movement in the stride; unseen_harmonics: of the variance of the latter.
+        calibration_m: by what stood for the static trial, what that adds to `joint_centre_m`, by the segment beyond the joint.
         citations: by source.
     """
 
@@ -45,6 +46,13 @@ class Magnitudes:
     citations: Mapping[str, str]
     unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     unseen_harmonics: tuple[float, ...] = (1.0,)
+    calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def centre_m(self, source: str) -> dict[str, float]:
+        """Standard deviations of the joint centres, m, of a model that rests on `source` instead of a static trial."""
+        added = self.calibration_m.get(source, {})
+        names = dict.fromkeys((*self.joint_centre_m, *added))
+        return {n: float(np.hypot(self.joint_centre_m.get(n, 0.0), added.get(n, 0.0))) for n in names}
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
@@ -72,6 +80,7 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         unseen_rad=_unseen(table.get("unseen_segments", {})),
         unseen_harmonics=tuple(table.get("unseen_segments", {}).get("harmonics", (1.0,))),
         citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
+        calibration_m=_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
     )
 
 
@@ -81,6 +90,10 @@ def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]
         for key in ("offset_deg", "stride_deg")
     )
     return {name: (offset.get(name, np.zeros(3)), stride.get(name, np.zeros(3))) for name in {**offset, **stride}}
+
+
+def _by_source(calibration: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name.replace("_", " "): _by_segment(entry) for name, entry in calibration["sd_mm"].items()}
 
 
 def _by_segment(millimetres: Mapping[str, float]) -> dict[str, float]:

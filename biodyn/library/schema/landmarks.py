@@ -28,6 +28,8 @@ class Recipe(Table):
     width: Name | None = None
     measure: Name | None = None
     same_side: bool = False
+    rotation: Name | None = None
+    raised: Name | None = None
     needs: Name | None = None
     fraction: float | None = None
     factor: float | None = None
@@ -94,3 +96,40 @@ class InsideBodyTable(Table):
     """How near to a joint centre no skin marker can be."""
 
     centre: Annotated[tuple[_InnerCentre, ...], Field(strict=False, min_length=1)]
+
+
+class _Offset(Table):
+    offset: Name
+    unless: Names
+    usual_deg: float = Field(ge=-90, le=90)
+
+
+class _UncertainOffset(_Offset):
+    usual_sd_deg: float = Field(gt=0, le=90)
+    proximal: Name
+    plane: Name
+
+
+class _Hinge(_UncertainOffset):
+    lateral: Name
+    width: Name
+    distal: Name
+    distal_width: Name
+    found_sd_deg: float = Field(gt=0, le=90)
+    least_excursion_deg: float = Field(gt=0, le=90)
+
+
+class _Torsion(_UncertainOffset):
+    centre: Name
+    reference: Name
+    torsion_deg: float = Field(ge=-90, le=90)
+    torsion_sd_deg: float = Field(gt=0, le=90)
+
+
+@SCHEMAS.register("body/joint_offsets")
+class JointOffsetsTable(Table):
+    """Where joints lie beside their wands, where nothing measured tells."""
+
+    hinge: Annotated[tuple[_Hinge, ...], Field(strict=False)]
+    torsion: Annotated[tuple[_Torsion, ...], Field(strict=False)]
+    usual: Annotated[tuple[_Offset, ...], Field(strict=False)]

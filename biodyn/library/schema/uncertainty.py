@@ -40,6 +40,16 @@ class _Centres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
 
 
+class _CentresBySource(Table):
+    quiet_part: dict[Name, Millimetres] = Field(description="a quiet part of another recording stood for it")
+    stored_offsets: dict[Name, Millimetres] = Field(description="joint offsets that the laboratory stored")
+    walk: dict[Name, Millimetres] = Field(description="nothing but the walk itself")
+
+
+class _Calibration(_Source):
+    sd_mm: _CentresBySource = Field(description="added to the joint centres, by what stood for a static trial, mm")
+
+
 class _Inertias(_Source):
     mass_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
     moment_percent: float = Field(ge=0, le=100, description="one standard deviation, %")
@@ -76,6 +86,9 @@ class MagnitudesTable(Table):
     marker_noise: _Noise = Field(description="table of the markers' noise")
     soft_tissue: _SoftTissue = Field(description="table of soft tissue movement")
     joint_centres: _Centres = Field(description="table of the joint centres' errors")
+    calibration: _Calibration | None = Field(
+        None, description="table of models without a static trial; as the library's"
+    )
     inertias: _Inertias = Field(description="table of the inertias' errors")
     centre_of_pressure: _Pressure = Field(description="table of the centre of pressure's error")
     cutoff: _Cutoff = Field(description="table of the cut-off's error")

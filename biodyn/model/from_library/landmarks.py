@@ -12,7 +12,7 @@ from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
-from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_from, chord
+from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_from, chord, turned_chord
 from biodyn.model.from_library.hip_centre import FunctionalTrial, HipInput, hip_centre
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe
 
@@ -38,6 +38,7 @@ class StaticPose:
         foot_flat: the feet stand flat on the floor.
         turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
         functional_trials: by side, for a hip centre that is found from movement.
+        joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
 
     After use, `assumed` names the measures that were taken as a fraction of body height.
     Landmarks and frames are found on demand and remembered.
@@ -54,6 +55,7 @@ class StaticPose:
         foot_flat: bool,
         turns_rad: Mapping[str, float] | None = None,
         functional_trials: Mapping[str, FunctionalTrial] | None = None,
+        joint_offsets_rad: Mapping[str, float] | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
@@ -65,6 +67,7 @@ class StaticPose:
         self._recipes = {entry["name"]: entry["recipes"] for _, entry in sided_rows("body/landmarks", "landmark")}
         self._origin_of = {body.origin: body for body in skeleton.bodies}
         self._trials = dict(functional_trials or {})
+        self._offsets = dict(joint_offsets_rad or {})
         self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
         self._points: dict[str, FloatArray | None] = dict(self._marked)
         self._frames: dict[str, FloatArray | None] = {}
@@ -203,6 +206,11 @@ class StaticPose:
             return p["of"] + rise * _UP
         if operation == "chord":
             distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
+            rotation = self._offsets.get(recipe.get("rotation", ""))
+            if rotation is not None:
+                raised = self._offsets.get(recipe.get("raised", ""), 0.0)
+                turn = SIDE_SIGN[recipe["side"]] * rotation
+                return turned_chord(p["proximal"], p["lateral"], p["plane"], distance, turn, raised)
             return chord(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
         if operation == "inward":
             distance = 0.5 * self.measure(recipe["measure"]) + self.marker_radius_m

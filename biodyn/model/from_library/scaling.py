@@ -13,8 +13,8 @@ from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segme
 from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
 from biodyn.model.from_library.legs import with_seen_legs
+from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
 from biodyn.model.from_library.scaling_notes import assumptions, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
 from biodyn.model.from_library.sole import foot_outlines
@@ -26,7 +26,11 @@ from biodyn.model.skeleton import static_angles
 
 @dataclass(frozen=True)
 class ScalingOptions:
-    """What scaling needs from the settings and the subject; `functional_trials` by side, for hip centres found from movement."""
+    """What scaling needs from the settings and the subject.
+
+    `functional_trials`: by side, for hip centres found from movement; `joint_offsets_rad`: by name, how far the wands sit off
+    their joints' planes; empty where the static trial itself is to tell.
+    """
 
     mass_kg: float
     height_m: float | None
@@ -37,6 +41,7 @@ class ScalingOptions:
     marker_radius_m: float
     foot_flat: bool
     functional_trials: Mapping[str, FunctionalTrial] = field(default_factory=dict)
+    joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
 
 
 def scale(
@@ -54,22 +59,7 @@ def scale(
         tracked: labels seen in the walk; they decide which coordinates can be seen at all.
         turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
     """
-    landmarks = {
-        role.landmark: static_points[role.label]
-        for role in mapping.roles
-        if role.landmark and role.label in static_points
-    }
-    pose = StaticPose(
-        skeleton,
-        landmarks,
-        options.measures,
-        options.height_m,
-        options.hip_centre,
-        options.marker_radius_m,
-        options.foot_flat,
-        turns_rad,
-        options.functional_trials,
-    )
+    pose = standing_pose(skeleton, mapping, static_points, options, turns_rad)
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
     markers = attached_by_role(mapping, static_points, pose)
@@ -99,6 +89,31 @@ def scale(
         uncertain_turns=_uncertain_turns(skeleton, model, mapping, static_points),
     )
     return model, notes
+
+
+def standing_pose(
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    points: Mapping[str, FloatArray],
+    options: ScalingOptions,
+    turns_rad: Mapping[str, float] | None = None,
+) -> StaticPose:
+    """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World."""
+    landmarks = {
+        role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points
+    }
+    return StaticPose(
+        skeleton,
+        landmarks,
+        options.measures,
+        options.height_m,
+        options.hip_centre,
+        options.marker_radius_m,
+        options.foot_flat,
+        turns_rad,
+        options.functional_trials,
+        options.joint_offsets_rad,
+    )
 
 
 def _scaled(

@@ -112,8 +112,15 @@ def _facts(page: TrialPage) -> list[Fact]:
             f"Butterworth, zero lag, order {signals['filter_order']}",
         ),
         Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
-        Fact("Static trial", static["file"], static["reason"], wide=True),
+        _static_fact(static),
     ]
+
+
+def _static_fact(static: Mapping[str, Any]) -> Fact:
+    """The static trial, or what had to do instead."""
+    if static.get("source", "static trial") == "static trial":
+        return Fact("Static trial", static["file"], static["reason"], wide=True)
+    return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}", wide=True)
 
 
 def _smoothing(record: Mapping[str, Any]) -> str:

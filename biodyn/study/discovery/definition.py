@@ -36,7 +36,7 @@ class SubjectEntry(_Section):
     mass_kg: Kilograms | None = Field(default=None, description="body mass, kg; omitted = the files', else measured")
     height_m: Metres | None = Field(default=None, description="body height, m; omitted = the files', else estimated")
     static: Text | None = Field(
-        default=None, description="static trial of all their walks, relative to the study's folder"
+        default=None, description='static trial of all their walks, relative to the study\'s folder; "none": none'
     )
     group: str | None = Field(default=None, description="group in the comparisons")
     sessions: dict[str, str] = Field(default_factory=dict, description="found session, or a pattern -> its name")
@@ -52,7 +52,9 @@ class TrialEntry(_Section):
     subject: Text | None = Field(default=None, description="whose they are")
     session: str | None = Field(default=None, description="their session")
     condition: str | None = Field(default=None, description="their condition")
-    static: Text | None = Field(default=None, description="their static trial, relative to the study's folder")
+    static: Text | None = Field(
+        default=None, description='their static trial, relative to the study\'s folder; "none": none'
+    )
     mass_kg: Kilograms | None = Field(default=None, description="body mass in these trials, kg")
     height_m: Metres | None = Field(default=None, description="body height in these trials, m")
     settings: dict[str, Any] = Field(default_factory=dict, description="settings of these trials")

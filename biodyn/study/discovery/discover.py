@@ -24,6 +24,7 @@ from biodyn.study.discovery.subjects.assign import assign_subjects
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.discovery.subjects.join import Subject, join_subjects
 from biodyn.study.plan import FileUse, PlannedTrial, StudyFile, StudyPlan
+from biodyn.trial.files import NO_STATIC
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
 # as everything else, and no group result uses them: they are made on request.
@@ -103,12 +104,15 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
     by_text = {path_text(f.path).casefold(): f.path for f in findings}
     found: dict[str, str] = {}
     for text in {f.static for f in findings if f.static is not None}:
+        if text == NO_STATIC:
+            found[text] = text
+            continue
         known = by_text.get(path_text(Path(text)).casefold())
         if known is None and not (root / text).is_file():
             near = nearest(path_text(Path(text)), (path_text(f.path) for f in findings))
             raise SettingsError(f"Static trial '{text}' of study.toml is not in the study's folder.", near)
         found[text] = text if known is None else str(known)
-    named = set(found.values())
+    named = set(found.values()) - {NO_STATIC}
     return [
         replace(
             f,

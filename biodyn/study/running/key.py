@@ -16,6 +16,7 @@ from biodyn.session import static_candidates
 from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.program import program_version
+from biodyn.trial.files import NO_STATIC
 
 
 def trial_key(trial: PlannedTrial, root: Path) -> str:
@@ -41,6 +42,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
 
 
 def _static(trial: PlannedTrial, root: Path) -> Any:
+    if trial.static is not None and str(trial.static) == NO_STATIC:
+        return NO_STATIC
     if trial.static is not None:
         return file_sha256(root / trial.static)
     if trial.statics:

@@ -20,7 +20,7 @@ from biodyn.study.running.key import trial_key
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
-from biodyn.trial.files import read_files
+from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import run_trial
 
@@ -113,7 +113,9 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
     read = None
-    if trial.static is not None:
+    if trial.static is not None and str(trial.static) == NO_STATIC:
+        read = read_files(walk, NO_STATIC)
+    elif trial.static is not None:
         read = recordings.read(walk, task.root / trial.static)
     elif trial.statics:
         read = read_files(walk, None, [task.root / path for path in trial.statics])

@@ -7,6 +7,7 @@ from typing import Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.model.from_library.user_tables import own_file
+from biodyn.processing.calibration.standing import SOURCE_WORDS
 
 
 def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -24,13 +25,15 @@ def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The static trial: its file, why it was taken, the frames that were averaged."""
+    """What the model was scaled with: its file, what it is, why it was taken, the frames that were averaged."""
     static = analysis.static
     return {
         "file": static.path.name,
         "path": str(static.path),
         "sha256": static.sha256,
         "reason": static.reason,
+        "source": static.source,
+        "from": SOURCE_WORDS[static.source],
         "frames": [static.first, static.last],
         "movement_m": static.movement_m,
     }
