@@ -20,7 +20,9 @@ from biodyn.model.from_library.skeleton import SkeletonRecipe
 from biodyn.model.marker_roles import MarkerMapping
 
 _LEAST_FRAMES = 10
-_ROUNDS = 5
+# The centre moves with the turn, so that the wand is seen from elsewhere: a full step would go half as far again.
+_ROUNDS = 8
+_DAMPING = 0.65
 _SAME_ANGLE_RAD = 1e-4
 
 
@@ -106,7 +108,7 @@ def _hinge_turn(
         # Seen along the segment, the far end runs on a line across the axis: its principal direction.
         _, directions = np.linalg.eigh(np.cov(swing[:, 0], swing[:, 2]))
         x, z = directions[:, 1] * np.sign(directions[0, 1])
-        step = -float(np.arctan2(z, x))
+        step = -_DAMPING * float(np.arctan2(z, x))
         turn += step
         if abs(step) < _SAME_ANGLE_RAD:
             break
