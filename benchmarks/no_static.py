@@ -87,7 +87,9 @@ def recorded(seed: int, placement: Placement, folder: Path) -> tuple[SimulatedTr
         leg_length=float(rng.normal(1.0, 0.03)),
         breadth=float(rng.normal(1.0, 0.06)),
     )
-    options = replace(RECORDED, speed_m_s=0.95 * float(np.sqrt(height)), stride_s=0.83 * float(np.sqrt(height)), seed=seed)
+    options = replace(
+        RECORDED, speed_m_s=0.95 * float(np.sqrt(height)), stride_s=0.83 * float(np.sqrt(height)), seed=seed
+    )
     walk = solve_walk(worn_by(person, placement, rng), options.speed_m_s, options.stride_s)
     trials = {kind: simulate_trial(person, options, kind, walk) for kind in ("walk", "static")}
     for kind, trial in trials.items():
@@ -108,7 +110,9 @@ def _errors(analysis: TrialAnalysis, truth: SimulatedTrial) -> dict[str, float]:
         off, inside = [], []
         for side in "rl":
             column = names.index(f"{moment}_{side}")
-            error = analysis.dynamics.torques[:, column] - truth.tau[:, truth.body.model.coordinate(names[column]).v_index]
+            error = (
+                analysis.dynamics.torques[:, column] - truth.tau[:, truth.body.model.coordinate(names[column]).v_index]
+            )
             known = np.isfinite(error)
             off.append(error[known])
             inside.append(covered(error[known], uncertainty.total[known, column]))
@@ -122,7 +126,9 @@ def _true_centres(truth: SimulatedTrial) -> Centres:
 
 
 def _line(errors: Mapping[tuple[str, str], list[float]]) -> str:
-    return ", ".join(f"{way} {joint} {errors[way, f'centre {joint}'][-1]:.1f}" for way in ("static", "none") for joint in JOINTS)
+    return ", ".join(
+        f"{way} {joint} {errors[way, f'centre {joint}'][-1]:.1f}" for way in ("static", "none") for joint in JOINTS
+    )
 
 
 # -- real walks ---------------------------------------------------------------------------------------------------------
