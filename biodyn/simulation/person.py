@@ -102,8 +102,11 @@ def measures(height_m: float, leg_length: float = 1.0, breadth: float = 1.0) -> 
     }
 
 
-def embody(person: Person) -> Body:
-    """Return the body that biodyn's scaling makes of the person's template markers."""
+def embody(person: Person, joint_offsets_rad: Mapping[str, float] | None = None) -> Body:
+    """Return the body that biodyn's scaling makes of the person's template markers.
+
+    `joint_offsets_rad`: how far the wands sit off the true joints' planes, by the names that landmarks.toml asks for.
+    """
     points = template_points(person.height_m, person.marker_set, person.leg_length, person.breadth)
     sizes = measures(person.height_m, person.leg_length, person.breadth)
     options = ScalingOptions(
@@ -115,6 +118,7 @@ def embody(person: Person) -> Body:
         hip_centre=person.hip_centre,
         marker_radius_m=0.5 * person.marker_diameter_m,
         foot_flat=True,
+        joint_offsets_rad=joint_offsets_rad or {},
     )
     model, _ = scale(load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options)
     root = model.bodies[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray, Side
+from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import StaticTrialError
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
@@ -20,7 +20,9 @@ from biodyn.model.from_library.skeleton import SkeletonRecipe
 from biodyn.model.marker_roles import MarkerMapping
 
 _LEAST_FRAMES = 10
-_ROUNDS = 5
+# The centre moves with the turn, so that the wand is seen from elsewhere: a full step would go half as far again.
+_ROUNDS = 8
+_DAMPING = 0.65
 _SAME_ANGLE_RAD = 1e-4
 
 
@@ -37,20 +39,20 @@ def estimated_offsets(
     for _, rule in _open_rules(table["usual"], offsets, marked):
         offsets[rule["offset"]] = float(np.deg2rad(rule["usual_deg"]))
     poses = _poses(skeleton, mapping, seen, options)
-    for side, rule in _open_rules(table["hinge"], offsets, marked):
-        offsets[rule["offset"]] = _of_hinge(rule, poses, side)
+    for sign, rule in _open_rules(table["hinge"], offsets, marked):
+        offsets[rule["offset"]] = _of_hinge(rule, poses, sign)
     poses = _poses(skeleton, mapping, seen, replace(options, joint_offsets_rad=offsets))
-    for side, rule in _open_rules(table["torsion"], offsets, marked):
-        offsets[rule["offset"]] = _of_torsion(rule, poses, side)
+    for sign, rule in _open_rules(table["torsion"], offsets, marked):
+        offsets[rule["offset"]] = _of_torsion(rule, poses, sign)
     return offsets
 
 
 def _open_rules(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
-) -> list[tuple[Side, dict[str, Any]]]:
-    """The rules of both sides whose offset is not known and whose joint no marker of the walk tells."""
-    sided = [(side, rule) for raw in rules for side, rule in for_each_side(raw)]
-    return [(side, r) for side, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
+) -> list[tuple[float, dict[str, Any]]]:
+    """The rules of both sides, with the sign of the side, whose offset is not known and whose joint no marker of the walk tells."""
+    sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in for_each_side(raw)]
+    return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 
 
 def _poses(
@@ -71,20 +73,20 @@ def _known(poses: Sequence[StaticPose], names: Sequence[str]) -> list[list[Float
     return [[p for p in points if p is not None] for points in found if all(p is not None for p in points)]
 
 
-def _of_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], side: Side) -> float:
+def _of_hinge(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
     """The offset for which the distal segment swings across the hinge's axis; the usual one where the joint hardly bends."""
     usual, found = np.deg2rad(rule["usual_deg"]), None
     frames = _known(poses, [rule[key] for key in ("proximal", "lateral", "plane", "distal")])
     if len(frames) >= _LEAST_FRAMES:
         pose = poses[0]
         widths = [0.5 * pose.measure(rule[key]) + pose.marker_radius_m for key in ("width", "distal_width")]
-        found = _hinge_turn(frames, widths[0], widths[1], SIDE_SIGN[side], np.deg2rad(rule["least_excursion_deg"]))
+        found = hinge_turn(frames, widths[0], widths[1], sign, np.deg2rad(rule["least_excursion_deg"]))
     if found is None:
         return float(usual)
-    return _weighted((SIDE_SIGN[side] * found, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
+    return _weighted((sign * found, rule["found_sd_deg"]), (usual, rule["usual_sd_deg"]))
 
 
-def _hinge_turn(
+def hinge_turn(
     frames: Sequence[Sequence[FloatArray]], distance: float, distal: float, sign: float, least_excursion: float
 ) -> float | None:
     """Angle (rad) about the proximal segment from wand to lateral marker, right-handed; None where the hinge hardly moves."""
@@ -106,21 +108,21 @@ def _hinge_turn(
         # Seen along the segment, the far end runs on a line across the axis: its principal direction.
         _, directions = np.linalg.eigh(np.cov(swing[:, 0], swing[:, 2]))
         x, z = directions[:, 1] * np.sign(directions[0, 1])
-        step = -float(np.arctan2(z, x))
+        step = -_DAMPING * float(np.arctan2(z, x))
         turn += step
         if abs(step) < _SAME_ANGLE_RAD:
             break
     return turn
 
 
-def _of_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], side: Side) -> float:
+def _of_torsion(rule: Mapping[str, Any], poses: Sequence[StaticPose], sign: float) -> float:
     """The offset that a usual torsion between the joints at both ends makes, weighed against what is usual for the wand."""
     usual = (float(np.deg2rad(rule["usual_deg"])), rule["usual_sd_deg"])
     frames = _known(poses, [rule[key] for key in ("proximal", "centre", "plane", "reference")])
     if not frames:
         return usual[0]
     turns = [turn_about(top - centre, wand - centre, mark - centre) for top, centre, wand, mark in frames]
-    found = SIDE_SIGN[side] * float(np.median(turns)) + np.deg2rad(rule["torsion_deg"])
+    found = sign * float(np.median(turns)) + np.deg2rad(rule["torsion_deg"])
     return _weighted((found, rule["torsion_sd_deg"]), usual)
 
 
