@@ -13,8 +13,8 @@ from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segme
 from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
 from biodyn.model.from_library.legs import with_seen_legs
+from biodyn.model.from_library.marker_places import attached_by_place, attached_by_role
 from biodyn.model.from_library.scaling_notes import assumptions, not_in_walk
 from biodyn.model.from_library.skeleton import BodyRecipe, SkeletonRecipe, definition_of
 from biodyn.model.from_library.sole import foot_outlines
