@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from biodyn.conventions import SIDES, Side, other_side
-from biodyn.simulation.motions import MotionPlan
+from biodyn.simulation.motions import MotionPlan, part
 from biodyn.simulation.person import Body
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.supports import Aid, Foothold
@@ -64,8 +64,8 @@ def _knees(footholds: Sequence[Foothold], duration_s: float, swing_rad: float, s
             ]
         pairs.append((duration_s + 1.0, stance_rad))
         pairs = [pair for n, pair in enumerate(pairs) if n == 0 or pair[0] > pairs[n - 1][0] + 1e-6]
-        keys[f"knee_angle_{side}"] = tuple(pairs)
-        keys[f"hip_flexion_{side}"] = tuple((t, 0.5 * v) for t, v in pairs)
+        keys[part("knee", side)] = tuple(pairs)
+        keys[part("hip", side)] = tuple((t, 0.5 * v) for t, v in pairs)
     return keys
 
 
@@ -91,7 +91,7 @@ def running(body: Body, speed_m_s: float = 3.3) -> Scene:
     keys["forward"] = ((0.0, 0.0), (duration, speed_m_s * duration))
     keys["upward"] = ((0.0, -0.05),)
     for arm in SIDES:
-        keys[f"elbow_flex_{arm}"] = ((0.0, 1.2),)
+        keys[part("elbow", arm)] = ((0.0, 1.2),)
     plan = MotionPlan(duration, holds, keys, calm_bw=1.0, clearance_m=0.22, swing_m=0.10, knot_s=0.035, frame_s=0.01)
     return Scene("running", "running", plan, _plates_under(holds, 2))
 
@@ -175,7 +175,7 @@ def side_steps(body: Body) -> Scene:
         holds.append(_flat(side, last[side], duration + 1.0, z[side], plates.get((side, number[side]))))
     keys: Keys = {"sideways": tuple(shift), "upward": ((t, -0.03),)}
     for side in SIDES:
-        keys[f"knee_angle_{side}"], keys[f"hip_flexion_{side}"] = ((0.0, 0.25),), ((0.0, 0.12),)
+        keys[part("knee", side)], keys[part("hip", side)] = ((0.0, 0.25),), ((0.0, 0.12),)
     plan = MotionPlan(duration, tuple(sorted(holds, key=lambda h: h.start_s)), keys)
     return Scene("side steps", "other", plan, tuple(replace(p, width_m=0.3) for p in _plates_under(holds, 2)))
 
@@ -250,13 +250,13 @@ def squat(body: Body, repetitions: int = 2) -> Scene:
     keys: Keys = {
         "upward": tuple((t, -0.30 * d) for t, d in depth),
         "tilt": tuple((t, -0.45 * d) for t, d in depth),
-        "lumbar_extension": tuple((t, -0.25 * d) for t, d in depth),
+        part("trunk"): tuple((t, -0.25 * d) for t, d in depth),
     }
     for side in SIDES:
-        keys[f"knee_angle_{side}"] = tuple((t, 1.6 * d) for t, d in depth)
-        keys[f"hip_flexion_{side}"] = tuple((t, 1.5 * d) for t, d in depth)
-        keys[f"ankle_angle_{side}"] = tuple((t, 0.45 * d) for t, d in depth)
-        keys[f"arm_flex_{side}"] = tuple((t, 1.2 * d) for t, d in depth)
+        keys[part("knee", side)] = tuple((t, 1.6 * d) for t, d in depth)
+        keys[part("hip", side)] = tuple((t, 1.5 * d) for t, d in depth)
+        keys[part("ankle", side)] = tuple((t, 0.45 * d) for t, d in depth)
+        keys[part("shoulder", side)] = tuple((t, 1.2 * d) for t, d in depth)
     plan = MotionPlan(duration, _standing(duration), keys, knot_s=0.08, frame_s=0.04)
     return Scene("squat", "squat", plan, _pair())
 
@@ -293,9 +293,9 @@ def jump(body: Body, flight_s: float = 0.42) -> Scene:
     )
     keys["tilt"] = tuple((t, -0.45 * d) for t, d in bend)
     for side in SIDES:
-        keys[f"knee_angle_{side}"] = tuple((t, 1.5 * d) for t, d in bend)
-        keys[f"hip_flexion_{side}"] = tuple((t, 1.4 * d) for t, d in bend)
-        keys[f"ankle_angle_{side}"] = (*((t, 0.4 * d) for t, d in bend[:3]), (off, -0.5), (land, -0.4),
+        keys[part("knee", side)] = tuple((t, 1.5 * d) for t, d in bend)
+        keys[part("hip", side)] = tuple((t, 1.4 * d) for t, d in bend)
+        keys[part("ankle", side)] = (*((t, 0.4 * d) for t, d in bend[:3]), (off, -0.5), (land, -0.4),
                                        *((t, 0.4 * d) for t, d in bend[5:]))  # fmt: skip
     holds = tuple(replace(h, rolls=False) for h in _standing(duration, off, land))
     plan = MotionPlan(duration, tuple(_on_toes(h, off, land) for h in holds), keys, calm_bw=1.0, knot_s=0.04, frame_s=0.01,
@@ -326,11 +326,11 @@ def hop(body: Body, hops: int = 3, flight_s: float = 0.24) -> Scene:
     keys: Keys = {
         "upward": tuple(up),
         "sideways": ((0.0, 0.06),),
-        "knee_angle_l": ((0.0, 1.4),),
-        "hip_flexion_l": ((0.0, 0.5),),
-        "knee_angle_r": ((0.0, 0.4),),
-        "hip_flexion_r": ((0.0, 0.3),),
-        "ankle_angle_r": ((0.0, 0.15),),
+        part("knee", "l"): ((0.0, 1.4),),
+        part("hip", "l"): ((0.0, 0.5),),
+        part("knee", "r"): ((0.0, 0.4),),
+        part("hip", "r"): ((0.0, 0.3),),
+        part("ankle", "r"): ((0.0, 0.15),),
     }
     holds = [
         replace(_flat("r", a, b, 0.06, 0), toes_at_end=b < 90.0, toes_at_start=a > 0.0)
@@ -340,7 +340,7 @@ def hop(body: Body, hops: int = 3, flight_s: float = 0.24) -> Scene:
     holds.append(Foothold("l", -9.0, -8.0, (-0.30, 0.30, -0.10), rolls=False))
     plan = MotionPlan(
         duration, tuple(holds), keys, calm_bw=1.0, knot_s=0.035, frame_s=0.01, clearance_m=rise, swing_m=1.0,
-        tolerance={"upward": 0.15, "ankle_angle_l": 0.1},
+        tolerance={"upward": 0.15, part("ankle", "l"): 0.1},
     )  # fmt: skip
     return Scene("hop", "jump", plan, (Plate(2, 0.06, length_m=0.6, width_m=0.5, centre_z_m=0.06),))
 
@@ -359,7 +359,7 @@ def crutches(body: Body) -> Scene:
         side = other_side(hold.side)
         z = 0.42 if side == "r" else -0.42
         tip = (hold.heel_W[0] + 0.12, 0.0, z)
-        aids.append(Aid(f"hand_{side}", hold.start_s + 0.05, hold.end_s - 0.1, tip, plate={2: 2, 3: 1}.get(number)))
+        aids.append(Aid(part("hand", side), hold.start_s + 0.05, hold.end_s - 0.1, tip, plate={2: 2, 3: 1}.get(number)))
     under = list(_plates_under(holds, 2))
     # The second foot's plate is wide enough for the crutch of the other side.
     tip = aids[2].tip_W

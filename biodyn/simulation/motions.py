@@ -15,7 +15,7 @@ from scipy.interpolate import PchipInterpolator
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import motion
+from biodyn.simulation.curves import BASE_CURVES, motion
 from biodyn.simulation.feet import Foot, standing_feet
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.splines import SplineMotion, SplineProblem
@@ -70,10 +70,10 @@ class PlannedMotion:
     cost: float = 0.0
 
 
-_BASE = ("forward", "upward", "sideways", "tilt", "list", "rotation")
-_TOLERANCE = {"forward": 0.05, "upward": 0.05, "sideways": 0.05, "tilt": 0.15, "list": 0.1, "rotation": 0.15}
-_TOLERANCE_JOINTS = {"hip": 0.4, "knee": 0.5, "ankle": 0.4, "subtalar": 0.15, "lumbar": 0.12, "arm": 0.3}
-_TOLERANCE_REST = 0.1
+def part(role: str, side: str = "") -> str:
+    """Name of the coordinate or segment that plans call so, of one side or of the middle."""
+    name = str(load_data("motions")["parts"][role])
+    return f"{name}_{side}" if side else name
 
 
 def solve_motion(body: Body, plan: MotionPlan, iterations: int = 40) -> PlannedMotion:
@@ -179,7 +179,7 @@ class _Problem:
         self.weight = body.model.mass_kg * STANDARD_GRAVITY_M_S2
 
     def _reference(self, body: Body) -> FloatArray:
-        names = (*_BASE, *(c.name for c in self.model.coordinates))
+        names = (*BASE_CURVES, *(c.name for c in self.model.coordinates))
         standing = [0.0, body.static_q[1], *np.zeros(4), *(body.static_q[c.q_index] for c in self.model.coordinates)]
         reference = np.tile(standing, (len(self.time_s), 1))
         for name, pairs in self.plan.keys.items():
@@ -195,11 +195,17 @@ class _Problem:
     def splines(self) -> SplineProblem:
         """The problem of the splines."""
         names = [c.name for c in self.model.coordinates]
-        own = self.plan.tolerance or {}
-        tolerance = [own.get(name, _TOLERANCE[name]) for name in _BASE]
+        table, own = load_data("motions"), self.plan.tolerance or {}
+        usual = {
+            name.removesuffix("_deg"): np.deg2rad(v) if name.endswith("_deg") else v
+            for name, v in table["root"].items()
+        }
+        tolerance = [own.get(name, usual[name]) for name in BASE_CURVES]
         for name in names:
-            usual = next((v for stem, v in _TOLERANCE_JOINTS.items() if name.startswith(stem)), _TOLERANCE_REST)
-            tolerance.append(own.get(name, usual))
+            degrees = next(
+                (v for stem, v in table["joints"].items() if name.startswith(stem)), table["joints"]["others"]
+            )
+            tolerance.append(own.get(name, np.deg2rad(degrees)))
         rough = [_ROUGH_M] * 3 + [_ROUGH_RAD] * (3 + len(names))
         count = int(np.ceil(self.plan.duration_s / self.plan.knot_s - 1e-9)) + 5
         return SplineProblem(
