@@ -18,6 +18,7 @@ from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Markers
 from biodyn.settings import QualityLimits, Settings
@@ -109,6 +110,12 @@ class TrialFacts:
         """Plates that read something while nobody is on them: what was removed, and what is still there."""
         soles, limit_n = self.analysis.points.sole, self.limits.baseline_n
         return not_zeroed(self.analysis.plates, soles, self.rate_hz, self.weight_n, limit_n)
+
+    @cached_property
+    def other_loads(self) -> tuple[OtherLoad, ...]:
+        """Loads of the plates that no foot made: body and plates are not in balance then."""
+        analysis = self.analysis
+        return other_loads(analysis.contacts, analysis.plates, self.rate_hz, analysis.subject.mass_kg)
 
     @cached_property
     def swapped_plates(self) -> tuple[Diagnostic, ...]:

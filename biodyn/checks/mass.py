@@ -25,7 +25,7 @@ _FAIL_FACTOR = 5.0
     limit="limits.mass_mismatch_fraction",
     shown=(100.0, "%"),
     findings={"mass-mismatch": "Stated mass vs. force plates"},
-    unless=("sides", "force_unit", "zero"),
+    unless=("sides", "other_load", "force_unit", "zero"),
 )
 def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Is the stated mass what the plates carry, walking and standing?"""
@@ -51,6 +51,8 @@ def stated_mass(trial: TrialFacts, limit: float) -> CheckResult:
 def body_mass(trial: TrialFacts, limit: float) -> CheckResult:
     """Mean vertical residual: a body that is too light or too heavy shows here first."""
     vertical = trial.analysis.dynamics.residual_force[:, 1]
+    if trial.other_loads:
+        return CheckResult("not_assessed", "Something else than the feet carried a part of the body.")
     if not np.isfinite(vertical).any():
         return CheckResult("not_assessed", "Both feet's contacts were never known together.")
     mismatch = float(np.nanmean(vertical)) / trial.weight_n

@@ -113,7 +113,7 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
         "plate-moment-sign": "Plate moment sign",
         "plate-force-sign": "Plate force sign",
     },
-    unless=("sides", "force_unit", "labels", "zero", "moment_unit"),
+    unless=("sides", "other_load", "force_unit", "labels", "zero", "moment_unit"),
 )
 def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     """Would a plate agree with feet and body once a simple fault of its channels is undone?"""
@@ -136,7 +136,17 @@ def channels_and_axes(trial: TrialFacts, limit: float) -> CheckResult:
     shown=(100.0, "cm"),
     findings={"plate-moved": "Force-plate position"},
     # a marker of a foot moves the footprint as well
-    unless=("sides", "force_unit", "labels", "zero", "moment_unit", "plate_axes", "time_offset", "moved_marker"),
+    unless=(
+        "sides",
+        "other_load",
+        "force_unit",
+        "labels",
+        "zero",
+        "moment_unit",
+        "plate_axes",
+        "time_offset",
+        "moved_marker",
+    ),
 )
 def position_of_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a plate stand elsewhere than the file says?"""

@@ -31,7 +31,7 @@ _CONSEQUENCES = frozenset(("residual-force", "residual-moment", "contact-rejecte
     turn=180,
     shown=(1.0, "N"),
     findings={"residual-force": "Pelvis residual force"},
-    unless=("sides",),
+    unless=("sides", "other_load"),
 )
 def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
     """The residual force as a finding about the recording."""
@@ -52,7 +52,7 @@ def residual_force_of_the_recording(trial: TrialFacts, limit: float) -> CheckRes
     turn=190,
     shown=(1.0, "Nm"),
     findings={"residual-moment": "Pelvis residual moment"},
-    unless=("sides",),
+    unless=("sides", "other_load"),
 )
 def residual_moment_of_the_recording(trial: TrialFacts, limit: float) -> CheckResult:
     """The residual moment as a finding about the recording."""
@@ -107,6 +107,10 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
     limit = limits.force_n if force else limits.moment_nm
     beyond = limits.fail_force_n if force else limits.fail_moment_nm
     unit = "N" if force else "Nm"
+    if trial.other_loads:
+        return CheckResult(
+            "not_assessed", "Something else than the feet carried a part of the body: motion and forces cannot be compared."
+        )
     if not (np.isfinite(size).any() and np.isfinite(limit)):
         return CheckResult(
             "not_assessed",

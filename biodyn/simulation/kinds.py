@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from biodyn.conventions import Side, other_side
-from biodyn.simulation.motions import MotionPlan
+from biodyn.conventions import SIDES, Side, other_side
+from biodyn.simulation.motions import MotionPlan, part
 from biodyn.simulation.person import Body
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.supports import Aid, Foothold
@@ -30,7 +31,12 @@ class Scene:
 
 
 def _steps(
-    first: Side, strikes: Sequence[float], stance_s: float, speed_m_s: float, plates: Mapping[int, int], rise_m: float = 0.0
+    first: Side,
+    strikes: Sequence[float],
+    stance_s: float,
+    speed_m_s: float,
+    plates: Mapping[int, int],
+    rise_m: float = 0.0,
 ) -> tuple[Foothold, ...]:
     """Footholds of steps straight ahead at a speed; `plates`: index of the plate by number of the step."""
     holds = []
@@ -46,16 +52,20 @@ def _steps(
 def _knees(footholds: Sequence[Foothold], duration_s: float, swing_rad: float, stance_rad: float) -> Keys:
     """Knee and hip flexion that bend in every swing."""
     keys: Keys = {}
-    for side in ("r", "l"):
+    for side in SIDES:
         own = sorted((f for f in footholds if f.side == side), key=lambda f: f.start_s)
         pairs = [(0.0, stance_rad)]
-        for a, b in zip(own, own[1:], strict=False):
+        for a, b in pairwise(own):
             middle = a.end_s + 0.4 * (b.start_s - a.end_s)
-            pairs += [(a.end_s - 0.15 * (a.end_s - a.start_s), stance_rad), (middle, swing_rad), (b.start_s, stance_rad)]
+            pairs += [
+                (a.end_s - 0.15 * (a.end_s - a.start_s), stance_rad),
+                (middle, swing_rad),
+                (b.start_s, stance_rad),
+            ]
         pairs.append((duration_s + 1.0, stance_rad))
         pairs = [pair for n, pair in enumerate(pairs) if n == 0 or pair[0] > pairs[n - 1][0] + 1e-6]
-        keys[f"knee_angle_{side}"] = tuple(pairs)
-        keys[f"hip_flexion_{side}"] = tuple((t, 0.5 * v) for t, v in pairs)
+        keys[part("knee", side)] = tuple(pairs)
+        keys[part("hip", side)] = tuple((t, 0.5 * v) for t, v in pairs)
     return keys
 
 
@@ -65,7 +75,9 @@ def _plates_under(footholds: Sequence[Foothold], count: int, turned: bool = Fals
     for hold in footholds:
         if hold.plate is not None and hold.plate not in plates:
             middle = [h + 0.12 * f for h, f in zip(hold.heel_W, hold.forward, strict=True)]
-            plates[hold.plate] = Plate(2, middle[0], length_m=0.55, width_m=0.4, height_m=hold.heel_W[1], centre_z_m=middle[2])
+            plates[hold.plate] = Plate(
+                2, middle[0], length_m=0.55, width_m=0.4, height_m=hold.heel_W[1], centre_z_m=middle[2]
+            )
     return tuple(plates[number] for number in range(count))
 
 
@@ -78,8 +90,8 @@ def running(body: Body, speed_m_s: float = 3.3) -> Scene:
     keys = _knees(holds, duration, 1.5, 0.35)
     keys["forward"] = ((0.0, 0.0), (duration, speed_m_s * duration))
     keys["upward"] = ((0.0, -0.05),)
-    for arm, sign in (("r", 1.0), ("l", -1.0)):
-        keys[f"elbow_flex_{arm}"] = ((0.0, 1.2),)
+    for arm in SIDES:
+        keys[part("elbow", arm)] = ((0.0, 1.2),)
     plan = MotionPlan(duration, holds, keys, calm_bw=1.0, clearance_m=0.22, swing_m=0.10, knot_s=0.035, frame_s=0.01)
     return Scene("running", "running", plan, _plates_under(holds, 2))
 
@@ -152,24 +164,24 @@ def side_steps(body: Body) -> Scene:
     number: dict[Side, int] = {"r": 0, "l": 0}
     plates = {("r", 1): 0, ("l", 1): 1}
     for _ in range(3):
-        for side in ("r", "l"):
+        for side in SIDES:
             holds.append(_flat(side, last[side], clock, z[side], plates.get((side, number[side]))))
             z[side] += width
             number[side] += 1
             last[side] = clock + 0.38
             shift.append((clock + 0.55, 0.5 * (z["r"] + z["l"])))
             clock += 0.58
-    for side in ("r", "l"):
+    for side in SIDES:
         holds.append(_flat(side, last[side], duration + 1.0, z[side], plates.get((side, number[side]))))
     keys: Keys = {"sideways": tuple(shift), "upward": ((t, -0.03),)}
-    for side in ("r", "l"):
-        keys[f"knee_angle_{side}"], keys[f"hip_flexion_{side}"] = ((0.0, 0.25),), ((0.0, 0.12),)
+    for side in SIDES:
+        keys[part("knee", side)], keys[part("hip", side)] = ((0.0, 0.25),), ((0.0, 0.12),)
     plan = MotionPlan(duration, tuple(sorted(holds, key=lambda h: h.start_s)), keys)
     return Scene("side steps", "other", plan, tuple(replace(p, width_m=0.3) for p in _plates_under(holds, 2)))
 
 
-def _flat(side: Side, start_s: float, end_s: float, z: float, plate: int | None, x: float = -_HEEL_TO_PELVIS_M + 0.05) -> Foothold:
-    return Foothold(side, start_s, end_s, (x, 0.0, z), rolls=False, plate=plate)
+def _flat(side: Side, start_s: float, end_s: float, z: float, plate: int | None) -> Foothold:
+    return Foothold(side, start_s, end_s, (-0.05, 0.0, z), rolls=False, plate=plate)
 
 
 def start(body: Body) -> Scene:
@@ -188,7 +200,9 @@ def start(body: Body) -> Scene:
     for number in range(5):
         x += 0.5 if number == 0 else speed * step
         out = _HALF_STANCE_M if side == "r" else -_HALF_STANCE_M
-        holds.append(Foothold(side, strike, strike + stance + 0.04, (x + stand, 0.0, out), plate=2 if number == 0 else None))
+        holds.append(
+            Foothold(side, strike, strike + stance + 0.04, (x + stand, 0.0, out), plate=2 if number == 0 else None)
+        )
         forward.append((strike + 0.5 * stance, x + 0.05))
         strike, side = strike + step, other_side(side)
     keys = _knees(holds, duration, 1.0, 0.12)
@@ -206,7 +220,9 @@ def stop(body: Body) -> Scene:
 
     def mirrored(hold: Foothold) -> Foothold:
         x = last - hold.heel_W[0] - 0.05
-        return replace(hold, start_s=duration - hold.end_s, end_s=duration - hold.start_s, heel_W=(x, 0.0, hold.heel_W[2]))
+        return replace(
+            hold, start_s=duration - hold.end_s, end_s=duration - hold.start_s, heel_W=(x, 0.0, hold.heel_W[2])
+        )
 
     holds = tuple(mirrored(hold) for hold in forth.plan.footholds)
     keys = _knees(holds, duration, 1.0, 0.12)
@@ -234,13 +250,13 @@ def squat(body: Body, repetitions: int = 2) -> Scene:
     keys: Keys = {
         "upward": tuple((t, -0.30 * d) for t, d in depth),
         "tilt": tuple((t, -0.45 * d) for t, d in depth),
-        "lumbar_extension": tuple((t, -0.25 * d) for t, d in depth),
+        part("trunk"): tuple((t, -0.25 * d) for t, d in depth),
     }
-    for side in ("r", "l"):
-        keys[f"knee_angle_{side}"] = tuple((t, 1.6 * d) for t, d in depth)
-        keys[f"hip_flexion_{side}"] = tuple((t, 1.5 * d) for t, d in depth)
-        keys[f"ankle_angle_{side}"] = tuple((t, 0.45 * d) for t, d in depth)
-        keys[f"arm_flex_{side}"] = tuple((t, 1.2 * d) for t, d in depth)
+    for side in SIDES:
+        keys[part("knee", side)] = tuple((t, 1.6 * d) for t, d in depth)
+        keys[part("hip", side)] = tuple((t, 1.5 * d) for t, d in depth)
+        keys[part("ankle", side)] = tuple((t, 0.45 * d) for t, d in depth)
+        keys[part("shoulder", side)] = tuple((t, 1.2 * d) for t, d in depth)
     plan = MotionPlan(duration, _standing(duration), keys, knot_s=0.08, frame_s=0.04)
     return Scene("squat", "squat", plan, _pair())
 
@@ -266,12 +282,20 @@ def jump(body: Body, flight_s: float = 0.42) -> Scene:
     rise = 9.81 * flight_s**2 / 8.0
     keys: Keys = {"upward": ((0.0, 0.0), (0.6, 0.0), (dip + 0.35, -0.28), (off, 0.07), (off + 0.5 * flight_s, 0.07 + rise),
                              (land, 0.05), (land + 0.25, -0.22), (duration - 0.2, -0.02), (duration, -0.02))}  # fmt: skip
-    bend = ((0.0, 0.0), (0.6, 0.0), (dip + 0.35, 1.0), (off, 0.0), (land, 0.12), (land + 0.25, 0.8), (duration - 0.2, 0.05))
+    bend = (
+        (0.0, 0.0),
+        (0.6, 0.0),
+        (dip + 0.35, 1.0),
+        (off, 0.0),
+        (land, 0.12),
+        (land + 0.25, 0.8),
+        (duration - 0.2, 0.05),
+    )
     keys["tilt"] = tuple((t, -0.45 * d) for t, d in bend)
-    for side in ("r", "l"):
-        keys[f"knee_angle_{side}"] = tuple((t, 1.5 * d) for t, d in bend)
-        keys[f"hip_flexion_{side}"] = tuple((t, 1.4 * d) for t, d in bend)
-        keys[f"ankle_angle_{side}"] = (*((t, 0.4 * d) for t, d in bend[:3]), (off, -0.5), (land, -0.4),
+    for side in SIDES:
+        keys[part("knee", side)] = tuple((t, 1.5 * d) for t, d in bend)
+        keys[part("hip", side)] = tuple((t, 1.4 * d) for t, d in bend)
+        keys[part("ankle", side)] = (*((t, 0.4 * d) for t, d in bend[:3]), (off, -0.5), (land, -0.4),
                                        *((t, 0.4 * d) for t, d in bend[5:]))  # fmt: skip
     holds = tuple(replace(h, rolls=False) for h in _standing(duration, off, land))
     plan = MotionPlan(duration, tuple(_on_toes(h, off, land) for h in holds), keys, calm_bw=1.0, knot_s=0.04, frame_s=0.01,
@@ -292,16 +316,21 @@ def hop(body: Body, hops: int = 3, flight_s: float = 0.24) -> Scene:
     rise = 9.81 * flight_s**2 / 8.0
     up = [(0.0, -0.02), (rest - 0.45, -0.02), (rest - 0.2, -0.1)]
     for off in take_offs:
-        up += [(off, 0.03), (off + 0.5 * flight_s, 0.03 + rise), (off + flight_s, 0.03), (off + flight_s + 0.5 * stance, -0.08)]
+        up += [
+            (off, 0.03),
+            (off + 0.5 * flight_s, 0.03 + rise),
+            (off + flight_s, 0.03),
+            (off + flight_s + 0.5 * stance, -0.08),
+        ]
     up.append((duration, -0.03))
     keys: Keys = {
         "upward": tuple(up),
         "sideways": ((0.0, 0.06),),
-        "knee_angle_l": ((0.0, 1.4),),
-        "hip_flexion_l": ((0.0, 0.5),),
-        "knee_angle_r": ((0.0, 0.4),),
-        "hip_flexion_r": ((0.0, 0.3),),
-        "ankle_angle_r": ((0.0, 0.15),),
+        part("knee", "l"): ((0.0, 1.4),),
+        part("hip", "l"): ((0.0, 0.5),),
+        part("knee", "r"): ((0.0, 0.4),),
+        part("hip", "r"): ((0.0, 0.3),),
+        part("ankle", "r"): ((0.0, 0.15),),
     }
     holds = [
         replace(_flat("r", a, b, 0.06, 0), toes_at_end=b < 90.0, toes_at_start=a > 0.0)
@@ -311,7 +340,7 @@ def hop(body: Body, hops: int = 3, flight_s: float = 0.24) -> Scene:
     holds.append(Foothold("l", -9.0, -8.0, (-0.30, 0.30, -0.10), rolls=False))
     plan = MotionPlan(
         duration, tuple(holds), keys, calm_bw=1.0, knot_s=0.035, frame_s=0.01, clearance_m=rise, swing_m=1.0,
-        tolerance={"upward": 0.15, "ankle_angle_l": 0.1},
+        tolerance={"upward": 0.15, part("ankle", "l"): 0.1},
     )  # fmt: skip
     return Scene("hop", "jump", plan, (Plate(2, 0.06, length_m=0.6, width_m=0.5, centre_z_m=0.06),))
 
@@ -330,7 +359,7 @@ def crutches(body: Body) -> Scene:
         side = other_side(hold.side)
         z = 0.42 if side == "r" else -0.42
         tip = (hold.heel_W[0] + 0.12, 0.0, z)
-        aids.append(Aid(f"hand_{side}", hold.start_s + 0.05, hold.end_s - 0.1, tip, plate={2: 2, 3: 1}.get(number)))
+        aids.append(Aid(part("hand", side), hold.start_s + 0.05, hold.end_s - 0.1, tip, plate={2: 2, 3: 1}.get(number)))
     under = list(_plates_under(holds, 2))
     # The second foot's plate is wide enough for the crutch of the other side.
     tip = aids[2].tip_W

@@ -15,7 +15,7 @@ from scipy.interpolate import PchipInterpolator
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import motion
+from biodyn.simulation.curves import BASE_CURVES, motion
 from biodyn.simulation.feet import Foot, standing_feet
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.splines import SplineMotion, SplineProblem
@@ -42,7 +42,9 @@ class MotionPlan:
         duration_s: of the motion. footholds, aids: what carries.
         keys: by column of y (names of `curves.BASE_CURVES` and coordinates) pairs of (time s, value m or rad) beside the
             standing posture, joined smoothly. tolerance: by the same names, where it is not the usual one.
-        calm_bw: body weights beside standing that cost a unit. clearance_m: height of the swing, swing_m: how far it may go elsewhere for a unit. knot_s, frame_s: distance of the splines' knots and of the frames of the search.
+        calm_bw: body weights beside standing that cost a unit.
+        clearance_m: height of the swing; swing_m: how far it may go elsewhere for a unit.
+        knot_s, frame_s: distance of the splines' knots and of the frames of the search.
     """
 
     duration_s: float
@@ -68,10 +70,10 @@ class PlannedMotion:
     cost: float = 0.0
 
 
-_BASE = ("forward", "upward", "sideways", "tilt", "list", "rotation")
-_TOLERANCE = {"forward": 0.05, "upward": 0.05, "sideways": 0.05, "tilt": 0.15, "list": 0.1, "rotation": 0.15}
-_TOLERANCE_JOINTS = {"hip": 0.4, "knee": 0.5, "ankle": 0.4, "subtalar": 0.15, "lumbar": 0.12, "arm": 0.3}
-_TOLERANCE_REST = 0.1
+def part(role: str, side: str = "") -> str:
+    """Name of the coordinate or segment that plans call so, of one side or of the middle."""
+    name = str(load_data("motions")["parts"][role])
+    return f"{name}_{side}" if side else name
 
 
 def solve_motion(body: Body, plan: MotionPlan, iterations: int = 40) -> PlannedMotion:
@@ -102,8 +104,8 @@ def support_wrenches(solved: PlannedMotion, time_s: FloatArray) -> tuple[FloatAr
     mean = np.einsum("ts,tsi->ti", shares, points)
     force = total[:, 3:]
     missing = total[:, :3] - np.cross(mean, force)
-    wrench = np.concatenate([np.cross(points, force[:, None]) + missing[:, None], np.repeat(force[:, None], points.shape[1], 1)], -1)
-    wrench = shares[..., None] * wrench
+    moment = np.cross(points, force[:, None]) + missing[:, None]
+    wrench = shares[..., None] * np.concatenate([moment, np.broadcast_to(force[:, None], moment.shape)], axis=-1)
     _push_apart(wrench, shares[:, : len(plan.footholds)], points, force[:, 1])
     return wrench, np.where(shares.sum(axis=1, keepdims=True) > 0.0, 0.0, total)
 
@@ -168,7 +170,7 @@ class _Problem:
     def __init__(self, body: Body, plan: MotionPlan) -> None:
         self.model, self.plan = body.model, plan
         self.feet = standing_feet(body.model, body.static_q, load_data("gait")["foot"])
-        self.time_s = np.arange(round(plan.duration_s / plan.frame_s) + 1) * plan.frame_s
+        self.time_s: FloatArray = np.asarray(np.arange(round(plan.duration_s / plan.frame_s) + 1) * plan.frame_s)
         length = float(np.linalg.norm(self.feet["r"].ball - self.feet["r"].heel))
         self.plans = foot_plans(plan.footholds, self.time_s, length, plan.clearance_m)
         self.shares = load_shares(plan.footholds, plan.aids, self.time_s)
@@ -177,45 +179,57 @@ class _Problem:
         self.weight = body.model.mass_kg * STANDARD_GRAVITY_M_S2
 
     def _reference(self, body: Body) -> FloatArray:
-        names = (*_BASE, *(c.name for c in self.model.coordinates))
+        names = (*BASE_CURVES, *(c.name for c in self.model.coordinates))
         standing = [0.0, body.static_q[1], *np.zeros(4), *(body.static_q[c.q_index] for c in self.model.coordinates)]
         reference = np.tile(standing, (len(self.time_s), 1))
         for name, pairs in self.plan.keys.items():
             times, values = np.array(sorted(dict(pairs).items())).T
-            moved = PchipInterpolator(times, values)(np.clip(self.time_s, times[0], times[-1])) if len(times) > 1 else values[0]
+            moved = (
+                PchipInterpolator(times, values)(np.clip(self.time_s, times[0], times[-1]))
+                if len(times) > 1
+                else values[0]
+            )
             reference[:, names.index(name)] += moved
         return reference
 
     def splines(self) -> SplineProblem:
         """The problem of the splines."""
         names = [c.name for c in self.model.coordinates]
-        own = self.plan.tolerance or {}
-        tolerance = [own.get(name, _TOLERANCE[name]) for name in _BASE]
+        table, own = load_data("motions"), self.plan.tolerance or {}
+        usual = {
+            name.removesuffix("_deg"): np.deg2rad(v) if name.endswith("_deg") else v
+            for name, v in table["root"].items()
+        }
+        tolerance = [own.get(name, usual[name]) for name in BASE_CURVES]
         for name in names:
-            usual = next((v for stem, v in _TOLERANCE_JOINTS.items() if name.startswith(stem)), _TOLERANCE_REST)
-            tolerance.append(own.get(name, usual))
+            degrees = next(
+                (v for stem, v in table["joints"].items() if name.startswith(stem)), table["joints"]["others"]
+            )
+            tolerance.append(own.get(name, np.deg2rad(degrees)))
         rough = [_ROUGH_M] * 3 + [_ROUGH_RAD] * (3 + len(names))
         count = int(np.ceil(self.plan.duration_s / self.plan.knot_s - 1e-9)) + 5
         return SplineProblem(
             self.time_s, self.residuals, self.reference, np.array(tolerance), np.array(rough), count, self.plan.knot_s
         )
 
-    def residuals(self, y: FloatArray, yd: FloatArray, ydd: FloatArray, frames: np.ndarray) -> FloatArray:
-        """Residuals (F, m) of standing feet, swinging feet and possible ground wrenches."""
-        q, v, vdot = motion(self.model, y, yd, ydd)
+    def residuals(self, rows: tuple[FloatArray, FloatArray, FloatArray], frames: np.ndarray) -> FloatArray:
+        """Residuals (F, m) of standing feet, swinging feet and possible ground wrenches; rows: y, yd, ydd (F, ny)."""
+        q, v, vdot = motion(self.model, *rows)
         R, p = body_poses(self.model.multibody, q)
         parts = []
         for side in SIDES:
             parts += self._foot(side, R, p, frames)
         parts += self._ground(required_wrench(self.model, q, v, vdot), R, p, q[:, :3], frames)
-        return np.concatenate([part.reshape(len(y), -1) for part in parts], axis=1)
+        return np.concatenate([part.reshape(len(q), -1) for part in parts], axis=1)
 
     def _foot(self, side: Side, R: FloatArray, p: FloatArray, frames: np.ndarray) -> list[FloatArray]:
         foot, plan = self.feet[side], self.plans[side]
         ends = contact.points_in_world(R[:, foot.link], p[:, foot.link], np.stack([foot.heel, foot.ball, foot.toe]))
         air = plan.standing[frames] < 0
         scale_heel = np.where(plan.heel_down[frames], _PLANTED_M, np.where(air, self.plan.swing_m, np.inf))[:, None]
-        scale_ball = np.where(plan.ball_down[frames], _PLANTED_M, np.where(air, 2.0 * self.plan.swing_m, np.inf))[:, None]
+        scale_ball = np.where(plan.ball_down[frames], _PLANTED_M, np.where(air, 2.0 * self.plan.swing_m, np.inf))[
+            :, None
+        ]
         least = (plan.floor + plan.clear)[frames][:, None]
         return [
             (ends[:, 0] - plan.heel[frames]) / scale_heel,

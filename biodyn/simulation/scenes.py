@@ -27,9 +27,9 @@ def record_scene(scene: Scene, solved: PlannedMotion, options: TrialOptions) -> 
     time_s = analog_s[::ratio]
     motion = solved.spline.motion(time_s)
     at_analog, _ = support_wrenches(solved, analog_s)
-    supports = (*plan.footholds, *plan.aids)
+    stand_on = [*(hold.plate for hold in plan.footholds), *(aid.plate for aid in plan.aids)]
     on_plates = [
-        np.sum([at_analog[:, n] for n, own in enumerate(supports) if own.plate == plate], axis=0)
+        np.sum([at_analog[:, n] for n, own in enumerate(stand_on) if own == plate], axis=0)
         for plate in range(len(scene.plates))
     ]
     feet = {side: np.zeros((frames, 6)) for side in SIDES}
@@ -84,7 +84,9 @@ def record_treadmill(walk: Walk, options: TrialOptions, split: bool = True) -> S
     time_s = analog_s[::ratio]
     back = np.array([-walk.speed_m_s, 0.0, 0.0])
     motion = _carried(walk.motion(time_s), time_s, back)
-    at_analog = {side: _follow(wrench, np.outer(analog_s, back)) for side, wrench in foot_wrenches(walk, analog_s).items()}
+    at_analog = {
+        side: _follow(wrench, np.outer(analog_s, back)) for side, wrench in foot_wrenches(walk, analog_s).items()
+    }
     if split:
         plates = tuple(Plate(2, 0.0, length_m=1.8, width_m=0.5, centre_z_m=z) for z in (0.25, -0.25))
         on_plates = [at_analog[side] for side in SIDES]

@@ -18,8 +18,8 @@ _ORDERS = 4  # value and three derivatives
 # Steps of the numeric derivatives in y, its rate and its acceleration: rad or m, and per second.
 _STEPS = (1e-6, 1e-5, 1e-4)
 
-#: Residuals (F, m) of F frames whose rows y, yd, ydd (F, ny) are given; `frames` says which of the problem's they are.
-Residuals = Callable[[FloatArray, FloatArray, FloatArray, np.ndarray], FloatArray]
+#: Residuals (F, m) of F frames whose rows y, yd, ydd (F, ny) are given, and which of the problem's frames they are (F,).
+Residuals = Callable[[tuple[FloatArray, FloatArray, FloatArray], np.ndarray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class SplineProblem:
 
     def _cost(self, x: FloatArray, B: FloatArray) -> float:
         y, yd, ydd, yddd = (B[order] @ x for order in range(_ORDERS))
-        physics = self.residuals(y, yd, ydd, np.arange(len(y)))
+        physics = self.residuals((y, yd, ydd), np.arange(len(y)))
         prior, rough = (y - self.reference) / self.tolerance, yddd / self.rough
         return float((physics**2).sum() + (prior**2).sum() + (rough**2).sum())
 
@@ -118,7 +118,7 @@ class SplineProblem:
         rows = [B[order] @ x for order in range(_ORDERS)]
         frames, ny = rows[0].shape
         here = np.arange(frames)
-        r = self.residuals(*rows[:3], here)
+        r = self.residuals((rows[0], rows[1], rows[2]), here)
         partial = np.stack([self._partial(rows, order, r) for order in range(3)])  # (3, F, m, ny)
         support = DEGREE + 1
         width = support * ny
@@ -145,5 +145,6 @@ class SplineProblem:
         step = _STEPS[order]
         moved = [np.tile(values, (ny, 1, 1)) for values in rows[:3]]
         moved[order] += step * np.eye(ny)[:, None, :]
-        changed = self.residuals(*(values.reshape(-1, ny) for values in moved), np.tile(np.arange(frames), ny))
+        y, yd, ydd = (values.reshape(-1, ny) for values in moved)
+        changed = self.residuals((y, yd, ydd), np.tile(np.arange(frames), ny))
         return (np.asarray(changed.reshape(ny, frames, -1)) - r).transpose(1, 2, 0) / step

@@ -27,6 +27,7 @@ from biodyn.processing.calibration.subject import known_mass, standing_mass, str
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
+from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
 from biodyn.processing.contacts.plate_levels import with_known_feet
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.gait.activity import recognise_activity
@@ -130,6 +131,10 @@ def contacts(trial: TrialState) -> None:
     _require_possible_loads(trial)
     trial.contacts, trial.reaction = find_contacts(
         trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit
+    )
+    loads = other_loads(trial.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
+    trial.contacts, trial.reaction = without_shared_plates(
+        trial.contacts, trial.reaction, loads, trial.rate_hz, trial.signals.force_smear_s
     )
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]

@@ -163,15 +163,13 @@ def mismatch(evidence: Evidence, number: int, plate: PlateWrench) -> Mismatch | 
     path, body = table["pressure_path"], table["body"]
     parts = []
     for step in evidence.steps:
-        if step.plate != number or step.side is None or not np.isfinite(step.heel).all():
+        if step.plate != number or step.side is None or not step.rolls or not np.isfinite(step.heel).all():
             continue
         firm, alone = np.flatnonzero(step.firm), np.flatnonzero(step.alone)
         if len(firm) < _LEAST_FRAMES:
             continue
         local = (pressure(plate, firm) - evidence.carried(step, firm) - step.heel) @ step.axes.T
         expected = step.length_m * np.interp(np.linspace(0.0, 1.0, len(firm)), (0.0, 0.5, 1.0), path["share"])
-        if not step.rolls:  # the pressure may be anywhere on the foot
-            expected = np.clip(local[:, 0], 0.0, step.length_m)
         along = (local[:, 0] - expected) / (path["share_sd"] * step.length_m)
         aside = local[:, 1] / path["outward_sd_m"]
         on_foot = float(np.mean(along**2 + aside**2)) / 2.0

@@ -102,3 +102,12 @@ class Gait(Strict):
     ground: _Ground
     base: _Base
     coordinates: dict[Name, _Coordinate]
+
+
+@SCHEMAS.register("simulation/motions")
+class Motions(Strict):
+    """Names that plans of motions use, and tolerances of their curves."""
+
+    parts: dict[Name, Name]
+    root: dict[Name, Annotated[float, Field(gt=0)]]
+    joints: dict[Name, Annotated[float, Field(gt=0)]]

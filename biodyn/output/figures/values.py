@@ -33,6 +33,11 @@ class TrialValues:
         """Body weight."""
         return self.mass_kg * STANDARD_GRAVITY_M_S2
 
+    @property
+    def walking(self) -> bool:
+        """Whether the person walks, as those of the norms did; results of versions that did not ask say so too."""
+        return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
+
     @cached_property
     def curves(self) -> dict[str, dict[str, CycleCurves]]:
         """Cycles by variable and side, in the signs people are shown."""

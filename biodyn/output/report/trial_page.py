@@ -101,6 +101,7 @@ def _facts(page: TrialPage) -> list[Fact]:
     )
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
     return [
+        *_activity(record),
         *_headline(page.tables["spatiotemporal"]),
         Fact("Cycles", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
         Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"]),
@@ -123,6 +124,12 @@ def _static_fact(static: Mapping[str, Any]) -> Fact:
     return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}", wide=True)
 
 
+def _activity(record: Mapping[str, Any]) -> list[Fact]:
+    """What the person does; nothing for results of versions that did not ask."""
+    activity = record.get("activity")
+    return [Fact("Activity", activity["kind"], activity["reason"])] if activity else []
+
+
 def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
@@ -136,9 +143,11 @@ def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
     found = []
     for name in _HEADLINE:
         values = spatiotemporal[name].dropna().to_numpy(dtype=float)
+        if not len(values):
+            continue
         label, unit = parameter_label(name)
         digits = 0 if unit == "steps/min" else 2
-        found.append(Fact(label, f"{values.mean():.{digits}f} {unit}" if len(values) else f"– {unit}"))
+        found.append(Fact(label, f"{values.mean():.{digits}f} {unit}"))
     return found
 
 

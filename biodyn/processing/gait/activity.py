@@ -119,7 +119,9 @@ def _turn_deg(forward_W: FloatArray) -> float:
     return float(np.degrees(heading[-quarter:].mean() - heading[:quarter].mean())) if quarter else 0.0
 
 
-def _gait(found: Sequence[Move], flown: Sequence[Flight], values: Mapping[str, float], direction: Direction) -> Activity:
+def _gait(
+    found: Sequence[Move], flown: Sequence[Flight], values: Mapping[str, float], direction: Direction
+) -> Activity:
     steps = f"{len(found)} steps over {values['travel_m']:.1f} m"
     up = sum(move.rise_m > LEAST_RISE_M for move in found)
     down = sum(move.rise_m < -LEAST_RISE_M for move in found)
@@ -128,7 +130,9 @@ def _gait(found: Sequence[Move], flown: Sequence[Flight], values: Mapping[str, f
     # Every step of a run is followed by a flight; the first and the last of a trial may be cut off.
     if len(flown) >= max(1, (len(found) - 1) // 2):
         longest = values["longest_flight_s"]
-        return Activity("running", f"{steps} with {len(flown)} flights of up to {longest:.2f} s", direction, True, values)
+        return Activity(
+            "running", f"{steps} with {len(flown)} flights of up to {longest:.2f} s", direction, True, values
+        )
     if max(up, down) >= _STAIRS:
         way = "up" if up >= down else "down"
         return Activity("stairs", f"{steps}, {max(up, down)} of them {way}", direction, True, values)
@@ -139,7 +143,9 @@ def _gait(found: Sequence[Move], flown: Sequence[Flight], values: Mapping[str, f
     return Activity("walking", steps, direction, True, values)
 
 
-def _in_place(flown: Sequence[Flight], contacts: Sequence[Contact], stood: float, values: Mapping[str, float]) -> Activity:
+def _in_place(
+    flown: Sequence[Flight], contacts: Sequence[Contact], stood: float, values: Mapping[str, float]
+) -> Activity:
     drop = values["pelvis_range_m"]
     if flown:
         sides = {contact.side for contact in contacts if contact.decision == "assigned"}
@@ -149,4 +155,10 @@ def _in_place(flown: Sequence[Flight], contacts: Sequence[Contact], stood: float
     if drop > _SQUAT_M and stood > _SQUAT_STANDING:
         reason = f"the feet stay, the pelvis goes down and up by {100.0 * drop:.0f} cm"
         return Activity("squat", reason, "", False, values)
-    return Activity("other", f"no alternate steps, no flight; the pelvis moves by {100.0 * drop:.0f} cm up and down", "", False, values)
+    return Activity(
+        "other",
+        f"no alternate steps, no flight; the pelvis moves by {100.0 * drop:.0f} cm up and down",
+        "",
+        False,
+        values,
+    )

@@ -57,7 +57,8 @@ def gait_events(
         heel_W, toe_W: per side (T, 3) m in World, filtered, NaN where unknown.
         pelvis_W, forward_W: (T, 3) pelvis centre, m, and its anterior direction.
         rate_hz: marker rate.
-        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events. floor_velocity_W: (3,) m/s, of a treadmill's belt.
+        direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events.
+        floor_velocity_W: (3,) m/s, of a treadmill's belt.
         soles_W: per side (T, K, 3) m: an event of the movement is dropped where the foot does not come to stand or leave.
     """
     moved: list[GaitEvent] = []

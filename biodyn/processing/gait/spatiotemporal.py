@@ -83,7 +83,9 @@ def stride_parameters(
     way = _at(pelvis_W, cycle.end_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)
     turns = _turn_rad(cycle, toe_W[side] - heel_W[side], rate_hz) > TURNING_RAD
     forward = _direction(stride if turns else way)
-    local = _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
+    local = (
+        _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
+    )
     ahead, local = _facing(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
     right = np.cross(ahead, (0.0, 1.0, 0.0))
     step = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[opposite], cycle.opposite_strike_s, rate_hz)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def moves(feet: Mapping[Side, FootOutline], floor_velocity_W: FloatArray, rate_h
 def alternate(found: Sequence[Move]) -> int:
     """Return how many moves follow one of the other foot and share less than `TOGETHER_SHARE` of their time with it."""
     count = 0
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in pairwise(found):
         shared = min(before.end_s, after.end_s) - max(before.start_s, after.start_s)
         shorter = min(before.end_s - before.start_s, after.end_s - after.start_s)
         count += before.side != after.side and shared < TOGETHER_SHARE * shorter
@@ -99,7 +100,9 @@ def flights(
     falls = np.nan_to_num(acceleration) < -FALLS_FREELY_G * STANDARD_GRAVITY_M_S2
     air = moving.all(axis=0) | (moving.any(axis=0) & falls)
     for contact in contacts:
-        air[max(round((contact.start_s - _EDGE_S) * rate_hz), 0) : round((contact.end_s + _EDGE_S) * rate_hz) + 1] = False
+        air[max(round((contact.start_s - _EDGE_S) * rate_hz), 0) : round((contact.end_s + _EDGE_S) * rate_hz) + 1] = (
+            False
+        )
     found = []
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):
         mean = float(acceleration[first:stop].mean())

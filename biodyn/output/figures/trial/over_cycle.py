@@ -9,6 +9,7 @@ from typing import Any
 from biodyn.output.figures.cycles import cycle_figure
 from biodyn.output.figures.description import Figure
 from biodyn.output.figures.display import display_table
+from biodyn.output.figures.over_time import figure_over_time
 from biodyn.output.figures.trial import Describe, figure
 from biodyn.output.figures.values import TrialValues
 from biodyn.variables import usual_norms
@@ -21,9 +22,12 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
 
     def describe(trial: TrialValues) -> Figure | None:
         names = entry["panels"]
-        if trial.curves and not any(name in trial.curves for name in names):
+        if not trial.curves:
+            return figure_over_time(trial, entry["title"], names)
+        if not any(name in trial.curves for name in names):
             return None
-        drawn = cycle_figure(entry["title"], trial.curves, names, trial.foot_off_percent, usual_norms(), trial.bands)
+        norms = usual_norms() if trial.walking else ()  # those are of people who walk
+        drawn = cycle_figure(entry["title"], trial.curves, names, trial.foot_off_percent, norms, trial.bands)
         shaded = _SHADED if any(name in trial.bands and name in trial.curves for name in names) else ""
         return replace(drawn, caption=entry["caption"] + shaded)
 
@@ -31,4 +35,4 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
 
 
 for _place, _entry in enumerate(display_table()["figure"]):
-    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal"), "cycles")(over_cycle(_entry))
+    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal", "ground_reaction"), "cycles")(over_cycle(_entry))

@@ -25,8 +25,10 @@ _SUFFIX = "_moment"
 
 
 @figure("torque_parts", place=60, needs=("joint_torque_parts", "spatiotemporal"), section="consistency")
-def torque_parts(trial: TrialValues) -> Figure:
+def torque_parts(trial: TrialValues) -> Figure | None:
     """Mean over the cycles of every contribution and of their sum, Nm/kg; a row a side, a column a moment."""
+    if not trial.curves:
+        return None
     moments = display_table()["overview"]["moments"]
     labels = labels_below("gait cycle (%)", len(SIDES) * len(moments), len(moments))
     table = trial.tables["joint_torque_parts"]

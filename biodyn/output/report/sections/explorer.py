@@ -29,8 +29,10 @@ _TEMPLATE = """
 
 
 @SECTIONS.section("explorer", place=30, title="Interactive curves", css="explorer", template=_TEMPLATE)
-def explorer(page: TrialPage) -> Data:
-    """The numbers of the chart and its script."""
+def explorer(page: TrialPage) -> Data | None:
+    """The numbers of the chart and its script; nothing without cycles."""
+    if not page.curves:
+        return None
     band, _ = usual_norms()
     return {"band": band, "curves": script_json(explorer_data(page.curves)), "script": resource("explorer.js")}
 

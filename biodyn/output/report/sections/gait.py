@@ -17,6 +17,7 @@ _TEMPLATE = """
 <div class="columns">
 <div>
 <h3>Spatio-temporal parameters</h3>
+{% if parameters %}
 <table><thead><tr><th>parameter</th><th>unit</th>
 {% for side, side_name, color in sides %}
 <th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
@@ -31,6 +32,9 @@ _TEMPLATE = """
 {% endfor %}
 </tbody></table>
 <p class="small quiet">Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
+{% else %}
+<p class="quiet">There is no gait cycle in this trial.</p>
+{% endif %}
 </div>
 <div>
 <h3>Foot-plate contacts</h3>
@@ -68,6 +72,8 @@ def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         label, unit = parameter_label(str(name))
         row: dict[str, Any] = {"label": label, "unit": unit}
+        if not spatiotemporal[name].notna().any():
+            continue  # double support in running, flight in walking, everything where nobody steps
         for side in SIDES:
             values = spatiotemporal.loc[spatiotemporal["side"].astype(str) == side, name].dropna().to_numpy(dtype=float)
             row[side] = _mean_sd(values, unit)

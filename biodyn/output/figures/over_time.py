@@ -1,0 +1,62 @@
+"""Variables through the trial: what is drawn where there are no gait cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.output.figures.cycles import COLUMNS, labels_below, side_key, unit_words
+from biodyn.output.figures.description import Axis, Figure, Key, Line, Panel
+from biodyn.output.figures.ground import UNMEASURED_KEY, time_axis, unmeasured
+from biodyn.output.figures.values import TrialValues
+from biodyn.variables import variable
+
+_CAPTION = "Through the trial: no gait cycles were found in it. Grey: the ground reaction of a foot was not measured."
+# Where a variable stands: the end of its name, the table, the column of a side or of the middle, and its unit here.
+_PLACES = (
+    ("_moment", "joint_torques", "{}_{}_Nm", "{}_Nm", "Nm/kg"),
+    ("_power", "joint_powers", "{}_{}_W", "{}_W", "W/kg"),
+    ("", "joint_angles", "{}_{}_deg", "{}_deg", "deg"),
+)
+
+
+def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Figure | None:
+    """A panel a variable over time; None where the tables hold none of them."""
+    found = {name: lines for name in names if (lines := _lines(trial, name))}
+    if not found:
+        return None
+    behind = (unmeasured(trial.tables["ground_reaction"]),)
+    panels = []
+    for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
+        shown = variable(name)
+        y = Axis(unit_words(_place(name)[-1]), holds=(0.0,), grid=True)
+        layers = lines if _place(name)[0] == "" else (*behind, *lines)
+        panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
+    keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
+    return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
+
+
+def _place(name: str) -> tuple[str, str, str, str, str]:
+    return next(place for place in _PLACES if name.endswith(place[0]))
+
+
+def _lines(trial: TrialValues, name: str) -> tuple[Line, ...]:
+    ending, table_name, sided, middle, unit = _place(name)
+    table: pd.DataFrame | None = trial.tables.get(table_name)
+    if table is None:
+        return ()
+    stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
+    columns: Mapping[str, str] = {side: sided.format(stem, side) for side in SIDES}
+    time_s = table["time_s"].to_numpy(dtype=float)
+    lines = [
+        Line(time_s, variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float), SIDE_NAMES[side])
+        for side, column in columns.items()
+        if column in table
+    ]
+    if middle.format(stem) in table:
+        side = SIDES[0]
+        values = variable(name).clinical(side) * factor * table[middle.format(stem)].to_numpy(dtype=float)
+        lines.append(Line(time_s, values, SIDE_NAMES[side]))
+    return tuple(lines)

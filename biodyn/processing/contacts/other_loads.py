@@ -1,0 +1,106 @@
+"""Loads of a plate that no foot made: a crutch, a walker, a hand, another person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench
+
+# A foot whose sole comes this near may have made the load; what the feet are off by is less.
+_NEAR_M = 0.10
+# Lighter loads are knocks, cables, an offset that is not zero.
+_LEAST_BW = 0.05
+_USUAL_KG = 70.0  # where the mass is not known yet
+_LEAST_S = 0.15
+# An offset stays when the load is gone: at its ends a load that somebody made is at most this share of its peak.
+_GONE_SHARE = 0.4
+_BESIDE_S = 0.05
+# Where somebody walks with an aid, pressure this far outside the foot is that of both together.
+_SHARED_M = 0.02
+
+
+@dataclass(frozen=True)
+class OtherLoad:
+    """A load without a foot: number of the plate, from when to when (s), its largest vertical force (N)."""
+
+    plate: int
+    start_s: float
+    end_s: float
+    peak_n: float
+
+
+def other_loads(
+    contacts: Sequence[Contact], plates: Sequence[PlateWrench], rate_hz: float, mass_kg: float | None
+) -> tuple[OtherLoad, ...]:
+    """Return the loads that came and went while no foot was near, of `_LEAST_BW` of the body weight and more.
+
+    A foot that was not seen may have made any load: nothing is said then.
+    """
+    least_n = _LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or _USUAL_KG)
+    vertical = {plate.number: plate.wrench[:, 4] for plate in plates}
+    found = []
+    for contact in contacts:
+        distance = contact.evidence.get("cop_distance_median_m", np.nan)
+        if contact.decision != "rejected" or not distance > _NEAR_M or not _seen(contact):
+            continue
+        force = vertical[contact.plate]
+        first, stop = round(contact.start_s * rate_hz), round(contact.end_s * rate_hz) + 1
+        if stop - first < _LEAST_S * rate_hz or first == 0 or stop >= len(force):
+            continue
+        peak = float(np.nanmax(force[first:stop]))
+        beside = round(_BESIDE_S * rate_hz)
+        ends = (force[max(first - beside, 0)], force[min(stop - 1 + beside, len(force) - 1)])
+        if peak >= least_n and max(ends) <= _GONE_SHARE * peak:
+            found.append(OtherLoad(contact.plate, contact.start_s, contact.end_s, peak))
+    return tuple(found)
+
+
+def _seen(contact: Contact) -> bool:
+    """Were both feet's distances from the centre of pressure known?"""
+    rival = contact.evidence.get("rival_cop_distance_median_m", np.nan)
+    return bool(np.isfinite(contact.evidence["cop_distance_median_m"]) and np.isfinite(rival))
+
+
+def without_shared_plates(
+    contacts: Sequence[Contact], reaction: GroundReaction, loads: Sequence[OtherLoad], rate_hz: float, smear_s: float
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Return contacts and ground reaction without the contacts whose pressure an aid drew out of the foot.
+
+    Only where `loads` show that there is an aid. `smear_s`: half the time over which the filter of the wrenches spreads.
+    """
+    shared = [
+        contact
+        for contact in contacts
+        if contact.decision == "assigned" and contact.evidence.get("cop_distance_95_m", 0.0) > _SHARED_M
+    ]
+    if not loads or not shared:
+        return tuple(contacts), reaction
+    told = []
+    wrench = {side: values.copy() for side, values in reaction.wrench.items()}
+    points = {side: values.copy() for side, values in reaction.centre_of_pressure.items()}
+    moments = {side: values.copy() for side, values in reaction.free_moment.items()}
+    measured = {side: values.copy() for side, values in reaction.measured.items()}
+    reasons = {side: list(values) for side, values in reaction.reason.items()}
+    for contact in contacts:
+        if contact not in shared or contact.side is None:
+            told.append(contact)
+            continue
+        beside = 100.0 * contact.evidence["cop_distance_95_m"]
+        why = f"the centre of pressure lies {beside:.1f} cm outside the foot, as if an aid stood on the plate too"
+        told.append(replace(contact, decision="ambiguous", side=None, reason=why))
+        rows = slice(
+            max(math.floor((contact.start_s - smear_s) * rate_hz), 0), math.ceil((contact.end_s + smear_s) * rate_hz)
+        )
+        for values in (wrench, points, moments):
+            values[contact.side][rows] = np.nan
+        measured[contact.side][rows] = False
+        reasons[contact.side][rows] = [f"plate {contact.plate}: {why}"] * len(reasons[contact.side][rows])
+    changed = replace(
+        reaction, wrench=wrench, measured=measured, reason=reasons, centre_of_pressure=points, free_moment=moments
+    )
+    return tuple(told), changed
