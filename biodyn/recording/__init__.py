@@ -21,7 +21,7 @@ from biodyn.recording.plates import ForcePlate
 from biodyn.recording.poses import SegmentPoses
 from biodyn.recording.recording import Recording, StoredMotion
 from biodyn.recording.subject import SubjectParameters
-from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero
+from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
 __all__ = [
     "Contact",
@@ -39,6 +39,7 @@ __all__ = [
     "PlateZero",
     "Recording",
     "SegmentPoses",
+    "SharedLoad",
     "StoredMotion",
     "SubjectParameters",
 ]

@@ -100,15 +100,20 @@ def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz:
 
     Filter before: picking samples does not keep higher frequencies out. `marker_rate_hz` in Hz.
     """
-    ratio = plate_wrench.rate_hz / marker_rate_hz
-    samples = plate_wrench.wrench
+    picked = resampled(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
+    return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
+
+
+def resampled(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
+    """Return (Ta, C) samples at the marker frames, (T, C): see `resample_wrench`."""
+    ratio = rate_hz / marker_rate_hz
     step = round(ratio)
     if abs(ratio - step) < 1e-6 * ratio and samples.shape[0] >= (frame_count - 1) * step + 1:
         picked = samples[: (frame_count - 1) * step + 1 : step]
     else:
-        at = np.arange(frame_count) / marker_rate_hz * plate_wrench.rate_hz
+        at = np.arange(frame_count) / marker_rate_hz * rate_hz
         picked = np.column_stack([np.interp(at, np.arange(samples.shape[0]), column) for column in samples.T])
-    return replace(plate_wrench, wrench=np.ascontiguousarray(picked), rate_hz=marker_rate_hz)
+    return np.ascontiguousarray(picked)
 
 
 def _plate_axes(plate: ForcePlate) -> _PlateAxes:
