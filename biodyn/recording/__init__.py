@@ -23,7 +23,7 @@ from biodyn.recording.poses import SegmentPoses
 from biodyn.recording.recording import Recording, StoredMotion
 from biodyn.recording.stillness import Glimpse, QuietPart, quietest_part
 from biodyn.recording.subject import SubjectParameters
-from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero
+from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench, PlateZero, SharedLoad
 
 __all__ = [
     "Contact",
@@ -43,6 +43,7 @@ __all__ = [
     "QuietPart",
     "Recording",
     "SegmentPoses",
+    "SharedLoad",
     "StoredMotion",
     "SubjectParameters",
     "quietest_part",

@@ -18,7 +18,7 @@ class ForcePlate:
         origin: (3,) m, FORCE_PLATFORM:ORIGIN of this plate, plate axes.
         channels: (Ta, C) analog samples at `rate_hz`, scaled to physical units; offset not removed.
         rate_hz: analog samples per second; an integer multiple of the marker rate.
-        cal_matrix: (6, C) or None; applied to `channels` by type 4 (and 5), already for SI units.
+        cal_matrix: (6, C) of types 4 and 5, (C, C) of types 6 and 7, already for SI units; None for all others.
         zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
         channel_labels: the analog labels, for messages.
     """

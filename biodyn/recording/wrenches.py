@@ -71,6 +71,25 @@ class Contact:
 
 
 @dataclass(frozen=True)
+class SharedLoad:
+    """One foot's part of a load that two feet put on one plate.
+
+    Attributes:
+        plate: its number in the file. side: of the foot.
+        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from its sample `first_sample` on; zero beside the stance.
+        sd: (K, m, 6) one standard deviation of the filtered wrench at the marker frames from `first_frame` on, by K independent
+            causes.
+    """
+
+    plate: int
+    side: Side
+    first_sample: int
+    raw: FloatArray
+    first_frame: int
+    sd: FloatArray
+
+
+@dataclass(frozen=True)
 class GroundReaction:
     """Ground wrenches on the feet at the marker rate, with what is known of each frame.
 
@@ -81,6 +100,7 @@ class GroundReaction:
         on_floor: per side (T,) bool; the foot bears on the ground, measured or not.
         centre_of_pressure: per side (T, 3) m, NaN below the contact threshold.
         free_moment: per side (T,) Nm about the vertical through the centre of pressure, NaN below the threshold.
+        shared: loads that two feet put on one plate, each foot's part.
     """
 
     wrench: Mapping[Side, FloatArray]
@@ -89,3 +109,4 @@ class GroundReaction:
     on_floor: Mapping[Side, BoolArray]
     centre_of_pressure: Mapping[Side, FloatArray]
     free_moment: Mapping[Side, FloatArray]
+    shared: tuple[SharedLoad, ...] = ()

@@ -92,7 +92,7 @@ def _parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parameters:
 
 def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
     R_LW = trial.options.R_LW
-    counts = [8 if plate.type == 3 else 6 for plate in trial.plates]
+    counts = [plate.channel_count for plate in trial.plates]
     channel = np.zeros((len(counts), max(counts)), dtype=np.int64)
     first = 1
     for row, count in enumerate(counts):
@@ -106,11 +106,17 @@ def _platforms(trial: SimulatedTrial) -> dict[str, ParameterValue]:
         "ORIGIN": np.array([1e3 * np.array(plate.origin_m) for plate in trial.plates]),
         "CHANNEL": channel,
     }
-    if any(plate.type == 4 for plate in trial.plates):
-        # row index fastest: the transpose in C order
-        entries["CAL_MATRIX"] = np.array(
-            [plate.calibration().T if plate.type == 4 else np.eye(6) for plate in trial.plates]
-        )
+    if any(plate.calibrated for plate in trial.plates):
+        # one shape for all: as large as the largest
+        shape = np.max([plate.calibration().shape for plate in trial.plates if plate.calibrated], axis=0)
+        matrices = []
+        for plate in trial.plates:
+            matrix = np.eye(*shape)
+            if plate.calibrated:
+                own = plate.calibration()
+                matrix[: own.shape[0], : own.shape[1]] = own
+            matrices.append(matrix.T)  # row index fastest: the transpose in C order
+        entries["CAL_MATRIX"] = np.array(matrices)
     return entries
 
 

@@ -8,7 +8,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import PlateError
 from biodyn.rigid_body import body_poses
 from biodyn.simulation.feet import points_in_world
-from biodyn.simulation.plates import Plate
+from biodyn.simulation.plates import FOUR_SENSORS, Plate
 from biodyn.simulation.walking import Walk
 
 
@@ -38,7 +38,7 @@ def place_plates(walk: Walk, fixed: tuple[Plate, ...], plate_types: tuple[int, .
 
 
 def _sensor(kind: int) -> tuple[float, float, float]:
-    return (0.2, 0.12, -0.045) if kind == 3 else (0.0004, -0.0007, -0.041)
+    return (0.2, 0.12, -0.045) if kind in FOUR_SENSORS else (0.0004, -0.0007, -0.041)
 
 
 def _footprint(walk: Walk, number: int) -> FloatArray:

@@ -9,7 +9,12 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import PlateError
 
-TYPES = (2, 3, 4)
+TYPES = (1, 2, 3, 4, 5, 6, 7)
+# Types whose ORIGIN holds the half distances of four sensors.
+FOUR_SENSORS = (3, 6, 7)
+_VOLTS = (4, 5, 6, 7)
+_INPUTS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
+_HALF_DISTANCES_M = (0.2, 0.12)  # of the eight sensors of type 5, which no parameter tells
 
 
 @dataclass(frozen=True)
@@ -17,11 +22,12 @@ class Plate:
     """A level plate, its long side along the walkway.
 
     Attributes:
-        type: 2 (forces and moments), 3 (eight forces), 4 (volts and a calibration matrix).
+        type: 1 (forces and centre of pressure), 2 (forces and moments), 3 (eight forces), 4 (volts and a calibration matrix), 5
+            (volts of eight sensors and a matrix to forces and moments), 6 and 7 (volts and a matrix to twelve and eight forces).
         centre_x_m, height_m, centre_z_m: of the surface along World X, Y and Z, m. length_m along X, width_m along Z.
         turned: its x axis points along -X.
-        origin_m: ORIGIN of the file (3,): from the sensor's origin to the surface centre, plate axes (type 3: the
-            sensors' half distances and that height).
+        origin_m: ORIGIN of the file (3,): from the sensor's origin to the surface centre, plate axes (types 3, 6, 7:
+            the sensors' half distances and that height).
     """
 
     type: int
@@ -66,25 +72,65 @@ class Plate:
         force_W = wrench_W[:, 3:]
         moment_W = wrench_W[:, :3] - np.cross(self.centre_W, force_W)
         force, moment = force_W @ self.R_WP, moment_W @ self.R_WP
-        offset = np.array(self.origin_m) * ((0.0, 0.0, 1.0) if self.type == 3 else (1.0, 1.0, 1.0))
+        offset = np.array(self.origin_m) * ((0.0, 0.0, 1.0) if self.type in FOUR_SENSORS else (1.0, 1.0, 1.0))
         return np.hstack([force, moment - np.cross(force, offset)])  # M_surface = M_sensor + F x ORIGIN
+
+    @property
+    def channel_count(self) -> int:
+        """How many channels the plate has."""
+        return _INPUTS[self.type]
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the plate stores volts and a calibration matrix."""
+        return self.type in _VOLTS
 
     def channels(self, components: FloatArray) -> tuple[FloatArray, tuple[str, ...], tuple[str, ...]]:
         """Return the stored channels (T, C), their names and units, of forces and moments (T, 6) at the sensor."""
+        if self.type in _VOLTS:
+            inverse = np.linalg.pinv(self.calibration())
+            values = np.asarray(self._calibrated(components) @ inverse.T, dtype=np.float64)
+            return values, tuple(f"V{i + 1}" for i in range(self.channel_count)), ("V",) * self.channel_count
         if self.type == 3:
             return self._eight(components), ("Fx12", "Fx34", "Fy14", "Fy23", "Fz1", "Fz2", "Fz3", "Fz4"), ("N",) * 8
-        names = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
-        millimetres = components * np.array([1.0, 1.0, 1.0, 1e3, 1e3, 1e3])
-        if self.type == 2:
-            return millimetres, names, ("N",) * 3 + ("Nmm",) * 3
-        return np.linalg.solve(self.calibration(), millimetres.T).T, names, ("V",) * 6
+        if self.type == 1:
+            return (
+                self._with_pressure(components),
+                ("Fx", "Fy", "Fz", "Px", "Py", "Tz"),
+                ("N", "N", "N", "mm", "mm", "Nmm"),
+            )
+        return self._in_millimetres(components), ("Fx", "Fy", "Fz", "Mx", "My", "Mz"), ("N",) * 3 + ("Nmm",) * 3
 
     def calibration(self) -> FloatArray:
-        """CAL_MATRIX (6, 6) of a type 4 plate, N and Nmm per volt, with the crosstalk of real ones."""
-        diagonal = np.diag([150.0, 150.0, 600.0, 3.0e5, 2.0e5, 1.0e5])
-        crosstalk = np.random.default_rng(4).normal(scale=0.004, size=(6, 6))
-        scale = np.sqrt(np.outer(np.diag(diagonal), np.diag(diagonal)))
-        return diagonal + crosstalk * scale
+        """CAL_MATRIX of a plate of type 4 to 7, N and Nmm per volt, with the crosstalk of real ones.
+
+        Type 5 goes from eight inputs to six outputs through the sum of its sensors.
+        """
+        gains = {4: [150.0, 150.0, 600.0, 3.0e5, 2.0e5, 1.0e5], 6: [80.0, 80.0, 300.0] * 4}
+        diagonal = np.diag(gains.get(self.type, [90.0] * 4 + [320.0] * 4))
+        crosstalk = np.random.default_rng(4).normal(scale=0.004, size=diagonal.shape)
+        matrix = diagonal + crosstalk * np.sqrt(np.outer(np.diag(diagonal), np.diag(diagonal)))
+        return _sum_of_eight(*_HALF_DISTANCES_M) @ matrix if self.type == 5 else matrix
+
+    def _calibrated(self, components: FloatArray) -> FloatArray:
+        """What comes out of the calibration matrix (T, outputs), N and Nmm."""
+        if self.type == 6:
+            return self._twelve(components)
+        return self._eight(components) if self.type == 7 else self._in_millimetres(components)
+
+    def _in_millimetres(self, components: FloatArray) -> FloatArray:
+        return components * np.array([1.0, 1.0, 1.0, 1e3, 1e3, 1e3])
+
+    def _with_pressure(self, components: FloatArray) -> FloatArray:
+        """Forces, centre of pressure on the surface in mm, free moment in Nmm; no place where there is no force."""
+        force = components[:, :3]
+        moment = components[:, 3:] + np.cross(force, np.array(self.origin_m))
+        loaded = np.abs(force[:, 2]) > 1e-6
+        vertical = np.where(loaded, force[:, 2], 1.0)
+        x = np.where(loaded, -moment[:, 1] / vertical, 0.0)
+        y = np.where(loaded, moment[:, 0] / vertical, 0.0)
+        twist = moment[:, 2] - (x * force[:, 1] - y * force[:, 0])
+        return np.column_stack([force, 1e3 * x, 1e3 * y, 1e3 * twist])
 
     def _eight(self, components: FloatArray) -> FloatArray:
         a, b = self.origin_m[0], self.origin_m[1]
@@ -102,3 +148,23 @@ class Plate:
                 (fz - u - w) / 4,
             ]
         )
+
+    def _twelve(self, components: FloatArray) -> FloatArray:
+        """Fx Fy Fz of the sensors 1 to 4: the pairs of `_eight` in halves."""
+        x12, x34, y14, y23, z1, z2, z3, z4 = self._eight(components).T
+        return np.column_stack([x12 / 2, y14 / 2, z1, x12 / 2, y23 / 2, z2, x34 / 2, y23 / 2, z3, x34 / 2, y14 / 2, z4])
+
+
+def _sum_of_eight(a: float, b: float) -> FloatArray:
+    """Matrix (6, 8) from the forces of eight sensors at (+-a, +-b) m to N and Nmm."""
+    z = np.zeros(4)
+    return np.array(
+        [
+            [1, 1, 0, 0, *z],
+            [0, 0, 1, 1, *z],
+            [0, 0, 0, 0, 1, 1, 1, 1],
+            [*z, 1e3 * b, 1e3 * b, -1e3 * b, -1e3 * b],
+            [*z, -1e3 * a, 1e3 * a, 1e3 * a, -1e3 * a],
+            [-1e3 * b, 1e3 * b, 1e3 * a, -1e3 * a, *z],
+        ]
+    )

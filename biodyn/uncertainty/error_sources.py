@@ -13,6 +13,7 @@ from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resample_wrench
+from biodyn.recording import PlateWrench
 from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
@@ -132,8 +133,9 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Columns for each foot's ground reaction shifted forward and sideways."""
+    """Columns for each foot's ground reaction shifted forward and sideways, and for how two feet share a plate."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
+    shared = shared_load_errors(inputs)
 
     def columns(frames: Frames) -> Columns:
         found = []
@@ -142,6 +144,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
                 found.append(_by_wrenches(frames, change))
+        found += [_by_wrenches(frames, one[frames.at]) for one in shared]
         return _stacked(frames, found)
 
     return columns
@@ -244,11 +247,33 @@ def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
     total = np.zeros((frames, len(sides), 6))
     for plate in inputs.raw_plates:
         hz = min(cutoff_hz, _MOST_OF_RATE * plate.rate_hz)
-        smooth = butterworth_lowpass(plate.wrench, plate.rate_hz, hz, inputs.signals.settings.filter_order)
-        wrench = resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
-        owner = _owner(inputs, plate.number, frames)
+
+        def smoothed(raw: FloatArray, plate: PlateWrench = plate, hz: float = hz) -> FloatArray:
+            smooth = butterworth_lowpass(raw, plate.rate_hz, hz, inputs.signals.settings.filter_order)
+            return resample_wrench(replace(plate, wrench=smooth), frames, inputs.rate_hz).wrench
+
+        rest = plate.wrench
+        for load in inputs.reaction.shared:
+            if load.plate == plate.number and load.side in sides:
+                part = np.zeros_like(plate.wrench)
+                part[load.first_sample : load.first_sample + len(load.raw)] = load.raw
+                total[:, sides.index(load.side)] += smoothed(part)
+                rest = rest - part
+        wrench, owner = smoothed(rest), _owner(inputs, plate.number, frames)
         for foot, side in enumerate(sides):
             total[:, foot] += np.where((owner == side)[:, None], wrench, 0.0)
+    return total
+
+
+def shared_load_errors(inputs: TrialInputs) -> FloatArray:
+    """One standard deviation (K, T, feet, 6) of the wrenches on feet that share a plate; what one gains the other loses."""
+    sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
+    shared = [load for load in inputs.reaction.shared if load.side in sides]
+    count = max((len(load.sd) for load in shared), default=0)
+    total = np.zeros((count, inputs.markers.frame_count, len(sides), 6))
+    for load in shared:
+        rows = slice(load.first_frame, load.first_frame + load.sd.shape[1])
+        total[: len(load.sd), rows, sides.index(load.side)] += load.sd
     return total
 
 

@@ -20,6 +20,7 @@ from biodyn.uncertainty.error_sources import (
     filtered_wrenches,
     inertia_of,
     segment_groups,
+    shared_load_errors,
     with_mass_factor,
 )
 from biodyn.uncertainty.inputs import TrialInputs
@@ -70,6 +71,8 @@ def draw(
     if "centre_of_pressure" in sources:
         shift = magnitudes.centre_of_pressure_m * rng.normal(size=(wrenches.shape[1], 3)) * (1.0, 0.0, 1.0)
         change[:, :, :3] += np.cross(shift, wrenches[:, :, 3:])
+        shared = shared_load_errors(inputs)
+        change += np.tensordot(rng.normal(size=len(shared)), shared, axes=1)
     if "cutoff" in sources:
         cutoff_hz = max(cutoff_hz + magnitudes.cutoff_hz * rng.normal(), LOWEST_CUTOFF_HZ)
         force = max(inputs.force_cutoff_hz + cutoff_hz - inputs.cutoff_hz, LOWEST_CUTOFF_HZ)

@@ -90,6 +90,7 @@ class Walk:
     heels: dict[str, np.ndarray]
     truth: dict[str, np.ndarray]  # filtered wrench of each foot, floor included
     time_s: np.ndarray
+    raw: list[np.ndarray]  # what each plate records (Ta, 6)
 
 
 def walk(
@@ -118,14 +119,15 @@ def walk(
     for number, wrench in (extra or {}).items():
         on_plate[number] += wrench
     generator = np.random.default_rng(0)
-    plates = []
+    plates, records = [], []
     for number, c in enumerate(corners):
         raw = on_plate[number] + noise_n * generator.normal(size=on_plate[number].shape)
+        records.append(raw)
         plates.append(PlateSignals(number + 1, c, lowpass(raw), raw[:, 4], ANALOG_HZ))
     carried = np.outer(belt_m_s * time_s, [1.0, 0.0, 0.0])
     heels = {side: heel_path(steps, side, time_s) - carried for side in "rl"}
     outlines = {side: butterworth_lowpass(outline(heels[side]), RATE_HZ, CUTOFF_HZ) for side in "rl"}
-    return Walk(plates, outlines, heels, {side: lowpass(feet[side]) for side in "rl"}, time_s)
+    return Walk(plates, outlines, heels, {side: lowpass(feet[side]) for side in "rl"}, time_s, records)
 
 
 def level_steps(count: int = 6, step_m: float = 0.65, step_s: float = 0.5, stance_s: float = 0.62) -> list[Step]:

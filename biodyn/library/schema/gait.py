@@ -1,4 +1,4 @@
-"""How sure gait events are."""
+"""How sure gait events are, and how two feet share a plate."""
 
 from __future__ import annotations
 
@@ -33,3 +33,35 @@ class EventErrors(Strict):
     plate: _Source
     kinematic: _Kinematic
     file: _Source
+
+
+class _Pressure(Strict):
+    cutoff_hz: float = Field(gt=1, le=200)
+    still: float = Field(gt=0, lt=1)
+    near: float = Field(gt=0, lt=0.5)
+    lead_start: float = Field(ge=0, le=1)
+    rear_end: float = Field(ge=0, le=1)
+
+
+class _Direction(Strict):
+    rear_growth: float
+    lead: float
+    rear_across: float
+    lead_across: float
+
+
+class _ShareError(Strict):
+    vertical: float = Field(ge=0, lt=1)
+    along: float = Field(ge=0, lt=1)
+    across: float = Field(ge=0, lt=1)
+    twist_m: float = Field(ge=0, lt=1)
+    point_m: float = Field(ge=0, lt=1)
+
+
+@SCHEMAS.register("gait/double_support")
+class DoubleSupport(Strict):
+    """How a load of two feet on one plate is shared."""
+
+    pressure: _Pressure
+    direction: _Direction
+    error: _ShareError

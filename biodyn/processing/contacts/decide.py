@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side, other_side
+from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, IntArray, Side, other_side
 from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.by_balance import judge_by_balance
 from biodyn.processing.contacts.evidence import FootEvidence, feet_evidence, is_near, nearest_foot, record_of
@@ -33,6 +33,7 @@ from biodyn.processing.contacts.presence import (
     times_above,
 )
 from biodyn.processing.contacts.short_loads import without_short_loads
+from biodyn.processing.contacts.two_feet import Stance, stances_of, who_stands
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.wrenches import Contact, ContactDecision
 
@@ -218,19 +219,52 @@ def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> 
 
 
 def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]:
-    """Cut a load that both feet made into the stretches of one foot and those of both."""
-    label = _who_stands(on_plate["r"], on_plate["l"], math.ceil(load.smear_s * load.rate_hz))
+    """Cut a load that both feet made into the stances of each, and what cannot be shared between them."""
+    label = who_stands(on_plate["r"], on_plate["l"])
+    smear = math.ceil(load.smear_s * load.rate_hz)
+    stances, gaps = stances_of(load, label, smear)
+    if not stances:
+        return _one_after_the_other(load, label, smear)
+    pieces = [_of_stance(load, stance) for stance in stances]
+    for first, stop in gaps:
+        part = _part(load, first, stop)
+        piece = _result(part, None, "ambiguous", "both feet are on the plate", SIDES, feet_evidence(part))
+        pieces.append(replace(piece, cut_before=first > load.first, cut_after=stop < load.stop))
+    return sorted(pieces, key=lambda piece: piece.first)
+
+
+def _of_stance(load: Load, stance: Stance) -> PlateContact:
+    """Decide about a stance that shares its load at the ends, by the time in which the foot is alone."""
+    piece = _single(_part(load, *stance.alone), feet_evidence(_part(load, *stance.alone)))
+    contact = replace(piece.contact, start_s=stance.start_s, end_s=stance.end_s)
+    if contact.side != stance.side or contact.decision != "assigned":
+        contact = replace(contact, side=stance.side, decision="rejected") if contact.decision == "assigned" else contact
+        return replace(piece, contact=contact, first=stance.first, stop=stance.stop, hanging_m=None)
+    if stance.shared_s > 0.0:
+        evidence = {**contact.evidence, "shared_s": stance.shared_s, "shared_sd_n": stance.force_sd_n}
+        reason = (
+            f"the {SIDE_NAMES[stance.side]} foot is on the plate, for {1000 * stance.shared_s:.0f} ms together with the other: "
+            f"its part from the centre of pressure between both, +- {stance.force_sd_n:.0f} N"
+        )
+        contact = replace(contact, reason=reason, evidence=evidence)
+    return replace(
+        piece,
+        contact=contact,
+        first=stance.first,
+        stop=stance.stop,
+        cut_before=stance.cut_before,
+        cut_after=stance.cut_after,
+        share=stance.share,
+    )
+
+
+def _one_after_the_other(load: Load, label: IntArray, smear: int) -> list[PlateContact]:
+    """The stretches of one foot alone and those of both, where no load could be shared between them."""
+    label = _widened(label, smear)
     edges = np.concatenate(([0], np.flatnonzero(np.diff(label)) + 1, [len(label)]))
     pieces: list[PlateContact] = []
     for begin, end in pairwise(edges):
-        first, stop = load.first + int(begin), load.first + int(end)
-        part = replace(
-            load,
-            first=first,
-            stop=stop,
-            start_s=load.start_s if begin == 0 else first / load.rate_hz,
-            end_s=load.end_s if end == len(label) else stop / load.rate_hz,
-        )
+        part = _part(load, load.first + int(begin), load.first + int(end))
         feet = feet_evidence(part)
         owner: Side | None = {1: SIDES[0], 2: SIDES[1]}.get(int(label[begin]))
         too_short = part.end_s - part.start_s < load.settings.min_contact_s
@@ -242,22 +276,22 @@ def _split(load: Load, on_plate: Mapping[Side, BoolArray]) -> list[PlateContact]
     return pieces
 
 
-def _who_stands(right: BoolArray, left: BoolArray, smear_frames: int) -> np.ndarray:
-    """Label frames 1 (right alone), 2 (left alone), 3 (both, or within `smear_frames` of a change of feet)."""
-    label = right.astype(np.int64) + 2 * left.astype(np.int64)
-    labelled = np.flatnonzero(label)
-    # Frames in which neither stands (kinematics not exact at the edges) go with the nearest frame that tells.
-    frames = np.arange(len(label))
-    after = np.clip(np.searchsorted(labelled, frames), 0, len(labelled) - 1)
-    before = np.maximum(after - 1, 0)
-    nearer = np.where(
-        np.abs(labelled[before] - frames) <= np.abs(labelled[after] - frames), labelled[before], labelled[after]
+def _part(load: Load, first: int, stop: int) -> Load:
+    """The frames [first, stop) of a load."""
+    return replace(
+        load,
+        first=first,
+        stop=stop,
+        start_s=load.start_s if first <= load.first else first / load.rate_hz,
+        end_s=load.end_s if stop >= load.stop else stop / load.rate_hz,
     )
-    label = label[nearer]
+
+
+def _widened(label: IntArray, smear: int) -> IntArray:
+    """Frames within `smear` of a change of feet as frames of both (3)."""
     mixed = label == 3
-    change = np.flatnonzero(np.diff(label))
-    for edge in change:
-        mixed[max(edge + 1 - smear_frames, 0) : edge + 1 + smear_frames] = True
+    for edge in np.flatnonzero(np.diff(label)):
+        mixed[max(edge + 1 - smear, 0) : edge + 1 + smear] = True
     return np.where(mixed, 3, label)
 
 

@@ -29,7 +29,16 @@ def find_contacts(
     """
     plates = [
         PlateSignals(
-            plate.number, plate.corners, plate.wrench, raw.wrench[:, 4], raw.rate_hz, raw.zero, raw.saturated_s
+            number=plate.number,
+            corners_W=plate.corners,
+            wrench=plate.wrench,
+            vertical_force=raw.wrench[:, 4],
+            analog_rate_hz=raw.rate_hz,
+            zero=raw.zero,
+            saturated_s=raw.saturated_s,
+            raw=raw.wrench,
+            cutoff_hz=signals.force_cutoff_hz,
+            order=signals.settings.filter_order,
         )
         for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -12,11 +12,11 @@ from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
-from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
+from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact, SharedWrench
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, pressure_at_height
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.signals.filtering import finite_stretches
-from biodyn.recording.wrenches import Contact, GroundReaction
+from biodyn.recording.wrenches import Contact, GroundReaction, SharedLoad
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
 DIED_AWAY_SHARE = 1e-3
@@ -87,7 +87,10 @@ def ground_reaction(
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
             continue
-        part = plates[item.plate].wrench[first:stop]
+        if item.share is not None:
+            first, stop, part = _own_part(item, item.share, frames, tail)
+        else:
+            part = plates[item.plate].wrench[first:stop]
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
@@ -112,7 +115,22 @@ def ground_reaction(
         on_floor={side: elsewhere[side] | _loaded_frames(side, contacts, frames) for side in SIDES},
         centre_of_pressure=points,
         free_moment=moments,
+        shared=tuple(_shared_loads(contacts)),
     )
+
+
+def _own_part(item: PlateContact, share: SharedWrench, frames: int, tail: int) -> tuple[int, int, FloatArray]:
+    """Frames [first, stop) and wrench of a foot that shares its plate: as far as the filter spreads it, to the cuts at most."""
+    first = item.first if item.cut_before else max(item.first - tail, share.first_frame)
+    stop = item.stop if item.cut_after else min(item.stop + tail, share.first_frame + len(share.wrench), frames)
+    return first, stop, share.wrench[first - share.first_frame : stop - share.first_frame]
+
+
+def _shared_loads(contacts: Sequence[PlateContact]) -> Iterator[SharedLoad]:
+    for item in contacts:
+        side, share = item.contact.side, item.share
+        if share is not None and side is not None and item.contact.decision == "assigned":
+            yield SharedLoad(item.contact.plate, side, share.first_sample, share.raw, share.first_frame, share.sd)
 
 
 def supports(
@@ -120,11 +138,12 @@ def supports(
 ) -> list[tuple[int, int]]:
     """Return for each contact the frames [first, stop) over which its wrench lives; disjoint on each plate.
 
-    `tail`: frames beyond the raw contact in which the wrench may still be alive.
+    `tail`: frames beyond the raw contact in which the wrench may still be alive. Contacts with a wrench of their own stay.
     """
     result = [(item.first, item.stop) for item in contacts]
     for plate in range(len(plates)):
-        own = sorted((number for number, item in enumerate(contacts) if item.plate == plate), key=lambda n: result[n])
+        mine = (n for n, item in enumerate(contacts) if item.plate == plate and item.share is None)
+        own = sorted(mine, key=lambda n: result[n])
         if not own:
             continue
         force = np.linalg.norm(plates[plate].wrench[:, 3:], axis=1)

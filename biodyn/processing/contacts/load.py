@@ -50,6 +50,23 @@ class Load:
 
 
 @dataclass(frozen=True)
+class SharedWrench:
+    """One foot's part of a load that two feet put on one plate, in a window around its stance; zero beside it.
+
+    Attributes:
+        raw: (n, 6) F_Wo_W at the plate's rate, not filtered, from sample `first_sample` on.
+        wrench: (m, 6) the same as the plates' wrenches are: filtered, at the marker frames from `first_frame` on.
+        sd: (K, m, 6) one standard deviation of `wrench` by K independent causes.
+    """
+
+    first_sample: int
+    raw: FloatArray
+    first_frame: int
+    wrench: FloatArray
+    sd: FloatArray
+
+
+@dataclass(frozen=True)
 class PlateContact:
     """One decided stretch of a plate's loading.
 
@@ -61,6 +78,7 @@ class PlateContact:
         cut_before, cut_after: the load goes on without a break before or after this stretch (two feet on one plate).
         hanging_m: (n,) how far the low part of the sole lies beyond the plates in each frame, of a contact that was rejected for
             that alone; None for all others.
+        share: the foot's share of the plate's load, where two feet were on it; None = all of it is the foot's.
     """
 
     contact: Contact
@@ -71,3 +89,4 @@ class PlateContact:
     cut_before: bool = False
     cut_after: bool = False
     hanging_m: FloatArray | None = None
+    share: SharedWrench | None = None

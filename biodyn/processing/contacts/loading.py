@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
+from biodyn.processing.signals.plates import resampled
 from biodyn.recording.wrenches import PlateZero
 
 # Noise crosses this many of its standard deviations once in 3.5 million samples (an hour at 1000 Hz) where it is normal;
@@ -34,6 +35,8 @@ class PlateSignals:
         analog_rate_hz: samples per second of `vertical_force`.
         zero: offset and noise of the plate, None where nobody looked for them.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
+        raw: (Ta, 6) F_Wo_W at the analog rate, not filtered; None where only the filtered one is known.
+        cutoff_hz, order: of the filter that `wrench` passed.
     """
 
     number: int
@@ -43,6 +46,14 @@ class PlateSignals:
     analog_rate_hz: float
     zero: PlateZero | None = None
     saturated_s: tuple[tuple[float, float], ...] = ()
+    raw: FloatArray | None = None
+    cutoff_hz: float = 0.0
+    order: int = 4
+
+    def at_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
+        """A wrench (n, 6) at the plate's own rate, filtered as `wrench` and at `count` marker frames, (count, 6)."""
+        smooth = butterworth_lowpass(raw, self.analog_rate_hz, self.cutoff_hz, self.order)
+        return resampled(smooth, self.analog_rate_hz, count, rate_hz)
 
     def threshold_n(self, least_n: float) -> float:
         """Vertical force that counts as contact, N: `least_n`, more where the plate's noise would cross that by itself."""

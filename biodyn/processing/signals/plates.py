@@ -1,4 +1,4 @@
-"""Force plates: from stored channels to the reaction wrench about the world origin, C3D types 1 to 5.
+"""Force plates: from stored channels to the reaction wrench about the world origin, C3D types 1 to 7.
 
 Formulas of the C3D manual (c3d.org), checked against BTK and recordings. In plate axes (x, y in the surface, z = x × y,
 usually pointing down), with r_SO the stored ORIGIN, which points from the sensor's origin to the surface centre S:
@@ -22,7 +22,7 @@ from biodyn.processing.signals.plate_offset import find_offset, offset_notes
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
 
-SUPPORTED_TYPES = (1, 2, 3, 4, 5)
+SUPPORTED_TYPES = (1, 2, 3, 4, 5, 6, 7)
 
 _FASTEST_HZ = 1e7  # beyond any converter: such a number is damaged
 # Above this a plate is loaded for the purpose of judging signs (not the contact threshold of a setting).
@@ -100,15 +100,20 @@ def resample_wrench(plate_wrench: PlateWrench, frame_count: int, marker_rate_hz:
 
     Filter before: picking samples does not keep higher frequencies out. `marker_rate_hz` in Hz.
     """
-    ratio = plate_wrench.rate_hz / marker_rate_hz
-    samples = plate_wrench.wrench
+    picked = resampled(plate_wrench.wrench, plate_wrench.rate_hz, frame_count, marker_rate_hz)
+    return replace(plate_wrench, wrench=picked, rate_hz=marker_rate_hz)
+
+
+def resampled(samples: FloatArray, rate_hz: float, frame_count: int, marker_rate_hz: float) -> FloatArray:
+    """Return (Ta, C) samples at the marker frames, (T, C): see `resample_wrench`."""
+    ratio = rate_hz / marker_rate_hz
     step = round(ratio)
     if abs(ratio - step) < 1e-6 * ratio and samples.shape[0] >= (frame_count - 1) * step + 1:
         picked = samples[: (frame_count - 1) * step + 1 : step]
     else:
-        at = np.arange(frame_count) / marker_rate_hz * plate_wrench.rate_hz
+        at = np.arange(frame_count) / marker_rate_hz * rate_hz
         picked = np.column_stack([np.interp(at, np.arange(samples.shape[0]), column) for column in samples.T])
-    return replace(plate_wrench, wrench=np.ascontiguousarray(picked), rate_hz=marker_rate_hz)
+    return np.ascontiguousarray(picked)
 
 
 def _plate_axes(plate: ForcePlate) -> _PlateAxes:
@@ -126,7 +131,7 @@ def _plate_axes(plate: ForcePlate) -> _PlateAxes:
 
 def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:
     """(T, C) channels through the calibration matrix where the type has one."""
-    if plate.type not in (4, 5):
+    if plate.type not in (4, 5, 6, 7):
         return channels
     if plate.cal_matrix is None:
         raise PlateError(
@@ -145,13 +150,31 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
         moment = np.cross(p, force)
         moment[:, 2] += c[:, 5]
         return force, moment, np.zeros(3)
-    if plate.type == 3:  # Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4, sensors at (±a, ±b)
+    if plate.type in (3, 7):  # Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4, sensors at (±a, ±b)
         a, b = abs(plate.origin[0]), abs(plate.origin[1])
         x12, x34, y14, y23, z1, z2, z3, z4 = c.T
         force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])
         moment = np.column_stack([b * (z1 + z2 - z3 - z4), a * (-z1 + z2 + z3 - z4), b * (x34 - x12) + a * (y14 - y23)])
         return force, moment, np.array([0.0, 0.0, plate.origin[2]])
+    if plate.type == 6:  # three forces of each of the sensors 1 to 4 at (a, b), (-a, b), (-a, -b), (a, -b)
+        a, b = abs(plate.origin[0]), abs(plate.origin[1])
+        of_sensor = _by_sensor(c)
+        places = np.array([[a, b, 0.0], [-a, b, 0.0], [-a, -b, 0.0], [a, -b, 0.0]])
+        moment = np.cross(places, of_sensor).sum(axis=1)
+        return of_sensor.sum(axis=1), moment, np.array([0.0, 0.0, plate.origin[2]])
     return force, c[:, 3:6], plate.origin  # types 2, 4 and, after its matrix, 5
+
+
+def _by_sensor(channels: FloatArray) -> FloatArray:
+    """Forces (T, 4, 3) of the four sensors of a type 6 plate.
+
+    Descriptions of the type disagree: Fx1 Fy1 Fz1 Fx2 ... (Visual3D) or Fx1..4 Fy1..4 Fz1..4 (BTK). A person loads a plate
+    downwards most of all, so the order with the larger vertical force is the one.
+    """
+    interleaved = channels.reshape(-1, 4, 3)
+    blocks = channels.reshape(-1, 3, 4).transpose(0, 2, 1)
+    vertical = [float(np.nansum(order[..., 2].sum(axis=1) ** 2)) for order in (interleaved, blocks)]
+    return interleaved if vertical[0] >= vertical[1] else blocks
 
 
 def _as_reaction(

@@ -13,9 +13,10 @@ from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
 from biodyn.recording import ForcePlate
 
-# Channels a plate of each C3D type needs, facts: c3d.org manual, BTK.
-_CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8}
-_CALIBRATED_BY_MATRIX = (4, 5)
+# Channels a plate of each C3D type needs, facts: c3d.org manual, BTK, for 5 to 7 also Visual3D's documentation.
+_CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
+# Types with a calibration matrix, and what comes out of it: forces and moments, or as many forces as there are sensors.
+_CALIBRATED_BY_MATRIX = {4: 6, 5: 6, 6: 12, 7: 8}
 _POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
 
 Group = Mapping[str, Mapping[str, Any]]
@@ -108,7 +109,7 @@ def _plate(
     channels = samples[:, columns]
     matrix = None
     if kind in _CALIBRATED_BY_MATRIX:
-        matrix = _calibration(number, group, len(columns), metres_per_unit)
+        matrix = _calibration(number, group, _CALIBRATED_BY_MATRIX[kind], len(columns), metres_per_unit)
     else:
         factors = [
             _factor(kind, place, str(units[i]) if i < len(units) else "", metres_per_unit)
@@ -144,22 +145,23 @@ def _channel_columns(number: int, kind: int, group: Group, kept_channels: Sequen
     return [kept_channels.index(c - 1) for c in wanted]
 
 
-def _calibration(number: int, group: Group, inputs: int, metres_per_unit: float) -> FloatArray:
-    """The (6, inputs) matrix from channels to N and Nm.
+def _calibration(number: int, group: Group, outputs: int, inputs: int, metres_per_unit: float) -> FloatArray:
+    """The (outputs, inputs) matrix from channels to N and, where there are six outputs, Nm.
 
     Stored with the row index fastest (FORCE_PLATFORM:MATRIX_STORE BYCOLUMN, also the rule where it is not said); its
     moments come out in N times the unit of the corners. Some writers store a square matrix of 12, hence the shape.
     """
     table = group.get("CAL_MATRIX", {})
     dims = [int(d) for d in table.get("dims", [])]
-    rows, columns = (dims[0], dims[1]) if len(dims) >= 2 else (6, inputs)
+    rows, columns = (dims[0], dims[1]) if len(dims) >= 2 else (outputs, inputs)
     values = _numbers(group, "CAL_MATRIX")[(number - 1) * rows * columns : number * rows * columns]
-    if values.size != rows * columns or rows < 6 or columns < inputs or not np.any(values):
+    if values.size != rows * columns or rows < outputs or columns < inputs or not np.any(values):
         raise _Incomplete("FORCE_PLATFORM:CAL_MATRIX does not hold its calibration")
     by_row = [str(v).upper() for v in group.get("MATRIX_STORE", {}).get("values", [])]
     order = "C" if any("ROW" in v for v in by_row) else "F"
-    matrix = values.reshape((rows, columns), order=order)[:6, :inputs].copy()  # type: ignore[call-overload]
-    matrix[3:] *= metres_per_unit
+    matrix = values.reshape((rows, columns), order=order)[:outputs, :inputs].copy()  # type: ignore[call-overload]
+    if outputs == 6:
+        matrix[3:] *= metres_per_unit
     return np.asarray(matrix, dtype=float)
 
 
