@@ -39,7 +39,8 @@ class StaticPose:
         turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
         functional_trials: by side, for a hip centre that is found from movement.
 
-    After use, `assumed` names the measures that were taken as a fraction of body height.
+    After use, `assumed` names the measures that were taken as a fraction of body height, `stood_in` the landmarks that a
+    recipe with a notice stands in for, with the notice.
     Landmarks and frames are found on demand and remembered.
     """
 
@@ -58,6 +59,7 @@ class StaticPose:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
         self.assumed: dict[str, float] = {}
+        self.stood_in: dict[str, str] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
         self._turns_rad = dict(turns_rad or {})
@@ -158,6 +160,8 @@ class StaticPose:
             if self._flags.get(recipe.get("needs", ""), True):
                 point = self._apply(recipe, lookup)
                 if point is not None:
+                    if "notice" in recipe:
+                        self.stood_in[name] = recipe["notice"]
                     return point
         return None
 
@@ -201,6 +205,8 @@ class StaticPose:
         if operation == "above":
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP
+        if operation == "level":
+            return np.array([p["of"][0], p["to"][1], p["of"][2]])
         if operation == "chord":
             distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
             return chord(p["proximal"], p["lateral"], p["plane"], distance, recipe.get("same_side", False))
