@@ -14,6 +14,8 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.io.names import matcher, names
 
 _SEPARATORS = " _.-"
+# 251112_KUO_LASI has two words before its labels
+_MOST_STARTS = 4
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,19 @@ def _without_prefix(
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
-    """Strip a start like `Subject_` that all labels share: the stored subject's name, or any word that is no side."""
+    """Strip starts like `Subject_` that all labels share: the stored subject's name, or any words that are no side."""
+    for _ in range(_MOST_STARTS):
+        prefix = _common_start(labels, subjects)
+        if not prefix:
+            break
+        labels = [label.removeprefix(prefix) for label in labels]
+    return labels
+
+
+def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
     named = [label for label in labels if label and not _is_unnamed(label)]
     if len(named) < 4:
-        return labels
+        return ""
     for separator in ("_", ".", "-", " "):
         start = named[0].partition(separator)[0]
         known = any(start.lower() == subject.lower() for subject in subjects)
@@ -94,8 +105,8 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
             continue
         prefix = start + separator
         if all(label.startswith(prefix) and len(label) > len(prefix) for label in named):
-            return [label.removeprefix(prefix) for label in labels]
-    return labels
+            return prefix
+    return ""
 
 
 def _is_unnamed(label: str) -> bool:

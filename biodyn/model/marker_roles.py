@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class MarkerMapping:
         name, title: of the set.
         roles: one for each label that was understood.
         unknown: labels nobody explains; the fit attaches them by their movement.
-        score: share of the set's labels that are there, for the candidates: {name: score}.
+        scores: share of the set's labels that are there, for the candidates: {name: score}.
+        ambiguous: labels that could mean several things, and which: they mark no landmark.
     """
 
     name: str
@@ -37,6 +39,7 @@ class MarkerMapping:
     roles: tuple[MarkerRole, ...]
     unknown: tuple[str, ...]
     scores: dict[str, float]
+    ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def role(self, label: str) -> MarkerRole | None:
         """The role of a label, None if unknown."""

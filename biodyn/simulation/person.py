@@ -14,7 +14,9 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.anthropometry import Sex
-from biodyn.model.from_library.markersets import load_marker_set, normalise, recognise
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import load_marker_set
+from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
 

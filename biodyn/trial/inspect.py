@@ -13,8 +13,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_many
 from biodyn.library.load import is_path
+from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_file import starting_marker_set
-from biodyn.model.from_library.markersets import MarkerSet, load_marker_set, normalise
+from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world

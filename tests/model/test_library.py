@@ -13,7 +13,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names, fill_side, for_each_side, load_entry
 from biodyn.model.from_library.anthropometry import segment_inertias
 from biodyn.model.from_library.landmarks import StaticPose
-from biodyn.model.from_library.markersets import load_marker_set
+from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.skeleton import load_skeleton
 from biodyn.simulation.person import measures, template_points
 

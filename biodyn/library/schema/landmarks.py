@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Names, OneOrMore, Table, Three
+from biodyn.library.schema.base import Name, Names, OneOrMore, Table, Text, Three
 
 
 class Recipe(Table):
@@ -15,7 +15,7 @@ class Recipe(Table):
 
     op: Literal[
         "point", "midpoint", "chord", "alignment_device", "hip_regression", "between", "extend", "project", "above",
-        "in_frame", "in_body", "inward",
+        "in_frame", "in_body", "inward", "level",
     ]  # fmt: skip
     of: Any = None
     start: Name | None = Field(None, alias="from")
@@ -31,6 +31,7 @@ class Recipe(Table):
     rotation: Name | None = None
     raised: Name | None = None
     needs: Name | None = None
+    notice: Text | None = None
     fraction: float | None = None
     factor: float | None = None
     by: float | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 from biodyn.library.tables import entry_names, for_each_side, load_entry
-from biodyn.model.from_library.markersets import load_marker_set
+from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.user_tables import body_names, landmark_names
 
 _LABELS_SHOWN = 8

@@ -40,7 +40,8 @@ class StaticPose:
         functional_trials: by side, for a hip centre that is found from movement.
         joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
 
-    After use, `assumed` names the measures that were taken as a fraction of body height.
+    After use, `assumed` names the measures that were taken as a fraction of body height, `stood_in` the landmarks that a
+    recipe with a notice stands in for, with the notice.
     Landmarks and frames are found on demand and remembered.
     """
 
@@ -60,6 +61,7 @@ class StaticPose:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
         self.assumed: dict[str, float] = {}
+        self.stood_in: dict[str, str] = {}
         self._measures = dict(measures)
         self._flags = {"foot_flat": foot_flat}
         self._turns_rad = dict(turns_rad or {})
@@ -161,6 +163,8 @@ class StaticPose:
             if self._flags.get(recipe.get("needs", ""), True):
                 point = self._apply(recipe, lookup)
                 if point is not None:
+                    if "notice" in recipe:
+                        self.stood_in[name] = recipe["notice"]
                     return point
         return None
 
@@ -204,6 +208,8 @@ class StaticPose:
         if operation == "above":
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP
+        if operation == "level":
+            return np.array([p["of"][0], p["to"][1], p["of"][2]])
         if operation == "chord":
             distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
             rotation = self._offsets.get(recipe.get("rotation", ""))

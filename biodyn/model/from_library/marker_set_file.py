@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from biodyn.model.from_library.markersets import MarkerSet, missing_from, normalise, set_to_extend
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import MarkerSet
+from biodyn.model.from_library.markersets import lacking, set_to_extend
 
 _GOES_WELL = 0.55  # of two labels' letters in common: below this a proposal would be a guess
 _WIDE = 34
@@ -28,20 +30,20 @@ def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     nearest = set_to_extend(labels)
     matched = {label: entry for label in labels if (entry := nearest.find(label)) is not None}
     unknown = [label for label in labels if label not in matched]
-    lacking = _lacking(nearest, labels)
+    unmarked = _lacking(nearest, labels)
     lines = [_HEAD.format(file=_comment(file), title=nearest.title, own=_comment(own), name=nearest.name)]
-    needed = missing_from(nearest, labels)
+    needed = lacking(nearest, labels)
     lines.append("# It must have and does not find: " + (", ".join(needed) or "nothing, it has all") + ".\n")
     lines.append("[rename]")
     lines.append("# label in the file = label of the set that it stands for")
     for label in unknown:
-        proposal = _proposal(label, lacking)
+        proposal = _proposal(label, unmarked)
         line = f"# {_quoted(label)} = {_quoted(proposal or '?')}"
         lines.append(line if proposal else f"{line:<{_WIDE}} # one of those the set does not find, or nothing")
     if not unknown:
         lines.append("# (the set knows every label of this recording)")
     lines += ["", "# Labels of the set that the recording does not have:"]
-    lines += [f"#   {key:<12} {mark}" for key, mark in lacking.items()] or ["#   none"]
+    lines += [f"#   {key:<12} {mark}" for key, mark in unmarked.items()] or ["#   none"]
     lines += ["", "# Understood as they are:"]
     lines += [f"#   {_comment(label):<12} {e.landmark or '-'}, on {e.body}" for label, e in matched.items()] or [
         "#   none"
@@ -68,12 +70,12 @@ def _lacking(marker_set: MarkerSet, labels: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _proposal(label: str, lacking: dict[str, str]) -> str:
+def _proposal(label: str, unmarked: dict[str, str]) -> str:
     """The lacking label that reads most like this one, or whose landmark does; "" where none does."""
     key = normalise(label)
     ratios = {
         other: max(_alike(key, other), _alike(key, normalise(what.partition(",")[0])))
-        for other, what in lacking.items()
+        for other, what in unmarked.items()
     }
     best = max(ratios, key=lambda other: ratios[other], default="")
     return best if best and ratios[best] >= _GOES_WELL else ""

@@ -89,6 +89,16 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
                 hint="Store it in the C3D file's parameters, or add medial markers to the static trial.",
             )
         )
+    for landmark, notice in pose.stood_in.items():
+        notes.append(
+            Diagnostic(
+                "landmark-stood-in",
+                "warning",
+                f"No marker shows {landmark}: {notice}.",
+                hint="Place the marker in the static trial at least.",
+                about=landmark,
+            )
+        )
     if pose.height_estimated:
         notes.append(
             Diagnostic(

@@ -13,7 +13,7 @@ from biodyn.library.schema import table_error
 from biodyn.library.tables import ROLES, entry_names, extended, for_each_side, load_entry, user_table
 from biodyn.model.from_library.anthropometry import segment_bodies
 from biodyn.model.from_library.hip_centre import hip_regression
-from biodyn.model.from_library.markersets import load_marker_set
+from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.skeleton import SkeletonRecipe, load_skeleton
 
 _RECIPE_INPUTS = (

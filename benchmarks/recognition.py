@@ -1,0 +1,150 @@
+"""Are labels understood? `python benchmarks/recognition.py`.
+
+Seeded lists of labels (tests/support/marker_corpus.py): published sets, laboratories' own lists, laboratories put together from
+words of five languages; markers dropped, labels prefixed, suffixed, shuffled, in other capitals, model outputs and foreign
+labels among them. A label is right where its landmark (or its segment, where it marks none) is the true one; wrong where it
+is another, or where a computed point is taken for a marker; missed where it stays unknown. A file is refused rightly where a
+marker that the model needs was dropped.
+
+The rules were chosen on the published sets, the laboratories of the "first" half and the words; the laboratories of the
+"held" half are reported by themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from common import Record, ask
+from support.marker_corpus import MarkerCase, Outcome, cases, lists, outcome
+
+from biodyn.errors import MarkerSetError
+from biodyn.io.labels import point_roles
+from biodyn.model.from_library.label_reading.meanings import read_labels
+from biodyn.model.from_library.markersets import recognise
+
+_SHOWN = 12
+
+
+@dataclass
+class Tally:
+    """What became of the labels of some cases."""
+
+    labels: Counter[Outcome] = field(default_factory=Counter)
+    cases: int = 0
+    whole: int = 0
+    refused: int = 0
+    refused_wrongly: int = 0
+    faults: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+
+    def share(self, kind: Outcome) -> float:
+        """Share of the labels that came out like this."""
+        return self.labels[kind] / max(self.labels.total(), 1)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One case: what became of each label, and whether the file was refused as not analysable."""
+
+    outcomes: dict[str, Outcome]
+    made: dict[str, str]
+    refused: bool
+
+
+def judge(case: MarkerCase) -> Judged:
+    """Read a case as a file's labels are read, and hold what is made of each against the truth."""
+    raw = list(case.labels)
+    roles = point_roles(raw, np.full((3, len(raw), 3), np.nan), {}, ())
+    markers = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "marker"]
+    refused = False
+    try:
+        known = {role.label: (role.landmark, role.body) for role in recognise(markers).roles}
+    except MarkerSetError:
+        refused = True
+        known = {label: (point.landmark, point.body) for label, point in read_labels(markers).points.items()}
+    outcomes: dict[str, Outcome] = {}
+    made = {}
+    for label, clean, kind in zip(raw, roles.labels, roles.kinds, strict=True):
+        landmark, body = known.get(clean, ("", None)) if kind == "marker" else ("", None)
+        outcomes[label] = outcome(case.truth[label], landmark, body)
+        made[label] = landmark or (f"@{body}" if body else "unknown")
+    return Judged(outcomes, made, refused)
+
+
+def tally(some: Iterable[MarkerCase]) -> Tally:
+    """Judge the cases and count."""
+    total = Tally()
+    for case in some:
+        judged = judge(case)
+        total.cases += 1
+        total.labels.update(judged.outcomes.values())
+        total.whole += set(judged.outcomes.values()) == {"right"}
+        total.refused += judged.refused
+        total.refused_wrongly += judged.refused and _analysable(case)
+        for label, kind in judged.outcomes.items():
+            if kind != "right":
+                total.faults[kind, case.origin, f"{label}: {case.truth[label]}, read {judged.made[label]}"] += 1
+    return total
+
+
+def _analysable(case: MarkerCase) -> bool:
+    """True where the true landmarks hold what the model needs: pelvis, and on each leg knee, ankle and a toe."""
+    marked = {entry.partition("|")[0] for entry in case.truth.values()}
+
+    def has(*names: str) -> bool:
+        return not marked.isdisjoint(names)
+
+    legs = (
+        has(f"asis_{s}")
+        and has(f"knee_lateral_{s}", f"knee_device_axis_{s}")
+        and has(f"ankle_lateral_{s}")
+        and has(f"toe_{s}", f"met1_{s}", f"met5_{s}")
+        for s in "rl"
+    )
+    return has("sacrum", "psis_r", "psis_l") and all(legs)
+
+
+def independent(half: str) -> list[MarkerCase]:
+    """The laboratories' lists of one half as they are."""
+    found = [entry for entry in lists() if entry.kind == "laboratory" and entry.half == half]
+    return [
+        MarkerCase(i, entry.name, tuple(entry.prefix + label for label in entry.truth),
+                   {entry.prefix + label: truth for label, truth in entry.truth.items()})
+        for i, entry in enumerate(found)
+    ]  # fmt: skip
+
+
+def _tell(name: str, total: Tally) -> None:
+    print(
+        f"{name}: {total.cases} files, {total.labels.total()} labels: right {100 * total.share('right'):.2f} %, wrong "
+        f"{total.labels['wrong']}, missed {total.labels['missed']}; {total.whole} files without a fault; refused "
+        f"{total.refused}, of them analysable {total.refused_wrongly}"
+    )
+    for (kind, origin, text), count in total.faults.most_common(_SHOWN):
+        print(f"    {kind} {count} x  {origin}: {text}")
+
+
+def main() -> None:
+    """Print the numbers and keep them."""
+    args = ask(__doc__, count=2000, seed=1)
+    record = Record("recognition", vars(args))
+    everything = list(cases(args.count, args.seed))
+    total = tally(everything)
+    _tell("corpus", total)
+    changes = sorted({change for case in everything for change in case.changes})
+    for change in changes:
+        _tell(f"  {change}", tally(case for case in everything if change in case.changes))
+    halves = {half: tally(independent(half)) for half in ("first", "held")}
+    for half, part in halves.items():
+        _tell(f"laboratories' lists, {half} half", part)
+    record.add("labels right", 100 * total.share("right"), "%")
+    record.add("labels confident and wrong", total.labels["wrong"], "")
+    record.add("labels right in lists held back", 100 * halves["held"].share("right"), "%")
+    record.add("wrong in lists held back", halves["held"].labels["wrong"], "")
+    record.close()
+
+
+if __name__ == "__main__":
+    main()

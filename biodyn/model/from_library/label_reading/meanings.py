@@ -1,0 +1,212 @@
+"""The labels of one file judged together: what each marks, what could be more than one thing, what says nothing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from biodyn.library.load import load_table
+from biodyn.model.from_library.label_reading.sides import SideReading, side_readings
+from biodyn.model.from_library.label_reading.spelling import pieces, without_shared_ending
+from biodyn.model.from_library.label_reading.words import Candidate, Point, candidates
+
+# A habit of naming sides counts for a label whose other side is missing where this many labels show both sides.
+_ESTABLISHED = 4
+_SURE_PLACES = ("alone", "first", "last")
+
+
+@dataclass(frozen=True)
+class LabelReading:
+    """What the labels of one file mean.
+
+    Attributes:
+        points: label -> what it marks, sides filled in; each landmark once.
+        ambiguous: label -> the landmarks (or segments) it could mean, where the other labels do not tell which.
+        repeated: label -> the landmark that another label marks already.
+    """
+
+    points: dict[str, Point] = field(default_factory=dict)
+    ambiguous: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    repeated: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A label with its side taken out: several labels, one a side, share a stem and so a meaning."""
+
+    label: str
+    side: str
+    stem: tuple[str, ...]
+    options: tuple[Candidate, ...]
+
+
+def read_labels(labels: Sequence[str], known: Mapping[str, str] | None = None) -> LabelReading:
+    """Return what the labels mean, judged together.
+
+    Parameters: `known` names labels whose landmark ("" for none) is settled already, by a marker set: their landmarks are
+    taken, and no other label gets them.
+    """
+    settled = dict(known or {})
+    readings = _sided(labels)
+    reading = LabelReading()
+    taken = {landmark for landmark in settled.values() if landmark}
+    open_readings = [one for label, one in readings.items() if label not in settled]
+    regions = _regions(readings)
+    groups: dict[tuple[tuple[str, ...], bool], list[_Reading]] = defaultdict(list)
+    for one in open_readings:
+        groups[one.stem, bool(one.side)].append(one)
+    waiting = sorted(groups.values(), key=lambda group: _order(group[0]))
+    unsure: list[list[_Reading]] = []
+    for group in waiting:
+        options = group[0].options
+        if len(_meanings(options)) == 1 and (not options[0].short or _region(options[0].point) in regions):
+            _claim(group, options[0].point, taken, reading)
+        else:
+            unsure.append(group)
+    for group in unsure:
+        _settle(group, taken, regions, reading)
+    return reading
+
+
+def _order(one: _Reading) -> tuple[bool, float]:
+    """Clear readings first: those that yield to others last, whole spellings before words put together."""
+    return one.options[0].point.yields, one.options[0].cost
+
+
+def _meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
+    """Landmark, or segment where it marks none, of the cheapest options."""
+    best = options[0].cost
+    return {(o.point.landmark, "" if o.point.landmark else o.point.body) for o in options if o.cost == best}
+
+
+def _claim(group: list[_Reading], point: Point, taken: set[str], reading: LabelReading) -> None:
+    for one in group:
+        here = point.on_side(one.side)
+        if here.landmark and here.landmark in taken:
+            reading.repeated[one.label] = here.landmark
+            continue
+        if here.landmark:
+            taken.add(here.landmark)
+        reading.points[one.label] = here
+
+
+def _settle(group: list[_Reading], taken: set[str], regions: frozenset[str], reading: LabelReading) -> None:
+    """Decide a stem of several meanings by what the other labels leave over; unknown where that is not one meaning."""
+    options = [o for o in group[0].options if o.cost == group[0].options[0].cost]
+    free = [o for o in options if not any(o.point.on_side(one.side).landmark in taken for one in group)]
+    here = [o for o in free if _region(o.point) in regions] or [o for o in free if not o.short]
+    if here and len(_meanings(here)) == 1:
+        _claim(group, here[0].point, taken, reading)
+        return
+    for one in group:
+        points = [option.point.on_side(one.side) for option in options]
+        reading.ambiguous[one.label] = tuple(dict.fromkeys(point.landmark or point.body for point in points))
+        if here and len({point.body for point in points}) == 1:  # whichever it is, it rides on that segment
+            weight = min(point.weight for point in points)
+            reading.points[one.label] = replace(points[0], landmark="", weight=weight)
+
+
+# -- regions of the body that the labels show ---------------------------------------------------------------------------
+
+
+@cache
+def _region_of() -> Mapping[str, str]:
+    """Segment -> the region of the body that a laboratory marks as a whole."""
+    rows = load_table("body/label_words")["regions"]
+    return {body: region for region, bodies in rows.items() for body in bodies}
+
+
+def _region(point: Point) -> str:
+    return _region_of().get(point.body, "")
+
+
+def _regions(readings: Mapping[str, _Reading]) -> frozenset[str]:
+    """Regions in which a label has one meaning alone, and no abbreviation."""
+    clear = (one.options[0] for one in readings.values() if len(_meanings(one.options)) == 1)
+    return frozenset(_region(option.point) for option in clear if not option.short)
+
+
+# -- sides ----------------------------------------------------------------------------------------------------------------
+
+
+def _sided(labels: Sequence[str]) -> dict[str, _Reading]:
+    """The one way to read the side of every label that means anything."""
+    endings = frozenset(load_table("body/label_words")["nothing"]["spelt"])
+    bare = without_shared_ending(labels, endings)
+    cut = {label: pieces(bare[label]) for label in labels}
+    joined = {label: "".join(parts) for label, parts in cut.items()}
+    present = Counter(joined.values())
+    found = {label: _sided_options(cut[label], present) for label in labels}
+    stems = {"".join(r.rest) for options in found.values() for r, _ in options} | set(present)
+    found = {label: _with_contrast(options, stems) for label, options in found.items()}
+    habits = _habits(found, present)
+    readings = {}
+    for label in labels:
+        alone = _kept(candidates(cut[label], False), stems)
+        one = _best_reading(label, cut[label], found[label], alone, habits, present)
+        if one is not None:
+            readings[label] = one
+    return readings
+
+
+_Options = list[tuple[SideReading, tuple[Candidate, ...]]]
+
+
+def _sided_options(parts: tuple[str, ...], present: Counter[str]) -> _Options:
+    """The ways to take a side out of a label that leave something with a meaning."""
+    options = []
+    for reading in side_readings(parts):
+        if reading.habit[1] in _SURE_PLACES or present[reading.mirror]:
+            meant = candidates(reading.rest, True)
+            if meant:
+                options.append((reading, meant))
+    return options
+
+
+def _kept(options: tuple[Candidate, ...], stems: set[str]) -> tuple[Candidate, ...]:
+    return tuple(option for option in options if not option.needs or option.needs & stems)
+
+
+def _with_contrast(options: _Options, stems: set[str]) -> _Options:
+    kept = ((reading, _kept(meant, stems)) for reading, meant in options)
+    return [(reading, meant) for reading, meant in kept if meant]
+
+
+def _habits(found: Mapping[str, _Options], present: Counter[str]) -> Counter[tuple[int, str]]:
+    """How many labels follow each habit of naming the side and have their counterpart on the other one."""
+    return Counter(
+        habit
+        for options in found.values()
+        for habit in {reading.habit for reading, _ in options if present[reading.mirror]}
+    )
+
+
+def _best_reading(
+    label: str,
+    parts: tuple[str, ...],
+    options: _Options,
+    alone: tuple[Candidate, ...],
+    habits: Counter[tuple[int, str]],
+    present: Counter[str],
+) -> _Reading | None:
+    """The side that the other labels support best; none where nothing supports it and the label means something without."""
+
+    def rank(option: tuple[SideReading, tuple[Candidate, ...]]) -> tuple[bool, int, float]:
+        reading, meant = option
+        return present[reading.mirror] > 0, habits[reading.habit], -meant[0].cost
+
+    ranked = sorted(options, key=rank, reverse=True)
+    if ranked and not present[ranked[0][0].mirror]:
+        established = max(habits.values(), default=0) >= _ESTABLISHED
+        ranked = [option for option in ranked if not established or habits[option[0].habit] >= _ESTABLISHED]
+        if alone and (not ranked or alone[0].cost <= ranked[0][1][0].cost):
+            ranked = []
+    if not ranked:
+        return _Reading(label, "", parts, alone) if alone else None
+    best = ranked[0]
+    rivals = [option for option in ranked if rank(option) == rank(best) and option[0].side != best[0].side]
+    if rivals:
+        return None
+    return _Reading(label, best[0].side, best[0].rest, best[1])

@@ -1,0 +1,40 @@
+"""How labels are compared: capitals, without accents; pieces between separators; what stands behind every label."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+
+_NO_LETTER = re.compile(r"[^A-Z0-9]+")
+_IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
+# 1st, 2nd, 5th: the number alone tells
+_ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
+
+
+def normalise(label: str) -> str:
+    """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
+    return _IGNORED_CHARACTERS.sub("", label.upper())
+
+
+@lru_cache(4096)
+def pieces(label: str) -> tuple[str, ...]:
+    """Return what stands between the separators of a label, in capitals of the Latin alphabet without accents."""
+    plain = unicodedata.normalize("NFKD", label.replace("ß", "ss")).upper()
+    plain = "".join(c for c in plain if not unicodedata.combining(c))
+    return tuple(piece for piece in _NO_LETTER.split(_ORDINAL.sub(r"\1", plain)) if piece)
+
+
+def without_shared_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
+    """Return label -> label without a last word of `endings` behind a separator ("_study"), where a label has one."""
+    found = {}
+    for label in labels:
+        head, separator, last = _last_word(label)
+        found[label] = head if separator and head and last.upper() in endings else label
+    return found
+
+
+def _last_word(label: str) -> tuple[str, str, str]:
+    match = re.fullmatch(r"(.*?[A-Za-z0-9])([\s_.\-]+)([A-Za-z]+)", label)
+    return (match[1], match[2], match[3]) if match else (label, "", "")

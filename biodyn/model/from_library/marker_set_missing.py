@@ -1,0 +1,115 @@
+"""What a marker set lacks in a recording, in the laboratory's own spelling, and what each missing marker costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from biodyn.conventions import SIDES, other_side
+from biodyn.errors import MarkerSetError
+from biodyn.model.from_library.label_reading.meanings import LabelReading
+from biodyn.model.from_library.label_reading.sides import mirrored
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import MarkerSet
+
+_SHOWN = 12
+_MOST_COSTS = 4
+_MOST_OF_A_LEG = 0.5
+_SIDE_ENDS = frozenset(f"_{side}" for side in SIDES)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a set requires and does not find: label or landmark ("A or B" where one would do), and the segment it places."""
+
+    text: str
+    body: str
+
+
+def missing_from(candidate: MarkerSet, plain: Mapping[str, str], reading: LabelReading) -> list[Missing]:
+    """Return what a set requires and the labels do not have.
+
+    Parameters: `plain` label -> as it is compared; `reading` what the words of the labels mean.
+    """
+    present = set(plain.values()) | {normalise(label) for label in plain}
+    bodies = _bodies(candidate)
+    absent = [
+        Missing(" or ".join(candidate.spelt(key) for key in group), bodies.get(group[0], ""))
+        for group in candidate.requires
+        if not present.intersection(group)
+    ]
+    found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
+    found |= {point.landmark for point in reading.points.values()}
+    return absent + [
+        Missing(
+            " or ".join(_own_spelling(landmark, reading) or landmark for landmark in group), bodies.get(group[0], "")
+        )
+        for group in candidate.requires_landmarks
+        if not found.intersection(group)
+    ]
+
+
+def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing]) -> bool:
+    """True where everything that a set requires and does not find belongs to the same leg: an amputee, a set of one leg.
+
+    Most of what it requires of that leg is missing; a few labels that are spelt otherwise are no missing leg.
+    """
+    sides = {one.body[-2:] for one in missing}
+    if len(sides) != 1 or not sides <= _SIDE_ENDS:
+        return False
+    bodies = _bodies(candidate)
+    required = [bodies.get(group[0], "")[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
+    return len(missing) > _MOST_OF_A_LEG * sum(side in sides for side in required)
+
+
+def _bodies(candidate: MarkerSet) -> dict[str, str]:
+    """Segment by label and landmark."""
+    return {name: entry.body for entry in candidate.entries for name in (*entry.keys, entry.landmark)}
+
+
+def not_recognised(
+    labels: Sequence[str],
+    nearest: Sequence[MarkerSet],
+    missing: Mapping[str, list[Missing]],
+    scores: Mapping[str, float],
+    reading: LabelReading,
+) -> MarkerSetError:
+    """Return the error that names the closest set, what it lacks, what that costs, and the runner-up; `nearest` first."""
+    closest, *others = nearest
+    shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
+    text = (
+        f"The markers match no known marker set: the closest, {closest.title} ({100 * scores[closest.name]:.0f} % of its "
+        f"markers), lacks {', '.join(one.text for one in missing[closest.name])} (the file has {shown or 'none'})"
+    )
+    if others and scores[others[0].name] > 0.0:
+        second = others[0]
+        text += f"; the runner-up is {second.title} ({100 * scores[second.name]:.0f} %)"
+    costs = _costs(missing[closest.name])
+    unsure = [f"{label} ({' or '.join(could)})" for label, could in list(reading.ambiguous.items())[:_MOST_COSTS]]
+    hint = (
+        "Give a marker set file that names your labels ('biodyn check FILE.c3d --write-marker-set my_markers.toml' begins "
+        "one): [model] marker_set = 'my_markers.toml' in a settings TOML."
+    )
+    if unsure:
+        hint = f"Not certain: {', '.join(unsure)}. {hint}"
+    return MarkerSetError(f"{text}.", f"{costs} {hint}".strip())
+
+
+def _costs(missing: Sequence[Missing]) -> str:
+    """Which segments the missing markers would place."""
+    told = [f"without {one.text} {one.body} is not placed" for one in missing[:_MOST_COSTS] if one.body]
+    if not told:
+        return ""
+    sentence = ", ".join(told)
+    return f"{sentence[0].upper()}{sentence[1:]}: its joints, and those that it carries, have no torques."
+
+
+def _own_spelling(landmark: str, reading: LabelReading) -> str:
+    """A missing landmark as the laboratory would label it: the mirror image of the label on the other side."""
+    stem, _, side = landmark.rpartition("_")
+    if side not in SIDES:
+        return ""
+    counterpart = f"{stem}_{other_side(side)}"  # type: ignore[arg-type]
+    label = next((label for label, point in reading.points.items() if point.landmark == counterpart), None)
+    mirror = mirrored(label, other_side(side)) if label is not None else ""  # type: ignore[arg-type]
+    return f"{mirror} ({landmark})" if mirror else ""

@@ -1,0 +1,174 @@
+"""Marker sets as their TOML files say them: entries, requirements, extended and renamed sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from biodyn.errors import TableError
+from biodyn.library.load import is_path, nearest
+from biodyn.library.tables import extended, for_each_side, load_entry
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.label_reading.words import dictionary_point
+
+
+@dataclass(frozen=True)
+class MarkerEntry:
+    """One marker of a set. `keys`: its labels as they are compared; `shown`: the first of them as the set spells it."""
+
+    keys: tuple[str, ...]
+    landmark: str
+    body: str
+    weight: float
+    static_only: bool
+    soft: bool
+    shown: str = ""
+
+
+@dataclass(frozen=True)
+class MarkerSet:
+    """A marker set: entries by normalised label, the groups that must be there, and labels that stand for others."""
+
+    name: str
+    title: str
+    entries: tuple[MarkerEntry, ...]
+    requires: tuple[tuple[str, ...], ...]
+    requires_landmarks: tuple[tuple[str, ...], ...]
+    renamed: frozenset[str] = frozenset()
+
+    def find(self, label: str) -> MarkerEntry | None:
+        """Return the entry a label belongs to."""
+        key = normalise(label)
+        return next((entry for entry in self.entries if key in entry.keys), None)
+
+    def spelt(self, key: str) -> str:
+        """Return a label as the set writes it."""
+        return next((e.shown for e in self.entries if e.keys[:1] == (key,) and e.shown), key)
+
+
+def load_marker_set(name: str) -> MarkerSet:
+    """Read a marker set of the library (or a TOML path), with the set it extends and the labels it renames."""
+    return _loaded(name, ()) if is_path(name) else _of_library(name)
+
+
+@cache
+def _of_library(name: str) -> MarkerSet:
+    return _loaded(name, ())
+
+
+def _loaded(name: str, above: tuple[str, ...]) -> MarkerSet:
+    table = load_entry("markersets", name)
+    own = tuple(_entry(filled) for raw in table.get("marker", ()) for _, filled in for_each_side(raw))
+    own += _by_dictionary(name, table)
+    requires = tuple(tuple(normalise(label) for label in group) for group in table.get("requires", ()))
+    landmarks = tuple(tuple(group) for group in table.get("requires_landmarks", ()))
+    _require_one_meaning(name, own)
+    title, renamed = table["title"], frozenset[str]()
+    if "extends" in table:
+        parent_name = extended("markersets", table["extends"], name, above)
+        parent = _loaded(parent_name, (*above, name)) if is_path(parent_name) else load_marker_set(parent_name)
+        parent = _renamed(parent, table.get("rename", {}), name)
+        if title == Path(name).stem and is_path(name):  # the file says no title of its own
+            title = f"{parent.title} as in {Path(name).name}"
+        # what a set says of a label goes before what the set says that it extends
+        said = frozenset(key for entry in own for key in entry.keys)
+        entries = tuple(entry for entry in (_without(entry, said) for entry in parent.entries) if entry.keys) + own
+        requires = parent.requires + requires
+        landmarks = parent.requires_landmarks + landmarks
+        renamed = parent.renamed
+    else:
+        entries = own
+    return MarkerSet(table["name"], title, entries, requires, landmarks, renamed)
+
+
+def _by_dictionary(name: str, table: Mapping[str, Any]) -> tuple[MarkerEntry, ...]:
+    """Entries of the labels that mean what the dictionary says of them."""
+    static_only = {normalise(label) for pattern in table.get("static_only", ()) for _, label in for_each_side(pattern)}
+    entries = []
+    for pattern in table.get("labels", ()):
+        for side, label in for_each_side(pattern):
+            point = dictionary_point(pattern, side)
+            if point is None:
+                raise TableError(
+                    f"'{name}', labels: the dictionary of labels has no one meaning for '{pattern}'.",
+                    "Write a [[marker]] for it that says landmark and segment.",
+                )
+            key = normalise(label)
+            once = point.static_only or key in static_only
+            entries.append(MarkerEntry((key,), point.landmark, point.body, point.weight, once, point.soft, label))
+    return tuple(entries)
+
+
+def _require_one_meaning(name: str, entries: tuple[MarkerEntry, ...]) -> None:
+    keys = [key for entry in entries for key in set(entry.keys)]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None and is_path(name):
+        raise TableError(
+            f"'{name}' has two markers with the label '{twice}' (labels are compared in capitals, without blanks, _ . and -).",
+            "Give the label to one of them.",
+        )
+
+
+def _without(entry: MarkerEntry, keys: frozenset[str]) -> MarkerEntry:
+    return entry if keys.isdisjoint(entry.keys) else replace(entry, keys=tuple(k for k in entry.keys if k not in keys))
+
+
+def _renamed(parent: MarkerSet, rename: Mapping[str, str], name: str) -> MarkerSet:
+    """The set with labels renamed: `rename` is label in the file -> label of the set; requirements follow.
+
+    A label that is renamed loses the meaning it had; the label it stands for keeps its own beside it.
+    """
+    if not rename:
+        return parent
+    pairs = _pairs(parent, rename, name)
+    renamed = [label for labels in pairs.values() for label in labels]
+
+    def follow(keys: tuple[str, ...]) -> tuple[str, ...]:
+        stand_in = [label for key in keys for label in pairs.get(key, ())]
+        return (*stand_in, *(key for key in keys if key not in renamed))
+
+    requires = tuple(follow(group) for group in parent.requires)
+    for group, before in zip(requires, parent.requires, strict=True):
+        if not group:
+            lost = " or ".join(before)
+            raise TableError(
+                f"'{name}', [rename]: {lost} is given another meaning, and no label is left for what it was.",
+                f"Name the label that the file has for {lost} too.",
+            )
+    moved = tuple(replace(entry, keys=follow(entry.keys)) for entry in parent.entries)
+    entries = tuple(entry for entry in moved if entry.keys)
+    return replace(parent, entries=entries, requires=requires, renamed=parent.renamed | frozenset(renamed))
+
+
+def _pairs(parent: MarkerSet, rename: Mapping[str, str], name: str) -> dict[str, list[str]]:
+    """Label of the set -> labels of the file that stand for it, both sides written out."""
+    pairs: dict[str, list[str]] = {}
+    known = {key for entry in parent.entries for key in entry.keys}
+    for raw in rename.items():
+        for _, (label, meant) in for_each_side(list(raw)):
+            if normalise(meant) not in known:
+                raise TableError(
+                    f"'{name}', [rename]: '{label}' is to stand for '{meant}', which is no label of {parent.title}.",
+                    nearest(normalise(meant), sorted(known)),
+                )
+            pairs.setdefault(normalise(meant), []).append(normalise(label))
+    renamed = [label for labels in pairs.values() for label in labels]
+    twice = next((label for label in renamed if renamed.count(label) > 1), None)
+    if twice is not None:
+        raise TableError(f"'{name}', [rename]: '{twice}' stands for two labels.", "Let it stand for one.")
+    return pairs
+
+
+def _entry(raw: dict[str, Any]) -> MarkerEntry:
+    return MarkerEntry(
+        keys=tuple(normalise(label) for label in raw["labels"]),
+        landmark=raw.get("landmark", ""),
+        body=raw["body"],
+        weight=float(raw.get("weight", 1.0)),
+        static_only=bool(raw.get("static_only", False)),
+        soft=bool(raw.get("soft", False)),
+        shown=raw["labels"][0],
+    )

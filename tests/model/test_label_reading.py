@@ -1,0 +1,103 @@
+"""Labels read word by word: sides by their mirror images, meanings by all labels of the file, doubt said."""
+
+from __future__ import annotations
+
+import pytest
+from support.benchmark import load
+from support.marker_corpus import cases
+
+from biodyn.model.from_library.label_reading.meanings import read_labels
+from biodyn.model.from_library.label_reading.sides import mirrored
+
+
+def landmarks(labels: list[str]) -> dict[str, str]:
+    reading = read_labels(labels)
+    return {label: point.landmark for label, point in reading.points.items()}
+
+
+def both(*stems: str) -> list[str]:
+    return [side + stem for stem in stems for side in "RL"]
+
+
+def test_a_side_is_told_by_the_label_of_the_other_side() -> None:
+    """LLKN begins with its side because RLKN is there; KNEL and KNER would end with it."""
+    found = landmarks(both("LKN", "MKN", "LAK", "MAK", "ASI"))
+    assert (found["LLKN"], found["LMKN"], found["RLAK"]) == ("knee_lateral_l", "knee_medial_l", "ankle_lateral_r")
+    found = landmarks([stem + side for stem in ("ASIS", "KNE", "ANK", "HEE", "TOE") for side in "LR"])
+    assert (found["KNEL"], found["ASISR"]) == ("knee_lateral_l", "asis_r")
+    found = landmarks(both("KNEL", "KNEM", "MALL", "MALM", "ASI"))
+    assert (found["LKNEL"], found["RMALM"]) == ("knee_lateral_l", "ankle_medial_r")
+
+
+@pytest.mark.parametrize(
+    ("right", "left", "landmark"),
+    [
+        ("R_Knee_Med", "L_Knee_Med", "knee_medial"),
+        ("RKneeMedial", "LKneeMedial", "knee_medial"),
+        ("MedKneeR", "MedKneeL", "knee_medial"),
+        ("KneeLatR", "KneeLatL", "knee_lateral"),
+        ("Right Lateral Malleolus", "Left Lateral Malleolus", "ankle_lateral"),
+        ("genou_int_D", "genou_int_G", "knee_medial"),
+        ("Knöchel außen re", "Knöchel außen li", "ankle_lateral"),
+        ("dx.Malleolo.mediale", "sx.Malleolo.mediale", "ankle_medial"),
+        ("rodilla-ext-der", "rodilla-ext-izq", "knee_lateral"),
+        ("R5thMet", "L5thMet", "met5"),
+        ("R_1MTH", "L_1MTH", "met1"),
+        ("EIAS_D", "EIAS_G", "asis"),
+    ],
+)
+def test_orders_languages_and_separators(right: str, left: str, landmark: str) -> None:
+    found = landmarks([right, left, "C7"])
+    assert (found[right], found[left]) == (f"{landmark}_r", f"{landmark}_l")
+
+
+def test_a_letter_that_means_by_contrast_needs_the_contrast() -> None:
+    found = landmarks(both("KNE", "KNI", "ANE", "ANI", "HEE"))
+    assert (found["RKNE"], found["RKNI"], found["LANI"]) == ("knee_lateral_r", "knee_medial_r", "ankle_medial_l")
+    assert "RANI" not in landmarks(both("ANI", "HEE", "ASI"))
+
+
+def test_what_could_be_two_things_marks_neither_and_is_named() -> None:
+    reading = read_labels(["LSHO", "RSHO", "STERNUM"])
+    assert reading.ambiguous["STERNUM"] == ("xiphoid", "suprasternale")
+    assert reading.points["STERNUM"].landmark == ""  # it rides on the trunk, whichever it is
+    assert landmarks(["CLAV", "STRN"])["STRN"] == "xiphoid"
+    assert landmarks(["XYPH", "STRN"])["STRN"] == "suprasternale"
+
+
+def test_a_clearer_label_goes_first() -> None:
+    reading = read_labels(both("KNE", "KNEL", "KNEM"))
+    assert reading.points["RKNEL"].landmark == "knee_lateral_r"
+    assert reading.repeated["RKNE"] == "knee_lateral_r"
+    assert landmarks(both("TOE", "MT2"))["RMT2"] == "toe_r"
+
+
+def test_an_elbow_where_no_arm_is_marked_is_not_believed() -> None:
+    legs = both("ASIS", "PSIS", "LFC", "MFC", "LMA", "MMA")
+    assert "RLHE" not in landmarks([*legs, *both("LHE")])
+    assert landmarks([*legs, *both("LHE", "MHE", "WRA")])["RLHE"] == "elbow_lateral_r"
+
+
+def test_words_that_say_nothing_stay_unknown() -> None:
+    reading = read_labels(["WAND1", "Box_01", "XQ7", "RABBIT", "LABEL", "P01", "", "*12"])
+    assert reading.points == {}
+    assert reading.ambiguous == {}
+
+
+@pytest.mark.parametrize(
+    ("label", "side", "other"),
+    [("R_Heel", "r", "L_Heel"), ("heel.Left", "l", "heel.Right"), ("ASISr", "r", "ASISl"), ("C7", "r", "")],
+)
+def test_the_label_of_the_other_side_in_the_same_spelling(label: str, side: str, other: str) -> None:
+    assert mirrored(label, side) == other
+
+
+def test_a_small_part_of_the_corpus() -> None:
+    """A small version of benchmarks/recognition.py."""
+    recognition = load("recognition")
+    total = recognition.tally(cases(150, seed=11))
+    assert total.share("right") >= 0.99
+    assert total.labels["wrong"] == 0, total.faults
+    held = recognition.tally(recognition.independent("held"))
+    assert held.share("right") >= 0.95
+    assert held.labels["wrong"] == 0, held.faults
