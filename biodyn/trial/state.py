@@ -16,6 +16,7 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.subject import stored_height
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
@@ -49,6 +50,7 @@ class TrialState:
     scaling: SubjectScaling
     model: SubjectModel
     model_notes: list[Diagnostic]  # on the model as it is now
+    subject_fit: SubjectFit | None = None  # what the walk changed of the model
     # inverse kinematics
     fit: Fit
     base_angles: FloatArray

@@ -21,9 +21,9 @@ from biodyn.model.changes import with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
-from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
+from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
@@ -83,13 +83,15 @@ def scaling(trial: TrialState) -> None:
 
 
 def calibration(trial: TrialState) -> None:
-    """Let the walk correct what the static trial leaves uncertain: axial rotation offsets, then joint centres."""
-    frames = sample(trial.signals.markers)
-    turns, turn_notes = find_turns(frames, trial.model, trial.model.uncertain_turns, trial.scaling)
-    if turns:
-        trial.model, trial.model_notes = trial.scaling.model(turns)
-    trial.model, centre_notes = refine_centres(frames, trial.model)
-    trial.notes += [*trial.model_notes, *turn_notes, *centre_notes]
+    """Let the walk correct what the static trial leaves uncertain: joint centres, axial rotation offsets, marker places."""
+    if trial.settings.model.fit != "none":
+        soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
+        trial.model, trial.subject_fit, notes = fit_subject(
+            [trial.signals.markers], trial.model, trial.scaling, soft
+        )
+        if trial.subject_fit is not None:
+            trial.model_notes = notes
+    trial.notes += trial.model_notes
 
 
 def inverse_kinematics(trial: TrialState) -> None:

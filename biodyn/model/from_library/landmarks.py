@@ -38,6 +38,7 @@ class StaticPose:
         foot_flat: the feet stand flat on the floor.
         turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
         functional_trials: by side, for a hip centre that is found from movement.
+        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that were found otherwise: no recipe is asked.
 
     After use, `assumed` names the measures that were taken as a fraction of body height.
     Landmarks and frames are found on demand and remembered.
@@ -54,6 +55,7 @@ class StaticPose:
         foot_flat: bool,
         turns_rad: Mapping[str, float] | None = None,
         functional_trials: Mapping[str, FunctionalTrial] | None = None,
+        known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
@@ -66,8 +68,8 @@ class StaticPose:
         self._origin_of = {body.origin: body for body in skeleton.bodies}
         self._trials = dict(functional_trials or {})
         self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
-        self._points: dict[str, FloatArray | None] = dict(self._marked)
-        self._frames: dict[str, FloatArray | None] = {}
+        self._known = dict(known or {})
+        self._forget_derived()
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
@@ -287,8 +289,12 @@ class StaticPose:
         """Set the height and forget what was derived with another one."""
         self.height_m = height_m
         self.assumed.clear()
-        self._points = dict(self._marked)
-        self._frames = {}
+        self._forget_derived()
+
+    def _forget_derived(self) -> None:
+        centres = {self.skeleton.body(name).origin: p_WB for name, (_, p_WB) in self._known.items()}
+        self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
+        self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
     def _height_of_legs(self) -> float:
         estimates = []

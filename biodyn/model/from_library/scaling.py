@@ -46,6 +46,7 @@ def scale(
     tracked: frozenset[str],
     options: ScalingOptions,
     turns_rad: Mapping[str, float] | None = None,
+    known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> tuple[SubjectModel, list[Diagnostic]]:
     """Return the subject's model and what had to be assumed.
 
@@ -53,6 +54,7 @@ def scale(
         static_points: label -> (3,) m in World, markers seen in the static trial (at rest, averaged).
         tracked: labels seen in the walk; they decide which coordinates can be seen at all.
         turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
+        known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that take the place of what the recipes give.
     """
     landmarks = {
         role.landmark: static_points[role.label]
@@ -69,6 +71,7 @@ def scale(
         options.foot_flat,
         turns_rad,
         options.functional_trials,
+        known,
     )
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)

@@ -29,6 +29,15 @@ class SubjectScaling:
     tracked: frozenset[str]
     options: ScalingOptions
 
-    def model(self, turns_rad: Mapping[str, float] | None = None) -> tuple[SubjectModel, list[Diagnostic]]:
-        """Return the subject's model and what had to be assumed; `turns_rad` of segments about their long axes."""
-        return scale(self.skeleton, self.mapping, self.points, self.tracked, self.options, turns_rad)
+    def model(
+        self,
+        turns_rad: Mapping[str, float] | None = None,
+        known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
+    ) -> tuple[SubjectModel, list[Diagnostic]]:
+        """Return the subject's model and what had to be assumed.
+
+        Parameters:
+            turns_rad: of segments about their long axes.
+            known: R_WB (3, 3), p_WB (3,) m by segment, found otherwise than by the recipes.
+        """
+        return scale(self.skeleton, self.mapping, self.points, self.tracked, self.options, turns_rad, known)
