@@ -1,0 +1,119 @@
+"""What the walk and the priors say of the unknowns, with the coordinates of every frame eliminated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.observability import marker_jacobian
+from biodyn.model.static_figure import StaticFigure
+from biodyn.processing.calibration.subject_fit.derivatives import Posed, unknown_jacobian
+from biodyn.processing.calibration.subject_fit.priors import Priors
+from biodyn.processing.calibration.subject_fit.unknowns import Unknowns
+
+# Degrees of freedom of Student's t: what is far beyond its prior is believed rather than pulled back.
+_STUDENT = 3.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A quadratic in a step of theta: half step^T information step - pull step, and its value at no step.
+
+    Attributes: information (P, P), pull (P,), cost.
+    """
+
+    information: FloatArray
+    pull: FloatArray
+    cost: float
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence(self.information + other.information, self.pull + other.pull, self.cost + other.cost)
+
+
+def markers_say(
+    model: SubjectModel,
+    unknowns: Unknowns,
+    q: FloatArray,
+    at: Posed,
+    seen_W: FloatArray,
+    frame_weight: FloatArray,
+) -> Evidence:
+    """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
+
+    frame_weight: (T,) 1/m^2, of a marker of weight 1. The coordinates follow every step (variable projection, Golub & Pereyra
+    1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
+    """
+    weights = model.marker_arrays()[2] * np.isfinite(seen_W).all(axis=2) * frame_weight[:, None]
+    root = np.sqrt(weights)[..., None]
+    residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
+    own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
+    J = (root[..., None] * unknown_jacobian(model, unknowns, q, at)).reshape(len(q), residual.shape[1], -1)
+    normal = own.transpose(0, 2, 1) @ own
+    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1])
+    follow = np.linalg.solve(normal + ridge, own.transpose(0, 2, 1) @ J)
+    J -= own @ follow
+    flat = J.reshape(-1, unknowns.count)
+    return Evidence(flat.T @ flat, flat.T @ residual.ravel(), 0.5 * float(np.sum(residual**2)))
+
+
+def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
+    """The markers' derivatives (T, M, 3, nv) by the coordinates; zero where a coordinate rests at its limit."""
+    J = marker_jacobian(model, q)
+    lower, upper = model.limits()
+    for c in model.coordinates:
+        at_limit = (q[:, c.q_index] <= lower[c.v_index] + 1e-9) | (q[:, c.q_index] >= upper[c.v_index] - 1e-9)
+        J[at_limit, :, :, c.v_index] = 0.0
+    return J
+
+
+def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray) -> Evidence:
+    """Return what is believed beforehand: each unknown near zero, and left like right.
+
+    Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
+    """
+    weight = 1.0 / unknowns.sd**2
+    for at in unknowns.markers.values():
+        weight[at : at + 3] *= _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3)
+    rows, values, sizes = [], [], []
+    for right, left in _pairs(unknowns):
+        if right in priors.mirrored_m:
+            for axis, sign in enumerate((1.0, 1.0, -1.0)):  # mirrored through X-Y
+                row = np.zeros(unknowns.count)
+                row[unknowns.centres[right] + axis], row[unknowns.centres[left] + axis] = 1.0, -sign
+                rows.append(row)
+                values.append(float(row @ theta))
+                sizes.append(priors.mirrored_m[right] ** -2)
+    figure = unknowns.figure(theta)
+    for right, left in _pairs(unknowns):
+        if right in figure.far_end and figure.far_end[right] in unknowns.centres:
+            difference = figure.length(right) - figure.length(left)
+            rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
+            values.append(difference)
+            sizes.append(priors.length_m**-2 * _student(difference / priors.length_m, 1))
+    A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
+    cost = 0.5 * float(weight @ theta**2 + w @ b**2)
+    return Evidence(np.diag(weight) + A.T @ (w[:, None] * A), -weight * theta - A.T @ (w * b), cost)
+
+
+def _student(distance: float, dimensions: int) -> float:
+    """Weight of a deviation of that many standard deviations, against a normal one's."""
+    return (_STUDENT + dimensions) / (_STUDENT + dimensions + distance**2)
+
+
+def _pairs(unknowns: Unknowns) -> list[tuple[str, str]]:
+    names = [name.removesuffix("_r") for name in unknowns.centres if name.endswith("_r")]
+    return [(f"{name}_r", f"{name}_l") for name in names if f"{name}_l" in unknowns.centres]
+
+
+def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
+    """Derivative (P,) of a segment's length by theta."""
+    row = np.zeros(unknowns.count)
+    end = figure.far_end[name]
+    along = (figure.p_WB[end] - figure.p_WB[name]) / figure.length(name)
+    for centre, sign in ((end, 1.0), (name, -1.0)):
+        at = unknowns.centres[centre]
+        row[at : at + 3] = sign * along @ unknowns.start.R_WB[unknowns.start.parent[centre]]
+    return row
