@@ -32,15 +32,23 @@ class StaticFigure:
     @classmethod
     def of(cls, model: SubjectModel) -> StaticFigure:
         """Return the figure that a model was made from."""
-        R: dict[str, FloatArray] = {}
-        p: dict[str, FloatArray] = {}
-        parent = {body.definition.name: body.definition.parent for body in model.bodies}
+        poses: dict[str, tuple[FloatArray, FloatArray]] = {}
         for body in model.bodies:
-            name, above = body.definition.name, body.definition.parent
-            R[name] = R[above] @ body.R_PB if above else body.R_PB
-            p[name] = p[above] + R[above] @ body.p_PB if above else body.p_PB
+            if body.definition.parent:
+                R, p = poses[body.definition.parent]
+                poses[body.definition.name] = R @ body.R_PB, p + R @ body.p_PB
+            else:
+                poses[body.definition.name] = body.R_PB, body.p_PB
+        return cls.from_poses(poses, {body.definition.name: body.definition.parent for body in model.bodies})
+
+    @classmethod
+    def from_poses(
+        cls, poses: Mapping[str, tuple[FloatArray, FloatArray]], parent: Mapping[str, str]
+    ) -> StaticFigure:
+        """Return the figure of segments at R_WB (3, 3), p_WB (3,) m; both by segment, parents first."""
         below = {name: [child for child in parent if parent[child] == name] for name in parent}
         far = {name: ends[0] for name, ends in below.items() if parent[name] and len(ends) == 1}
+        R, p = {name: R for name, (R, _) in poses.items()}, {name: p for name, (_, p) in poses.items()}
         return cls(R, p, parent, far)
 
     def moved(self, shifts_W: Mapping[str, FloatArray], turns_rad: Mapping[str, float]) -> StaticFigure:

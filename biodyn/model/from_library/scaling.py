@@ -56,23 +56,7 @@ def scale(
         turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
         known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that take the place of what the recipes give.
     """
-    landmarks = {
-        role.landmark: static_points[role.label]
-        for role in mapping.roles
-        if role.landmark and role.label in static_points
-    }
-    pose = StaticPose(
-        skeleton,
-        landmarks,
-        options.measures,
-        options.height_m,
-        options.hip_centre,
-        options.marker_radius_m,
-        options.foot_flat,
-        turns_rad,
-        options.functional_trials,
-        known,
-    )
+    pose = static_pose(skeleton, mapping, static_points, options, turns_rad, known)
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
     markers = attached_by_role(mapping, static_points, pose)
@@ -102,6 +86,34 @@ def scale(
         uncertain_turns=_uncertain_turns(skeleton, model, mapping, static_points),
     )
     return model, notes
+
+
+def static_pose(
+    skeleton: SkeletonRecipe,
+    mapping: MarkerMapping,
+    static_points: Mapping[str, FloatArray],
+    options: ScalingOptions,
+    turns_rad: Mapping[str, float] | None = None,
+    known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
+) -> StaticPose:
+    """Return the standing person that the recipes of the library see in the markers of the static trial; as `scale`."""
+    landmarks = {
+        role.landmark: static_points[role.label]
+        for role in mapping.roles
+        if role.landmark and role.label in static_points
+    }
+    return StaticPose(
+        skeleton,
+        landmarks,
+        options.measures,
+        options.height_m,
+        options.hip_centre,
+        options.marker_radius_m,
+        options.foot_flat,
+        turns_rad,
+        options.functional_trials,
+        known,
+    )
 
 
 def _scaled(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import posed
 from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say
+from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
 from biodyn.processing.calibration.subject_fit.result import SubjectFit, result_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
@@ -30,27 +30,16 @@ _SMALL_STEP = 0.1
 _OUTLIER_M = 0.06
 
 
-class Scaling(Protocol):
-    """What the subject's model is made of: it can be made again with segments placed otherwise."""
-
-    def model(
-        self,
-        turns_rad: Mapping[str, float] | None = None,
-        known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
-    ) -> tuple[SubjectModel, list[Diagnostic]]:
-        """Return the model for axes (3, 3) and joint centres (3,) m in World by segment, and what had to be assumed."""
-
-
 @dataclass(frozen=True)
 class _Frames:
-    """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; what they are worth together."""
+    """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; how many independent ones they are worth."""
 
     seen_W: FloatArray
     independent: float
 
-    def weight(self, marker_m: float) -> FloatArray:
-        """(T,) 1/m^2 of a marker of weight 1 whose standard deviation is marker_m."""
-        return np.full(len(self.seen_W), self.independent / (len(self.seen_W) * marker_m**2))
+    def weight(self, scale: float) -> FloatArray:
+        """(T,) of each frame where marker errors are `scale` times as large as believed."""
+        return np.full(len(self.seen_W), self.independent / (len(self.seen_W) * scale**2))
 
 
 def fit_subject(
@@ -72,18 +61,18 @@ def fit_subject(
     by inverse kinematics. None where the trials show too few frames.
     """
     believed = load_priors() if priors is None else priors
-    unknowns = unknowns_of(model, soft, believed)
+    unknowns = with_placement(unknowns_of(model, soft, believed), model, scaling, believed.placement_m)
     frames = [chosen for trial in trials if (chosen := _chosen(trial, model, believed)) is not None]
     if not frames or not unknowns.count:
         return model, None, []
-    problem = _Problem(model, unknowns, scaling, believed, _without_outliers(model, frames))
+    problem = _Problem(model, unknowns, scaling, believed, _without_outliers(model, frames, unknowns.marker_m))
     return problem.solve()
 
 
 class _Problem:
     """The fit of one subject.
 
-    Attributes: marker_m: standard deviation of a marker of weight 1, found from the first fit.
+    The scale of the marker errors is found from the first fit.
     """
 
     def __init__(
@@ -115,22 +104,22 @@ class _Problem:
     def solve(self) -> tuple[SubjectModel, SubjectFit, list[Diagnostic]]:
         theta = np.zeros(self.unknowns.count)
         model = self.model
-        solved = [_solve(model, f) for f in self.frames]
+        solved = [_solve(model, f, self.unknowns.marker_m) for f in self.frames]
         before = solved
-        marker_m = self._marker_error(model, solved)
+        scale = self._error_scale(model, solved)
         information = np.eye(self.unknowns.count)
         for _ in range(_MOST_STEPS):
             evidence = priors_say(self.unknowns, self.priors, theta)
             for f, q in zip(self.frames, solved, strict=True):
                 good = np.isfinite(q).all(axis=1)
                 evidence += markers_say(
-                    model, self.unknowns, q[good], posed(model, q[good]), f.seen_W[good], f.weight(marker_m)[good]
+                    model, self.unknowns, q[good], posed(model, q[good]), f.seen_W[good], f.weight(scale)[good]
                 )
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
             theta = theta + step
             model = self.made(theta)
-            solved = [_solve(model, f) for f in self.frames]
+            solved = [_solve(model, f, self.unknowns.marker_m) for f in self.frames]
             if np.max(np.abs(step / self.unknowns.sd)) < _SMALL_STEP:
                 break
         sd = np.sqrt(np.diag(np.linalg.inv(information)))
@@ -140,18 +129,16 @@ class _Problem:
         ]
         return model, result_of(self.model, model, self.unknowns, theta, sd, errors[0], errors[1]), self.notes
 
-    def _marker_error(self, model: SubjectModel, solved: Sequence[FloatArray]) -> float:
-        """Standard deviation (m) of a marker of weight 1 along an axis: that of the fit, within a factor of two of the prior."""
-        weights = model.marker_arrays()[2]
+    def _error_scale(self, model: SubjectModel, solved: Sequence[FloatArray]) -> float:
+        """How large the marker errors are against what is believed, within a factor of two."""
+        weights = self.unknowns.marker_m**-2.0
         squares, freedom = 0.0, 0.0
         for f, q in zip(self.frames, solved, strict=True):
             error = _errors(model, f, q)
             seen = np.isfinite(error) & (weights > 0.0)
             squares += float(np.nansum(weights * error**2))
             freedom += float(np.sum(np.maximum(3 * seen.sum(axis=1) - model.multibody.nv, 0)))
-        if not freedom:
-            return self.priors.marker_m
-        return float(np.clip(np.sqrt(squares / freedom), 0.5 * self.priors.marker_m, 2.0 * self.priors.marker_m))
+        return float(np.clip(np.sqrt(squares / freedom), 0.5, 2.0)) if freedom else 1.0
 
 
 def _chosen(trial: Markers, model: SubjectModel, priors: Priors) -> _Frames | None:
@@ -167,20 +154,21 @@ def _chosen(trial: Markers, model: SubjectModel, priors: Priors) -> _Frames | No
     return _Frames(positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))
 
 
-def _without_outliers(model: SubjectModel, frames: Sequence[_Frames]) -> list[_Frames]:
+def _without_outliers(model: SubjectModel, frames: Sequence[_Frames], marker_m: FloatArray) -> list[_Frames]:
     kept = []
     for f in frames:
-        error = _errors(model, f, _solve(model, f))
+        error = _errors(model, f, _solve(model, f, marker_m))
         far = np.nan_to_num(error) > _OUTLIER_M
         kept.append(replace(f, seen_W=np.where(far[..., None], np.nan, f.seen_W)))
     return kept
 
 
-def _solve(model: SubjectModel, frames: _Frames) -> FloatArray:
+def _solve(model: SubjectModel, frames: _Frames, marker_m: FloatArray) -> FloatArray:
     """Configurations (T, nq), NaN rows where a frame cannot be solved."""
-    links, p_LM, weights = model.marker_arrays()
+    links, p_LM, _ = model.marker_arrays()
     lower, upper = model.limits()
     start = model.static_configuration(np.eye(3), np.zeros(3))
+    weights = (marker_m.min() / marker_m) ** 2
     return inverse_kinematics(
         model.multibody, links, p_LM, frames.seen_W, weights, lower, upper, q0=start, tolerance=1e-6
     ).q

@@ -12,7 +12,7 @@ from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, unknown_jacobian
 from biodyn.processing.calibration.subject_fit.priors import Priors
-from biodyn.processing.calibration.subject_fit.unknowns import Unknowns
+from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, pairs
 
 # Degrees of freedom of Student's t: what is far beyond its prior is believed rather than pulled back.
 _STUDENT = 3.0
@@ -43,10 +43,10 @@ def markers_say(
 ) -> Evidence:
     """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
 
-    frame_weight: (T,) 1/m^2, of a marker of weight 1. The coordinates follow every step (variable projection, Golub & Pereyra
+    frame_weight: (T,) of a frame, one where it tells as much as a frame by itself could. The coordinates follow every step (variable projection, Golub & Pereyra
     1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
     """
-    weights = model.marker_arrays()[2] * np.isfinite(seen_W).all(axis=2) * frame_weight[:, None]
+    weights = unknowns.marker_m**-2.0 * np.isfinite(seen_W).all(axis=2) * frame_weight[:, None]
     root = np.sqrt(weights)[..., None]
     residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
     own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
@@ -70,42 +70,30 @@ def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
 
 
 def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray) -> Evidence:
-    """Return what is believed beforehand: each unknown near zero, and left like right.
+    """Return what is believed beforehand: theta near zero with the prior's covariance, and left as long as right.
 
     Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
     """
-    weight = 1.0 / unknowns.sd**2
+    share = np.ones(unknowns.count)
     for at in unknowns.markers.values():
-        weight[at : at + 3] *= _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3)
+        share[at : at + 3] = _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3) ** 0.5
+    information = share[:, None] * np.linalg.inv(unknowns.covariance) * share
     rows, values, sizes = [], [], []
-    for right, left in _pairs(unknowns):
-        if right in priors.mirrored_m:
-            for axis, sign in enumerate((1.0, 1.0, -1.0)):  # mirrored through X-Y
-                row = np.zeros(unknowns.count)
-                row[unknowns.centres[right] + axis], row[unknowns.centres[left] + axis] = 1.0, -sign
-                rows.append(row)
-                values.append(float(row @ theta))
-                sizes.append(priors.mirrored_m[right] ** -2)
     figure = unknowns.figure(theta)
-    for right, left in _pairs(unknowns):
+    for right, left in pairs(unknowns.centres):
         if right in figure.far_end and figure.far_end[right] in unknowns.centres:
             difference = figure.length(right) - figure.length(left)
             rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
             values.append(difference)
             sizes.append(priors.length_m**-2 * _student(difference / priors.length_m, 1))
     A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
-    cost = 0.5 * float(weight @ theta**2 + w @ b**2)
-    return Evidence(np.diag(weight) + A.T @ (w[:, None] * A), -weight * theta - A.T @ (w * b), cost)
+    cost = 0.5 * float(theta @ information @ theta + w @ b**2)
+    return Evidence(information + A.T @ (w[:, None] * A), -information @ theta - A.T @ (w * b), cost)
 
 
 def _student(distance: float, dimensions: int) -> float:
     """Weight of a deviation of that many standard deviations, against a normal one's."""
     return (_STUDENT + dimensions) / (_STUDENT + dimensions + distance**2)
-
-
-def _pairs(unknowns: Unknowns) -> list[tuple[str, str]]:
-    names = [name.removesuffix("_r") for name in unknowns.centres if name.endswith("_r")]
-    return [(f"{name}_r", f"{name}_l") for name in names if f"{name}_l" in unknowns.centres]
 
 
 def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
