@@ -12,6 +12,7 @@ from biodyn.diagnostics import Check, Diagnostic, Verdict
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
@@ -68,6 +69,7 @@ class TrialAnalysis:
         R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason says how it was found.
         mapping: recognised marker set.
         gaps: what was filled, how, and what was left.
+        subject_fit: what the walk changed of the static trial's model; None where nothing was fitted.
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         plates: filtered plate wrenches at the marker rate, World.
         contacts, reaction: whose foot loaded which plate; wrenches on the feet.
@@ -103,6 +105,7 @@ class TrialAnalysis:
     events: tuple[GaitEvent, ...]
     diagnostics: tuple[Diagnostic, ...]
     timings: Mapping[str, float]
+    subject_fit: SubjectFit | None = None
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
     variations: tuple[Variation, ...] = ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_bodies

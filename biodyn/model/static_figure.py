@@ -42,9 +42,7 @@ class StaticFigure:
         return cls.from_poses(poses, {body.definition.name: body.definition.parent for body in model.bodies})
 
     @classmethod
-    def from_poses(
-        cls, poses: Mapping[str, tuple[FloatArray, FloatArray]], parent: Mapping[str, str]
-    ) -> StaticFigure:
+    def from_poses(cls, poses: Mapping[str, tuple[FloatArray, FloatArray]], parent: Mapping[str, str]) -> StaticFigure:
         """Return the figure of segments at R_WB (3, 3), p_WB (3,) m; both by segment, parents first."""
         below = {name: [child for child in parent if parent[child] == name] for name in parent}
         far = {name: ends[0] for name, ends in below.items() if parent[name] and len(ends) == 1}

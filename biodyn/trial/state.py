@@ -116,6 +116,7 @@ class TrialState:
             events=self.events,
             diagnostics=tuple(self.notes),
             timings=self.timings,
+            subject_fit=self.subject_fit,
             propagation=self.propagation,
             uncertainty=self.uncertainty,
             user_files=self.user_files,

@@ -24,6 +24,7 @@ from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
+from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
@@ -86,11 +87,10 @@ def calibration(trial: TrialState) -> None:
     """Let the walk correct what the static trial leaves uncertain: joint centres, axial rotation offsets, marker places."""
     if trial.settings.model.fit != "none":
         soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
-        trial.model, trial.subject_fit, notes = fit_subject(
-            [trial.signals.markers], trial.model, trial.scaling, soft
-        )
-        if trial.subject_fit is not None:
-            trial.model_notes = notes
+        fitted = fit_subject([trial.signals.markers], trial.model, trial.scaling, soft)
+        if fitted is not None:
+            trial.model, trial.model_notes, trial.subject_fit = fitted.model, fitted.model_notes, fitted.account
+            trial.notes += fit_notes(fitted.account, trial.model.uncertain_turns)
     trial.notes += trial.model_notes
 
 
@@ -149,6 +149,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         signals=trial.signals,
         fit_settings=trial.settings.inverse_kinematics,
         stride_s=stride_time(trial.events),
+        centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class TrialInputs:
         fit, dynamics, reaction, contacts: of the analysis.
         signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
         stride_s: measured stride time, NaN where there is none.
+        centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk told
+            more of them than is known of people in general.
     """
 
     fit: Fit
@@ -36,6 +38,7 @@ class TrialInputs:
     signals: TrialSignals
     fit_settings: InverseKinematicsSettings
     stride_s: float
+    centre_sd_m: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def model(self) -> SubjectModel:
@@ -89,6 +92,11 @@ class TrialInputs:
     def fitted(self, markers: Markers) -> FloatArray:
         """Positions (T, M, 3) of the fitted markers, in the fit's order."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
+
+    def centre_sd(self, body: str, usual_m: Mapping[str, float]) -> FloatArray:
+        """Standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where none is known."""
+        usual = usual_m.get(body, 0.0)
+        return self.centre_sd_m.get(body, np.full(3, usual)) if usual else np.zeros(3)
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
         """Weights (T, M) that the fit gave to the markers seen (T, M)."""

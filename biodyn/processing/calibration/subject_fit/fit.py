@@ -10,12 +10,12 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_moved_centres
-from biodyn.processing.calibration.subject_fit.derivatives import posed
+from biodyn.model.changes import with_coordinates_of, with_moved_centres
+from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
 from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say
 from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
-from biodyn.processing.calibration.subject_fit.result import SubjectFit, result_of
+from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
 from biodyn.recording import Markers
 from biodyn.rigid_body import inverse_kinematics
@@ -26,8 +26,22 @@ _LEAST_FRAMES = 10
 _MOST_STEPS = 4
 # In units of each unknown's standard deviation; what is left then is far below what can be known.
 _SMALL_STEP = 0.1
-# A marker farther off is exchanged or a ghost; it is left to the tracking, which names it.
+_LARGEST_STEP = 3.0
+# A marker farther off has no say in a step: it is exchanged, a ghost, or the model is still wrong there.
 _OUTLIER_M = 0.06
+# Marker errors of a segment against what is believed.
+_ERROR_SCALE = (1.0, 2.5)
+_LEAST_FREE = 0.2
+_TOLERANCE = 1e-6  # of the coordinates, rad and m
+
+
+@dataclass(frozen=True)
+class FittedSubject:
+    """The fitted model, what had to be assumed of it, and the account of what moved."""
+
+    model: SubjectModel
+    model_notes: list[Diagnostic]
+    account: SubjectFit
 
 
 @dataclass(frozen=True)
@@ -37,9 +51,19 @@ class _Frames:
     seen_W: FloatArray
     independent: float
 
-    def weight(self, scale: float) -> FloatArray:
-        """(T,) of each frame where marker errors are `scale` times as large as believed."""
-        return np.full(len(self.seen_W), self.independent / (len(self.seen_W) * scale**2))
+    @property
+    def weight(self) -> float:
+        """Of each frame: one where it tells as much as if there were no others."""
+        return self.independent / len(self.seen_W)
+
+
+@dataclass(frozen=True)
+class _Solved(_Frames):
+    """The frames that could be solved: configurations q (T, nq), the model there, distances (T, M) m, NaN where unseen."""
+
+    q: FloatArray
+    at: Posed
+    distance_m: FloatArray
 
 
 def fit_subject(
@@ -48,8 +72,8 @@ def fit_subject(
     scaling: Scaling,
     soft: frozenset[str] = frozenset(),
     priors: Priors | None = None,
-) -> tuple[SubjectModel, SubjectFit | None, list[Diagnostic]]:
-    """Return the model that agrees best with all trials, what moved, and what had to be assumed of the model.
+) -> FittedSubject | None:
+    """Return the model that agrees best with all trials, and what moved.
 
     Parameters:
         trials: markers of walks and functional trials of the same person, in World.
@@ -61,122 +85,132 @@ def fit_subject(
     by inverse kinematics. None where the trials show too few frames.
     """
     believed = load_priors() if priors is None else priors
-    unknowns = with_placement(unknowns_of(model, soft, believed), model, scaling, believed.placement_m)
+    unknowns = unknowns_of(model, soft, believed)
     frames = [chosen for trial in trials if (chosen := _chosen(trial, model, believed)) is not None]
     if not frames or not unknowns.count:
-        return model, None, []
-    problem = _Problem(model, unknowns, scaling, believed, _without_outliers(model, frames, unknowns.marker_m))
-    return problem.solve()
+        return None
+    unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
+    problem = _Problem(model, unknowns, scaling, believed)
+    theta, information, marker_m = problem.solve(frames)
+    fitted, model_notes = problem.made(theta)
+    sd = np.sqrt(np.diag(np.linalg.inv(information)))
+    before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
+    account = account_of(model, unknowns, theta, sd, before, after, marker_m, len(frames))
+    return FittedSubject(fitted, model_notes, account)
 
 
+@dataclass(frozen=True)
 class _Problem:
-    """The fit of one subject.
+    """The fit of one subject: the model of the static trial, what may change, and what makes models."""
 
-    The scale of the marker errors is found from the first fit.
-    """
+    model: SubjectModel
+    unknowns: Unknowns
+    scaling: Scaling
+    priors: Priors
 
-    def __init__(
-        self,
-        model: SubjectModel,
-        unknowns: Unknowns,
-        scaling: Scaling,
-        priors: Priors,
-        frames: Sequence[_Frames],
-    ) -> None:
-        self.model, self.unknowns, self.scaling, self.priors = model, unknowns, scaling, priors
-        self.frames = frames
-        self.notes: list[Diagnostic] = []
-
-    def made(self, theta: FloatArray) -> SubjectModel:
-        """The model for theta."""
+    def made(self, theta: FloatArray) -> tuple[SubjectModel, list[Diagnostic]]:
+        """The model for theta, with the coordinates and markers of the first model, and what had to be assumed."""
         located = {body.definition.name for body in self.model.bodies if body.located}
         known = {name: pose for name, pose in self.unknowns.figure(theta).poses().items() if name in located}
-        model, self.notes = self.scaling.model(known=known)
-        model = with_moved_centres(model, self.unknowns.posture_shifts(theta))
+        made, notes = self.scaling.model(known=known)
+        made = with_moved_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
         shifts = self.unknowns.marker_shifts(theta)
-        # In the order of the first model: arrays of markers belong together.
-        place = {m.label: m.p_BM for m in model.markers}
+        own = {marker.label: marker for marker in made.markers}
         markers = tuple(
-            replace(m, p_BM=place[m.label] + shifts.get(m.label, 0.0)) for m in self.model.markers if m.label in place
+            replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
         )
-        return replace(model, markers=markers)
+        return replace(made, markers=markers), notes
 
-    def solve(self) -> tuple[SubjectModel, SubjectFit, list[Diagnostic]]:
-        theta = np.zeros(self.unknowns.count)
-        model = self.model
-        solved = [_solve(model, f, self.unknowns.marker_m) for f in self.frames]
-        before = solved
-        scale = self._error_scale(model, solved)
+    def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
+        theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
         information = np.eye(self.unknowns.count)
         for _ in range(_MOST_STEPS):
+            solved = [self._without_outliers(model, marker_m, f) for f in frames]
+            marker_m = self._found_errors(model, solved)
             evidence = priors_say(self.unknowns, self.priors, theta)
-            for f, q in zip(self.frames, solved, strict=True):
-                good = np.isfinite(q).all(axis=1)
-                evidence += markers_say(
-                    model, self.unknowns, q[good], posed(model, q[good]), f.seen_W[good], f.weight(scale)[good]
-                )
+            for f in solved:
+                evidence += markers_say(model, self.unknowns, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
+            size = float(np.max(np.abs(step / self.unknowns.sd)))
+            step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
-            model = self.made(theta)
-            solved = [_solve(model, f, self.unknowns.marker_m) for f in self.frames]
-            if np.max(np.abs(step / self.unknowns.sd)) < _SMALL_STEP:
+            model, _ = self.made(theta)
+            if size < _SMALL_STEP:
                 break
-        sd = np.sqrt(np.diag(np.linalg.inv(information)))
-        errors = [
-            [_errors(m, f, q) for f, q in zip(self.frames, some, strict=True)]
-            for m, some in ((self.model, before), (model, solved))
-        ]
-        return model, result_of(self.model, model, self.unknowns, theta, sd, errors[0], errors[1]), self.notes
+        return theta, information, marker_m
 
-    def _error_scale(self, model: SubjectModel, solved: Sequence[FloatArray]) -> float:
-        """How large the marker errors are against what is believed, within a factor of two."""
-        weights = self.unknowns.marker_m**-2.0
-        squares, freedom = 0.0, 0.0
-        for f, q in zip(self.frames, solved, strict=True):
-            error = _errors(model, f, q)
-            seen = np.isfinite(error) & (weights > 0.0)
-            squares += float(np.nansum(weights * error**2))
-            freedom += float(np.sum(np.maximum(3 * seen.sum(axis=1) - model.multibody.nv, 0)))
-        return float(np.clip(np.sqrt(squares / freedom), 0.5, 2.0)) if freedom else 1.0
+    def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> FloatArray:
+        """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""
+        links, p_LM, _ = model.marker_arrays()
+        lower, upper = model.limits()
+        start = model.static_configuration(np.eye(3), np.zeros(3))
+        solution = inverse_kinematics(
+            model.multibody,
+            links,
+            p_LM,
+            frames.seen_W,
+            (marker_m.min() / marker_m) ** 2,
+            lower,
+            upper,
+            q0=start,
+            tolerance=_TOLERANCE,
+        )
+        return solution.q
+
+    def errors(self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[_Frames]) -> MarkerErrors:
+        """Markers of all frames against a model."""
+        distances, local = [], []
+        for f in frames:
+            solved = _solved(model, self.configurations(model, marker_m, f), f)
+            distances.append(solved.distance_m)
+            R = np.stack([solved.at.R_WB[marker.body] for marker in model.markers], axis=1)
+            local.append((R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0])
+        place = np.concatenate(local)
+        known = np.isfinite(place)
+        mean = np.where(known, place, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return MarkerErrors(np.concatenate(distances), mean)
+
+    def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> _Solved:
+        """The frames that could be solved, without the markers that are far off, and the configurations without these."""
+        first = _solved(model, self.configurations(model, marker_m, frames), frames)
+        far = first.distance_m > _OUTLIER_M
+        if not far.any():
+            return first
+        kept = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
+        return _solved(model, self.configurations(model, marker_m, kept), kept)
+
+    def _found_errors(self, model: SubjectModel, solved: Sequence[_Solved]) -> FloatArray:
+        """Standard deviations (M,) m of the markers: what is believed, more for segments whose markers show more."""
+        believed = self.unknowns.marker_m
+        error = np.concatenate([f.distance_m for f in solved]) / believed
+        counts = 3.0 * np.isfinite(error).sum(axis=0) * np.isfinite(believed)
+        squares = np.nansum(error**2, axis=0)
+        # The coordinates follow a part of every error.
+        free = max(1.0 - model.multibody.nv * len(error) / max(counts.sum(), 1.0), _LEAST_FREE)
+        scale = np.ones(len(believed))
+        for body in {marker.body for marker in model.markers}:
+            own = np.array([marker.body == body for marker in model.markers])
+            if counts[own].sum():
+                scale[own] = np.clip(np.sqrt(squares[own].sum() / (counts[own].sum() * free)), *_ERROR_SCALE)
+        return believed * scale
+
+
+def _solved(model: SubjectModel, q: FloatArray, frames: _Frames) -> _Solved:
+    good = np.isfinite(q).all(axis=1)
+    seen, at = frames.seen_W[good], posed(model, q[good])
+    return _Solved(seen, frames.independent, q[good], at, np.linalg.norm(seen - at.p_WM, axis=2))
 
 
 def _chosen(trial: Markers, model: SubjectModel, priors: Priors) -> _Frames | None:
     """An even sample of the frames in which most of the model's markers are seen."""
-    columns = [trial.labels.index(m.label) if m.label in trial.labels else -1 for m in model.markers]
-    positions = np.where(np.array(columns)[:, None] >= 0, trial.positions[:, columns], np.nan)
+    columns = np.array([trial.labels.index(m.label) if m.label in trial.labels else -1 for m in model.markers])
+    positions = np.where((columns >= 0)[:, None], trial.positions[:, columns], np.nan)
     seen = np.isfinite(positions[..., 0]).sum(axis=1)
-    usable = np.flatnonzero(seen >= 0.8 * seen.max())
+    usable = np.flatnonzero(seen >= 0.8 * seen.max()) if seen.any() else np.empty(0, dtype=np.int64)
     if len(usable) < _LEAST_FRAMES:
         return None
     rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(_FRAMES, len(usable))).astype(int))]
     independent = len(usable) / trial.rate_hz / priors.independent_s
     return _Frames(positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))
-
-
-def _without_outliers(model: SubjectModel, frames: Sequence[_Frames], marker_m: FloatArray) -> list[_Frames]:
-    kept = []
-    for f in frames:
-        error = _errors(model, f, _solve(model, f, marker_m))
-        far = np.nan_to_num(error) > _OUTLIER_M
-        kept.append(replace(f, seen_W=np.where(far[..., None], np.nan, f.seen_W)))
-    return kept
-
-
-def _solve(model: SubjectModel, frames: _Frames, marker_m: FloatArray) -> FloatArray:
-    """Configurations (T, nq), NaN rows where a frame cannot be solved."""
-    links, p_LM, _ = model.marker_arrays()
-    lower, upper = model.limits()
-    start = model.static_configuration(np.eye(3), np.zeros(3))
-    weights = (marker_m.min() / marker_m) ** 2
-    return inverse_kinematics(
-        model.multibody, links, p_LM, frames.seen_W, weights, lower, upper, q0=start, tolerance=1e-6
-    ).q
-
-
-def _errors(model: SubjectModel, frames: _Frames, q: FloatArray) -> FloatArray:
-    """Distance (T, M) m of the markers from the model, NaN where unseen."""
-    good = np.isfinite(q).all(axis=1)
-    error = np.full(frames.seen_W.shape[:2], np.nan)
-    error[good] = np.linalg.norm(frames.seen_W[good] - posed(model, q[good]).p_WM, axis=2)
-    return error

@@ -39,14 +39,14 @@ def markers_say(
     q: FloatArray,
     at: Posed,
     seen_W: FloatArray,
-    frame_weight: FloatArray,
+    marker_weight: FloatArray,
 ) -> Evidence:
     """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
 
-    frame_weight: (T,) of a frame, one where it tells as much as a frame by itself could. The coordinates follow every step (variable projection, Golub & Pereyra
+    marker_weight: (M,) 1/m^2, what one frame tells. The coordinates follow every step (variable projection, Golub & Pereyra
     1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
     """
-    weights = unknowns.marker_m**-2.0 * np.isfinite(seen_W).all(axis=2) * frame_weight[:, None]
+    weights = marker_weight * np.isfinite(seen_W).all(axis=2)
     root = np.sqrt(weights)[..., None]
     residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
     own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)

@@ -30,9 +30,7 @@ class Scaling(Protocol):
     def landmark_markers(self) -> Mapping[str, tuple[str, FloatArray]]:
         """Return segment and place (3,) m in World, static trial, of the markers that mark a landmark, by label."""
 
-    def poses(
-        self, bodies: Collection[str], height_m: float, moved: Mapping[str, FloatArray]
-    ) -> Mapping[str, _Pose]:
+    def poses(self, bodies: Collection[str], height_m: float, moved: Mapping[str, FloatArray]) -> Mapping[str, _Pose]:
         """Return the segments' poses as the recipes find them when markers stand (3,) m in World elsewhere."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +33,23 @@ class AxisTurn:
 
 @dataclass(frozen=True)
 class MarkerShift:
-    """A marker's shift (3,) m on its segment, its prior, and the RMS of its error before and after."""
+    """A marker on its segment.
+
+    Attributes:
+        shift_m, prior_sd_m: (3,) of its place, and the prior's standard deviation along an axis.
+        error_m: standard deviation of its error along an axis, as found.
+        off_m: (3,) from its place in the static trial to its mean place in the walk; the prior holds the shift short of it.
+        rms_before_m, rms_after_m: of its distance from the model.
+        soft: the static trial does not tell its place.
+    """
 
     label: str
     segment: str
     shift_m: FloatArray
     prior_sd_m: float
+    error_m: float
+    off_m: FloatArray
+    soft: bool
     rms_before_m: float
     rms_after_m: float
 
@@ -50,7 +60,7 @@ class SubjectFit:
 
     Attributes:
         centres, postures, turns, markers: by unknown; postures as centres (no segment's own centre, its place while walking).
-        rms_before_m, rms_after_m: of all marker errors in the frames of the fit, with the set's weights not applied.
+        rms_before_m, rms_after_m: of the distances of all fitted markers from the model, in the frames of the fit.
         frames: how many were used. trials: of how many trials.
     """
 
@@ -68,34 +78,48 @@ class SubjectFit:
         return {centre.segment: centre.sd_m for centre in self.centres}
 
 
-def result_of(
-    before: SubjectModel,
-    after: SubjectModel,
+@dataclass(frozen=True)
+class MarkerErrors:
+    """Markers against a model: distances (T, M) m, NaN where unseen; mean of the errors (M, 3) m in their segments' axes."""
+
+    distance_m: FloatArray
+    mean_m: FloatArray
+
+
+def account_of(
+    model: SubjectModel,
     unknowns: Unknowns,
     theta: FloatArray,
     sd: FloatArray,
-    errors_before: Sequence[FloatArray],
-    errors_after: Sequence[FloatArray],
+    before: MarkerErrors,
+    after: MarkerErrors,
+    marker_m: FloatArray,
+    trials: int,
 ) -> SubjectFit:
-    """Return the account of a solution theta (P,) with posterior sd (P,); errors (T, M) m by trial."""
+    """Return the account of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial."""
 
     def three(name: str, at: int) -> CentreShift:
         span = slice(at, at + 3)
         return CentreShift(name, theta[span], unknowns.sd[span], sd[span])
 
-    old, new = np.concatenate(errors_before), np.concatenate(errors_after)
-    markers = [
-        MarkerShift(
-            marker.label,
-            marker.body,
-            theta[unknowns.markers[marker.label] :][:3],
-            float(unknowns.sd[unknowns.markers[marker.label]]),
-            _rms(old[:, i]),
-            _rms(new[:, i]),
+    seen = [i for i, marker in enumerate(model.markers) if marker.label in unknowns.markers]
+    markers = []
+    for i in seen:
+        label, at = model.markers[i].label, unknowns.markers[model.markers[i].label]
+        shift = theta[at : at + 3]
+        markers.append(
+            MarkerShift(
+                label=label,
+                segment=model.markers[i].body,
+                shift_m=shift,
+                prior_sd_m=float(unknowns.sd[at]),
+                error_m=float(marker_m[i]),
+                off_m=shift + after.mean_m[i],
+                soft=model.markers[i].label in unknowns.soft,
+                rms_before_m=_rms(before.distance_m[:, i]),
+                rms_after_m=_rms(after.distance_m[:, i]),
+            )
         )
-        for i, marker in enumerate(before.markers)
-        if marker.label in unknowns.markers
-    ]
     return SubjectFit(
         centres=tuple(three(name, at) for name, at in unknowns.centres.items()),
         postures=tuple(three(name, at) for name, at in unknowns.postures.items()),
@@ -103,10 +127,10 @@ def result_of(
             AxisTurn(n, float(theta[at]), float(unknowns.sd[at]), float(sd[at])) for n, at in unknowns.turns.items()
         ),
         markers=tuple(markers),
-        rms_before_m=_rms(old),
-        rms_after_m=_rms(new),
-        frames=len(old),
-        trials=len(errors_before),
+        rms_before_m=_rms(before.distance_m[:, seen]),
+        rms_after_m=_rms(after.distance_m[:, seen]),
+        frames=len(after.distance_m),
+        trials=trials,
     )
 
 

@@ -32,6 +32,7 @@ class Unknowns:
         markers: by marker of the model, the first of its three places.
         covariance: (P, P) of the prior.
         marker_m: (M,) standard deviation of the error of each of the model's markers; infinite where it has no weight.
+        soft: labels of markers whose place on the segment the static trial does not tell.
     """
 
     start: StaticFigure
@@ -41,6 +42,7 @@ class Unknowns:
     markers: Mapping[str, int]
     covariance: FloatArray
     marker_m: FloatArray
+    soft: frozenset[str]
 
     @property
     def count(self) -> int:
@@ -79,9 +81,7 @@ def unknowns_of(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Un
     """
     marked = {marker.body for marker in model.markers}
     free = Counter(coordinate.body for coordinate in model.coordinates)
-    jointed = [
-        d.name for d in (body.definition for body in model.moving) if d.name in marked and d.parent in marked
-    ]
+    jointed = [d.name for d in (body.definition for body in model.moving) if d.name in marked and d.parent in marked]
     start = StaticFigure.of(model)
     sd: list[float] = []
 
@@ -114,7 +114,7 @@ def unknowns_of(model: SubjectModel, soft: frozenset[str], priors: Priors) -> Un
     for right, left in pairs(turns):
         i, j = turns[right], turns[left]
         covariance[i, j] = covariance[j, i] = -priors.symmetry * sd[i] * sd[j]
-    return Unknowns(start, centres, postures, turns, markers, covariance, marker_m)
+    return Unknowns(start, centres, postures, turns, markers, covariance, marker_m, soft)
 
 
 def _marker_errors(model: SubjectModel, priors: Priors) -> FloatArray:
