@@ -12,7 +12,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
-from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say
+from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say, redundancy
 from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
 from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
@@ -23,15 +23,15 @@ from biodyn.rigid_body import inverse_kinematics
 # Enough frames to see a stride; more only cost time.
 _FRAMES = 60
 _LEAST_FRAMES = 10
-_MOST_STEPS = 4
+_MOST_STEPS = 6
 # In units of each unknown's standard deviation; what is left then is far below what can be known.
 _SMALL_STEP = 0.1
 _LARGEST_STEP = 3.0
 # A marker farther off has no say in a step: it is exchanged, a ghost, or the model is still wrong there.
 _OUTLIER_M = 0.06
-# Marker errors of a segment against what is believed.
-_ERROR_SCALE = (1.0, 2.5)
-_LEAST_FREE = 0.2
+# Marker errors of a segment against what is believed, and how many errors that belief is worth.
+_ERROR_SCALE = (0.5, 2.5)
+_BELIEF = 20.0
 _TOLERANCE = 1e-6  # of the coordinates, rad and m
 
 
@@ -127,7 +127,7 @@ class _Problem:
         information = np.eye(self.unknowns.count)
         for _ in range(_MOST_STEPS):
             solved = [self._without_outliers(model, marker_m, f) for f in frames]
-            marker_m = self._found_errors(model, solved)
+            marker_m = self._found_errors(model, marker_m, solved)
             evidence = priors_say(self.unknowns, self.priors, theta)
             for f in solved:
                 evidence += markers_say(model, self.unknowns, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
@@ -181,19 +181,24 @@ class _Problem:
         kept = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
         return _solved(model, self.configurations(model, marker_m, kept), kept)
 
-    def _found_errors(self, model: SubjectModel, solved: Sequence[_Solved]) -> FloatArray:
-        """Standard deviations (M,) m of the markers: what is believed, more for segments whose markers show more."""
+    def _found_errors(self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved]) -> FloatArray:
+        """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
+
+        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of those that the coordinates could not
+        follow, of independent frames.
+        """
         believed = self.unknowns.marker_m
-        error = np.concatenate([f.distance_m for f in solved]) / believed
-        counts = 3.0 * np.isfinite(error).sum(axis=0) * np.isfinite(believed)
-        squares = np.nansum(error**2, axis=0)
-        # The coordinates follow a part of every error.
-        free = max(1.0 - model.multibody.nv * len(error) / max(counts.sum(), 1.0), _LEAST_FREE)
+        squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
+        for f in solved:
+            share = f.independent / len(f.q)
+            weights = np.isfinite(f.distance_m) * marker_m**-2.0
+            squares += share * np.nansum((f.distance_m / believed) ** 2, axis=0)
+            counts += share * redundancy(model, f.q, weights).sum(axis=0)
         scale = np.ones(len(believed))
         for body in {marker.body for marker in model.markers}:
             own = np.array([marker.body == body for marker in model.markers])
-            if counts[own].sum():
-                scale[own] = np.clip(np.sqrt(squares[own].sum() / (counts[own].sum() * free)), *_ERROR_SCALE)
+            variance = (_BELIEF + squares[own].sum()) / (_BELIEF + counts[own].sum())
+            scale[own] = np.clip(np.sqrt(variance), *_ERROR_SCALE)
         return believed * scale
 
 

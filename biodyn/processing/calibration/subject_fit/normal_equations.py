@@ -51,12 +51,27 @@ def markers_say(
     residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
     own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
     J = (root[..., None] * unknown_jacobian(model, unknowns, q, at)).reshape(len(q), residual.shape[1], -1)
-    normal = own.transpose(0, 2, 1) @ own
-    ridge = 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1])
-    follow = np.linalg.solve(normal + ridge, own.transpose(0, 2, 1) @ J)
+    follow = np.linalg.solve(_normal(own), own.transpose(0, 2, 1) @ J)
     J -= own @ follow
     flat = J.reshape(-1, unknowns.count)
     return Evidence(flat.T @ flat, flat.T @ residual.ravel(), 0.5 * float(np.sum(residual**2)))
+
+
+def redundancy(model: SubjectModel, q: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return (T, M) of how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where unseen.
+
+    The trace of 1 - H with the hat matrix H of the fit at q (T, nq).
+    """
+    own = np.sqrt(weights)[..., None, None] * _free_columns(model, q)
+    flat = own.reshape(len(q), -1, own.shape[-1])
+    followed = np.sum(flat * np.linalg.solve(_normal(flat), flat.swapaxes(1, 2)).swapaxes(1, 2), axis=2)
+    return np.where(weights > 0.0, 3.0 - followed.reshape(*weights.shape, 3).sum(axis=2), 0.0)
+
+
+def _normal(own: FloatArray) -> FloatArray:
+    """Normal matrices (T, nv, nv) of (T, N, nv), blind directions kept invertible."""
+    normal = own.transpose(0, 2, 1) @ own
+    return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
 
 
 def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
