@@ -13,6 +13,7 @@ from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
@@ -80,6 +81,7 @@ class TrialAnalysis:
         R_WL: (3, 3) constant rotation from the laboratory frame to World; world_reason says how it was found.
         mapping: recognised marker set.
         gaps: what was filled, how, and what was left.
+        subject_fit: what the walk changed of the static trial's model; None where nothing was fitted.
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         plates: filtered plate wrenches at the marker rate, World.
         contacts, reaction: whose foot loaded which plate; wrenches on the feet.
@@ -117,6 +119,7 @@ class TrialAnalysis:
     diagnostics: tuple[Diagnostic, ...]
     timings: Mapping[str, float]
     activity: Activity = WALKING
+    subject_fit: SubjectFit | None = None
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
     variations: tuple[Variation, ...] = ()

@@ -72,15 +72,13 @@ def assemble(
     skeleton: SkeletonDefinition,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
-    sliding: frozenset[str] = frozenset(),
     assumed: frozenset[str] = frozenset(),
 ) -> tuple[Multibody, tuple[Coordinate, ...], dict[str, BodyFrame], tuple[str, ...]]:
     """Build the tree: a chain of one-axis links a joint, fixed rotations folded into the links beside them.
 
-    Segments without a free coordinate become part of the link that carries their parent. The joint centres of the bodies
-    in `sliding` may slide along the parent's axes (to find out where they are). Coordinates in `assumed` have a link although
-    they are locked: their motion is assumed. Returns the tree, its coordinates (assumed ones too), the place of every segment
-    on a link, and the segments without a coordinate that is neither locked nor assumed.
+    Segments without a free coordinate become part of the link that carries their parent. Coordinates in `assumed` have a link
+    although they are locked: their motion is assumed. Returns the tree, its coordinates (assumed ones too), the place of every
+    segment on a link, and the segments without a coordinate that is neither locked nor assumed.
     """
     chain = _Chain()
     locked_segments: list[str] = []
@@ -94,7 +92,7 @@ def assemble(
             seen = [s for s in definition.rotations if s.coordinate and s.coordinate not in locked and open_]
             moved_unseen = [s for s in definition.rotations if s.coordinate in assumed]
             free = [s for s in definition.rotations if s in seen or s in moved_unseen]
-            chain.add_body(body, free, slides=definition.name in sliding and bool(free))
+            chain.add_body(body, free)
             if not seen:
                 locked_segments.append(definition.name)
         frame = chain.frames[definition.name]
@@ -132,17 +130,11 @@ class _Chain:
         index = self._add(name, None, Joint("free"), np.eye(3), np.zeros(3))
         self.frames[name] = BodyFrame(index, np.eye(3), np.zeros(3))
 
-    def add_body(self, body: ScaledBody, free: Sequence[Rotation], slides: bool) -> None:
+    def add_body(self, body: ScaledBody, free: Sequence[Rotation]) -> None:
         """Add a segment: a link for each free rotation; fixed ones are folded into the placements beside them."""
         definition = body.definition
         base = self.frames[definition.parent]
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
-        if slides:
-            # Sliding along the parent body's axes; R is their attitude on the link, undone behind the last slide.
-            for axis, direction in zip("xyz", np.eye(3), strict=True):
-                joint = Joint("prismatic", as_axis(R @ direction))
-                link = self._add(f"{definition.name}:{axis}", link, joint, np.eye(3), p)
-                p = np.zeros(3)
         for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
             if step not in free:
                 R = R @ axis_angle(step.axis, angle)

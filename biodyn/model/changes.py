@@ -11,22 +11,6 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
 
 
-def with_centre_refinement(model: SubjectModel) -> tuple[SubjectModel, dict[str, tuple[int, ...]]]:
-    """Return a model whose uncertain joint centres may slide, and the velocity indices (x, y, z) of each slide.
-
-    Centres are refined only where the segment and its parent both carry markers.
-    """
-    marked = {marker.body for marker in model.markers}
-    names = [
-        body.definition.name
-        for body in model.moving
-        if body.definition.name in model.refined_centres & marked and body.definition.parent in marked
-    ]
-    refined = _reassembled(model, model.bodies, frozenset(model.locked), frozenset(names))
-    tree = refined.multibody
-    return refined, {name: tuple(tree.v_slice(f"{name}:{axis}").start for axis in "xyz") for name in names}
-
-
 def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
     """Return the model with joint centres moved by (3,) m in the parent's axes; the segment moves with its joint."""
     bodies = tuple(
@@ -77,22 +61,28 @@ def with_assumed(model: SubjectModel) -> SubjectModel:
     names = frozenset(
         coordinate
         for definition in definitions.values()
-        if definition.unseen is not None and definition.name not in carriers
+        if definition.unseen is not None and definition.name not in carriers | marked
         for coordinate in definition.coordinates
         if coordinate in model.locked
     )
     return _reassembled(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
 
 
+def with_coordinates_of(model: SubjectModel, other: SubjectModel) -> SubjectModel:
+    """Return the model with the coordinates free that are free in another model of the same skeleton, and no others."""
+    if model.locked == other.locked:
+        return model
+    return _reassembled(model, model.bodies, frozenset(other.locked))
+
+
 def _reassembled(
     model: SubjectModel,
     bodies: tuple[ScaledBody, ...],
     locked: frozenset[str],
-    sliding: frozenset[str] = frozenset(),
     assumed: frozenset[str] | None = None,
 ) -> SubjectModel:
     names = frozenset(coordinate.name for coordinate in model.assumed) if assumed is None else assumed
-    multibody, every, frames, locked_segments = assemble(model.skeleton, bodies, locked, sliding, names)
+    multibody, every, frames, locked_segments = assemble(model.skeleton, bodies, locked, names)
     coordinates = tuple(coordinate for coordinate in every if coordinate.name not in names)
     free = {coordinate.name for coordinate in coordinates}
     return replace(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from biodyn.conventions import FloatArray
-from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_bodies
 from biodyn.model.skeleton import static_angles
+from biodyn.model.static_figure import swing
 
 
 def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -> SubjectModel:
@@ -35,10 +33,10 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     new_p[body] = p[body] + shift
     if len(below[body]) == 1:
         far = p[below[body][0]]
-        new_R[body] = _swing(p[body] - far, new_p[body] - far) @ R[body]
+        new_R[body] = swing(p[body] - far, new_p[body] - far) @ R[body]
     above = parent[body]
     if parent[above] and len(below[above]) == 1:
-        new_R[above] = _swing(p[body] - p[above], new_p[body] - p[above]) @ R[above]
+        new_R[above] = swing(p[body] - p[above], new_p[body] - p[above]) @ R[above]
 
     bodies = []
     for part in model.bodies:
@@ -57,10 +55,3 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
         replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body])) for m in model.markers
     )
     return replace(with_bodies(model, tuple(bodies)), markers=markers)
-
-
-def _swing(start: FloatArray, end: FloatArray) -> FloatArray:
-    """The smallest rotation (3, 3) that turns the direction of `start` into that of `end`, both (3,)."""
-    axis = np.cross(start, end)
-    sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
-    return axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)

@@ -20,6 +20,11 @@ class ModelSettings(Section):
         "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
     )
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
+    fit: Literal["trial", "none"] = Field(
+        "trial",
+        description="what corrects joint centres, axes and marker places of the static trial: the walk itself (trial) or "
+        "nothing (none)",
+    )
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )

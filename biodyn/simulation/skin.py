@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -35,10 +36,11 @@ def marker_positions(body: Body, q: FloatArray, displacement: FloatArray | None 
     return np.stack(columns, axis=1)
 
 
-def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int) -> FloatArray:
+def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int, common: float = 0.0) -> FloatArray:
     """Return the markers' movement against the bone (T, M, 3) m in segment axes; none in the static posture.
 
     phase: (T,) of the gait cycle. The same person and seed give the same skin in every trial.
+    common: share of the movement's variance that all markers of a segment make together; each by itself where 0.
     """
     table = load_data("soft_tissue")
     labels = marker_labels(body)
@@ -58,7 +60,18 @@ def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int) -> Floa
         share = table["cycle_share"]
         whole = (1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle)
         moved[:, i] = largest_m * _unit_size(whole)
-    return moved
+    return _together(moved, [roles[label].body for label in labels], common) if common else moved
+
+
+def _together(moved: FloatArray, bodies: Sequence[str], common: float) -> FloatArray:
+    """Movements (T, M, 3) of which the markers of one segment share a part: the movement of the segment's first marker."""
+    shared = np.empty_like(moved)
+    largest = np.linalg.norm(moved, axis=2).max(axis=0)
+    for i, body in enumerate(bodies):
+        first = bodies.index(body)
+        mixed = np.sqrt(1.0 - common) * _unit_size(moved[:, i]) + np.sqrt(common) * _unit_size(moved[:, first])
+        shared[:, i] = largest[i] * _unit_size(mixed)
+    return shared
 
 
 def _with_joints(

@@ -16,6 +16,7 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.standing import CalibrationSource, Standing
 from biodyn.processing.calibration.subject import stored_height
+from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity
@@ -52,6 +53,7 @@ class TrialState:
     scaling: SubjectScaling
     model: SubjectModel
     model_notes: list[Diagnostic]  # on the model as it is now
+    subject_fit: SubjectFit | None = None  # what the walk changed of the model
     # inverse kinematics
     fit: Fit
     base_angles: FloatArray
@@ -125,6 +127,7 @@ class TrialState:
             activity=self.activity,
             diagnostics=tuple(self.notes),
             timings=self.timings,
+            subject_fit=self.subject_fit,
             propagation=self.propagation,
             uncertainty=self.uncertainty,
             user_files=self.user_files,

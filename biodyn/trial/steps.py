@@ -22,8 +22,9 @@ from biodyn.model.changes import with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
-from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
+from biodyn.processing.calibration.subject_fit.fit import fit_subject
+from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
@@ -104,13 +105,14 @@ def scaling(trial: TrialState) -> None:
 
 
 def calibration(trial: TrialState) -> None:
-    """Let the walk correct what the static trial leaves uncertain: axial rotation offsets, then joint centres."""
-    frames = sample(trial.signals.markers)
-    turns, turn_notes = find_turns(frames, trial.model, trial.model.uncertain_turns, trial.scaling)
-    if turns:
-        trial.model, trial.model_notes = trial.scaling.model(turns)
-    trial.model, centre_notes = refine_centres(frames, trial.model)
-    trial.notes += [*trial.model_notes, *turn_notes, *centre_notes]
+    """Let the walk correct what the static trial leaves uncertain: joint centres, axial rotation offsets, marker places."""
+    if trial.settings.model.fit != "none":
+        soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
+        fitted = fit_subject([trial.signals.markers], trial.model, trial.scaling, soft)
+        if fitted is not None:
+            trial.model, trial.model_notes, trial.subject_fit = fitted.model, fitted.model_notes, fitted.account
+            trial.notes += fit_notes(fitted.account, trial.model.uncertain_turns)
+    trial.notes += trial.model_notes
 
 
 def inverse_kinematics(trial: TrialState) -> None:
@@ -177,6 +179,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         fit_settings=trial.settings.inverse_kinematics,
         stride_s=stride_time(trial.events if trial.activity.steps else ()),
         calibration=trial.calibration_source,
+        centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
     )
 
 

@@ -75,14 +75,15 @@ Source = Callable[[Frames], Columns]
 
 
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """A column for each axis of every joint centre with a known error."""
+    """A column for each axis of every joint centre with a known error: that of the fitted model where there is one."""
     model = inputs.model
     own = _Fitted.of(model)
     moved = []
-    centre_m = magnitudes.centre_m(inputs.calibration)
     for body in model.moving:
-        sd = centre_m.get(body.definition.name, 0.0)
-        for direction in np.eye(3) if sd else ():
+        sizes = inputs.centre_sd(body.definition.name, magnitudes)
+        for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
+            if not sd:
+                continue
             other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
             moved.append((sd / _STEP_M, *_differing(own, _Fitted.of(other), inputs.fit.motion.q)))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from biodyn.processing.kinematics.tracking import fit_with
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, PlateWrench
+from biodyn.uncertainty.magnitudes import Magnitudes
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class TrialInputs:
         signals: as fitted, with the sections of the settings that they and the fit (`fit_settings`) were made with.
         stride_s: measured stride time, NaN where there is none.
         calibration: what the model rests on.
+        centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk told
+            more of them than is known of people in general.
     """
 
     fit: Fit
@@ -39,6 +42,7 @@ class TrialInputs:
     fit_settings: InverseKinematicsSettings
     stride_s: float
     calibration: CalibrationSource = "static trial"
+    centre_sd_m: Mapping[str, FloatArray] = field(default_factory=dict)
 
     @property
     def model(self) -> SubjectModel:
@@ -92,6 +96,15 @@ class TrialInputs:
     def fitted(self, markers: Markers) -> FloatArray:
         """Positions (T, M, 3) of the fitted markers, in the fit's order."""
         return markers.positions[:, [markers.labels.index(label) for label in self.fit.labels]]
+
+    def centre_sd(self, body: str, magnitudes: Magnitudes) -> FloatArray:
+        """Standard deviation (3,) m of a segment's joint centre: as fitted, else the usual one; zero where none is known.
+
+        What stands for the static trial adds its own.
+        """
+        usual = magnitudes.joint_centre_m.get(body, 0.0)
+        added = magnitudes.calibration_m.get(self.calibration, {}).get(body, 0.0)
+        return np.hypot(self.centre_sd_m.get(body, np.full(3, usual)) if usual else np.zeros(3), added)
 
     def marker_weights(self, seen: BoolArray) -> FloatArray:
         """Weights (T, M) that the fit gave to the markers seen (T, M)."""

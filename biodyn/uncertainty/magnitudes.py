@@ -48,12 +48,6 @@ class Magnitudes:
     unseen_harmonics: tuple[float, ...] = (1.0,)
     calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
-    def centre_m(self, source: str) -> dict[str, float]:
-        """Standard deviations of the joint centres, m, of a model that rests on `source` instead of a static trial."""
-        added = self.calibration_m.get(source, {})
-        names = dict.fromkeys((*self.joint_centre_m, *added))
-        return {n: float(np.hypot(self.joint_centre_m.get(n, 0.0), added.get(n, 0.0))) for n in names}
-
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
     """Return the library's magnitudes, or those of a TOML file laid out alike.

@@ -63,8 +63,8 @@ def draw(
         raw[:, columns] += drawn_skin(inputs, magnitudes, rng)
     if "joint_centres" in sources:
         for body in inputs.model.moving:
-            sd = magnitudes.joint_centre_m.get(body.definition.name, 0.0)
-            if sd:
+            sd = inputs.centre_sd(body.definition.name, magnitudes)
+            if sd.any():
                 model = with_misplaced_centre(model, body.definition.name, sd * rng.normal(size=3))
     if "inertias" in sources:
         model = drawn_inertias(model, magnitudes, rng)

@@ -13,7 +13,7 @@ import pytest
 import biodyn.model
 from biodyn.model.assembly import ScaledBody
 from biodyn.model.body_model import AttachedMarker, InnerCentre, SubjectModel, body_model, with_markers
-from biodyn.model.changes import with_centre_refinement, with_inertias, with_mass, with_moved_centres
+from biodyn.model.changes import with_inertias, with_mass, with_moved_centres
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
@@ -101,14 +101,6 @@ def test_it_changes_as_any_model() -> None:
     np.testing.assert_allclose(
         places(with_misplaced_centre(model, "hook", np.array([0.03, 0.0, 0.0]))), places(model), atol=1e-12
     )
-
-
-def test_centres_slide_where_the_model_says_so() -> None:
-    model = crane()
-    assert with_centre_refinement(model)[1] == {}
-    refined, slides = with_centre_refinement(replace(model, refined_centres=frozenset({"hook"})))
-    assert list(slides) == ["hook"]
-    assert refined.multibody.nv == model.multibody.nv + 3
 
 
 def test_a_point_at_a_centre_is_no_marker() -> None:

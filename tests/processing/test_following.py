@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.sessions import Laboratory, hidden
 
-from biodyn.geometry.rotations import cardan_zxy
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.changes import with_centre_refinement, with_moved_centres
 from biodyn.model.observability import levers, unseen_coordinates
-from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
 from biodyn.processing.kinematics.outliers import outlier_frames
 from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
 from biodyn.recording import Markers
@@ -149,87 +145,6 @@ def test_outlier_frames_are_rare_or_total(laboratory: Laboratory) -> None:
     assert outlier[:, 0].sum() == 5
     assert outlier[:, 1].all()
     assert not outlier[:, 2].any()
-
-
-def test_the_walk_finds_a_turned_thigh_wand(truth: SubjectModel, walk: SimulatedTrial) -> None:
-    """Turning the thigh's axes by a known angle must be undone by the same angle; noise-free, to the parabola's error."""
-    hinges = truth.uncertain_turns
-    assert sorted(hinges) == ["femur_l", "femur_r"]
-    wrong = {"femur_r": np.deg2rad(12.0), "femur_l": np.deg2rad(-7.0)}
-    frames = sample(on_skin(truth, walk.q))
-
-    def rescale(turns: dict[str, float]) -> SubjectModel:
-        from biodyn.model.from_library.constructions import about_y
-
-        bodies = []
-        for body in truth.bodies:
-            name, parent = body.definition.name, body.definition.parent
-            own = about_y(wrong.get(name, 0.0) + turns.get(name, 0.0))
-            above = about_y(wrong.get(parent, 0.0) + turns.get(parent, 0.0))
-            bodies.append((body, above.T @ body.R_PB @ own, above.T @ body.p_PB))
-        return _rebuilt(truth, bodies, wrong, turns)
-
-    start = rescale({})
-    scaling = SimpleNamespace(model=lambda turns: (rescale(turns), []))
-    turns, _ = find_turns(frames, start, hinges, scaling)
-    for name, angle in wrong.items():
-        assert np.rad2deg(turns[name] + angle) == pytest.approx(0.0, abs=1.0)
-
-
-def _rebuilt(truth: SubjectModel, bodies: list, wrong: dict[str, float], turns: dict[str, float]) -> SubjectModel:
-    from biodyn.model.assembly import assemble
-    from biodyn.model.from_library.constructions import about_y
-
-    axis = {"z": 2, "x": 0, "y": 1}
-    order = {"z": 0, "x": 1, "y": 2}
-    scaled = []
-    for body, R_PB, p_PB in bodies:
-        angles = body.static_angles_rad
-        if body.definition.parent:
-            found = cardan_zxy(R_PB)
-            angles = tuple(
-                angle
-                if step.principal is None
-                else float(found[order[step.principal]] * step.axis[axis[step.principal]])
-                for step, angle in zip(body.definition.rotations, body.static_angles_rad, strict=True)
-            )
-        scaled.append(replace(body, R_PB=R_PB, p_PB=p_PB, static_angles_rad=angles))
-    multibody, coordinates, frames, locked_segments = assemble(truth.skeleton, tuple(scaled), frozenset(truth.locked))
-    markers = tuple(
-        replace(m, p_BM=about_y(wrong.get(m.body, 0.0) + turns.get(m.body, 0.0)).T @ m.p_BM) for m in truth.markers
-    )
-    return replace(
-        truth,
-        bodies=tuple(scaled),
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        locked_segments=locked_segments,
-        markers=markers,
-    )
-
-
-def test_the_walk_finds_a_moved_joint_centre(truth: SubjectModel, walk: SimulatedTrial) -> None:
-    refined, slides = with_centre_refinement(truth)
-    assert refined.multibody.nv == truth.multibody.nv + 3 * len(slides)
-    moved = {name: np.array([0.02, -0.015, 0.01]) for name in slides if name.startswith("humerus")}
-    there = with_moved_centres(truth, moved)
-    found, notes = refine_centres(sample(on_skin(there, walk.q)), truth)
-    for body, was in zip(found.bodies, truth.bodies, strict=True):
-        shift = body.p_PB - was.p_PB
-        expected = moved.get(body.definition.name, np.zeros(3))
-        # The swing of the arm shows where the centre is along the arm; across it, a turn of the arm does as well, and
-        # the prior holds the centre back. Whatever moves must go the right way and not too far.
-        assert np.linalg.norm(shift - expected) <= np.linalg.norm(expected) + 0.002, body.definition.name
-        assert abs(shift[1] - expected[1]) < 0.008, body.definition.name
-    assert {d.code for d in notes} <= {"centre-from-walk"}
-
-
-def test_centres_stay_where_the_static_trial_was_right(truth: SubjectModel, walk: SimulatedTrial) -> None:
-    found, notes = refine_centres(sample(on_skin(truth, walk.q)), truth)
-    assert not notes
-    for body, was in zip(found.bodies, truth.bodies, strict=True):
-        np.testing.assert_allclose(body.p_PB, was.p_PB, atol=1e-6)  # the fit's own tolerance
 
 
 def test_unknown_labels_find_their_segment(laboratory: Laboratory) -> None:

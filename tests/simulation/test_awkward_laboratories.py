@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +11,6 @@ import pytest
 from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.model.assembly import assemble
-from biodyn.processing.calibration.refine import find_turns, sample
-from biodyn.recording import Markers
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import _analog, _parameters
 from biodyn.simulation.recovery import compare
@@ -129,24 +125,6 @@ def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_pa
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
     assert analysis.fit.solved.any()
     assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
-
-
-def test_a_hinge_that_a_turned_model_loses_does_not_end_the_search(walking):
-    """Where few markers are left, turning the axes can make a knee invisible, and the turned model locks it."""
-    model = walking.body.model
-    locked = frozenset(model.locked) | {"knee_angle_l"}
-    multibody, coordinates, frames, locked_segments = assemble(model.skeleton, model.bodies, locked, frozenset())
-    stiff = replace(
-        model,
-        multibody=multibody,
-        coordinates=coordinates,
-        frames=frames,
-        locked_segments=locked_segments,
-        locked=tuple(locked),
-    )
-    seen = sample(Markers(walking.labels, walking.markers, walking.options.rate_hz))
-    turns, _ = find_turns(seen, model, {"femur_l": "knee_angle_l"}, SimpleNamespace(model=lambda _: (stiff, [])))
-    assert turns == {}, "costs that do not depend on the turn leave the axes where they are"
 
 
 def test_a_leg_without_a_marker_on_its_shank_and_thigh_is_refused(standing, walking, tmp_path):

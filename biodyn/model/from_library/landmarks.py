@@ -39,6 +39,7 @@ class StaticPose:
         turns_rad: by body, rotation of its axes about its long axis against what the recipes give.
         functional_trials: by side, for a hip centre that is found from movement.
         joint_offsets_rad: by name, how far the wands sit off their joints' planes, where that is known.
+        known: by body, axes R_WB (3, 3) and joint centre p_WB (3,) m in World that were found otherwise: no recipe is asked.
 
     After use, `assumed` names the measures that were taken as a fraction of body height, `stood_in` the landmarks that a
     recipe with a notice stands in for, with the notice.
@@ -57,6 +58,7 @@ class StaticPose:
         turns_rad: Mapping[str, float] | None = None,
         functional_trials: Mapping[str, FunctionalTrial] | None = None,
         joint_offsets_rad: Mapping[str, float] | None = None,
+        known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
     ) -> None:
         self.skeleton = skeleton
         self.marker_radius_m = marker_radius_m
@@ -71,8 +73,8 @@ class StaticPose:
         self._trials = dict(functional_trials or {})
         self._offsets = dict(joint_offsets_rad or {})
         self._marked = {name: np.asarray(p, dtype=float) for name, p in points.items()}
-        self._points: dict[str, FloatArray | None] = dict(self._marked)
-        self._frames: dict[str, FloatArray | None] = {}
+        self._known = dict(known or {})
+        self._forget_derived()
         self._pending: set[str] = set()
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
@@ -301,8 +303,12 @@ class StaticPose:
         """Set the height and forget what was derived with another one."""
         self.height_m = height_m
         self.assumed.clear()
-        self._points = dict(self._marked)
-        self._frames = {}
+        self._forget_derived()
+
+    def _forget_derived(self) -> None:
+        centres = {self.skeleton.body(name).origin: p_WB for name, (_, p_WB) in self._known.items()}
+        self._points: dict[str, FloatArray | None] = {**self._marked, **centres}
+        self._frames: dict[str, FloatArray | None] = {name: R_WB for name, (R_WB, _) in self._known.items()}
 
     def _height_of_legs(self) -> float:
         estimates = []

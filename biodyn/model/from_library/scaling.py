@@ -51,6 +51,7 @@ def scale(
     tracked: frozenset[str],
     options: ScalingOptions,
     turns_rad: Mapping[str, float] | None = None,
+    known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> tuple[SubjectModel, list[Diagnostic]]:
     """Return the subject's model and what had to be assumed.
 
@@ -58,8 +59,9 @@ def scale(
         static_points: label -> (3,) m in World, markers seen in the static trial (at rest, averaged).
         tracked: labels seen in the walk; they decide which coordinates can be seen at all.
         turns_rad: by segment, turn of its axes about its long axis against what the landmarks give.
+        known: by segment, R_WB (3, 3) and joint centre p_WB (3,) m in World that take the place of what the recipes give.
     """
-    pose = standing_pose(skeleton, mapping, static_points, options, turns_rad)
+    pose = standing_pose(skeleton, mapping, static_points, options, turns_rad, known)
     inertias = segment_inertias(options.anthropometry, pose, options.mass_kg, options.sex)
     bodies = tuple(_scaled(skeleton, pose, body, inertias) for body in skeleton.bodies)
     markers = attached_by_role(mapping, static_points, pose)
@@ -97,8 +99,9 @@ def standing_pose(
     points: Mapping[str, FloatArray],
     options: ScalingOptions,
     turns_rad: Mapping[str, float] | None = None,
+    known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> StaticPose:
-    """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World."""
+    """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World; as `scale`."""
     landmarks = {
         role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points
     }
@@ -113,6 +116,7 @@ def standing_pose(
         turns_rad,
         options.functional_trials,
         options.joint_offsets_rad,
+        known,
     )
 
 

@@ -5,6 +5,5 @@ stage has no numbers of its own that a user would choose). Comes out: body mass 
 `SubjectModel` that the walk is fitted with.
 
 Read `standing` (the quietest half second, averaged), `subject` and `body_mass` (mass and height: given, stored or
-measured) and `refine`:
-`find_turns` looks for axial rotation offsets of thigh and shank, `refine_centres` for the joint centres of trunk and arms.
+measured) and `subject_fit`: joint centres, axial rotation offsets and marker places fitted over static trial and walk.
 """

@@ -12,6 +12,7 @@ from biodyn.library.tables import load_entry
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.user_tables import own_path
 from biodyn.output.store.user_files import clean, user_file_records
+from biodyn.processing.calibration.subject_fit.result import CentreShift
 
 
 def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -37,6 +38,52 @@ def fit_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "frames_solved": int(np.count_nonzero(fit.solved)),
         "frames": len(fit.solved),
         "median_iterations": float(np.median(fit.iterations)) if len(fit.iterations) else None,
+    }
+
+
+def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
+    """What the walk changed of the static trial's model, mm and degrees, with standard deviations; null without a fit."""
+    fit = analysis.subject_fit
+    if fit is None:
+        return None
+
+    def centre(shift: CentreShift) -> dict[str, Any]:
+        return {
+            "segment": shift.segment,
+            "shift_mm": (1e3 * shift.shift_m).tolist(),
+            "sd_mm": (1e3 * shift.sd_m).tolist(),
+            "prior_sd_mm": (1e3 * shift.prior_sd_m).tolist(),
+        }
+
+    return {
+        "trials": fit.trials,
+        "frames": fit.frames,
+        "marker_rms_before_mm": 1e3 * fit.rms_before_m,
+        "marker_rms_after_mm": 1e3 * fit.rms_after_m,
+        "joint_centres": [centre(shift) for shift in fit.centres],
+        "postures": [centre(shift) for shift in fit.postures],
+        "axes": [
+            {
+                "segment": turn.segment,
+                "turn_deg": float(np.rad2deg(turn.turn_rad)),
+                "sd_deg": float(np.rad2deg(turn.sd_rad)),
+                "prior_sd_deg": float(np.rad2deg(turn.prior_sd_rad)),
+            }
+            for turn in fit.turns
+        ],
+        "markers": [
+            {
+                "label": marker.label,
+                "segment": marker.segment,
+                "shift_mm": (1e3 * marker.shift_m).tolist(),
+                "off_mm": (1e3 * marker.off_m).tolist(),
+                "prior_sd_mm": 1e3 * marker.prior_sd_m,
+                "error_sd_mm": 1e3 * marker.error_m,
+                "rms_before_mm": 1e3 * marker.rms_before_m,
+                "rms_after_mm": 1e3 * marker.rms_after_m,
+            }
+            for marker in fit.markers
+        ],
     }
 
 

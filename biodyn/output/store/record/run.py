@@ -50,6 +50,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "activity": trial.activity_record,
     "marker_set": trial.marker_set_record,
     "model": model.model_record,
+    "subject_fit": model.subject_fit_record,
     "fit": model.fit_record,
     "gaps": signals.gaps_record,
     "plates": signals.plates_record,

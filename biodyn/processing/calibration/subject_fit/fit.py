@@ -1,0 +1,221 @@
+"""The subject's model fitted to the static trial and the walk at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_coordinates_of, with_moved_centres
+from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
+from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say, redundancy
+from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
+from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
+from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
+from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
+from biodyn.recording import Markers
+from biodyn.rigid_body import inverse_kinematics
+
+# Enough frames to see a stride; more only cost time.
+_FRAMES = 60
+_LEAST_FRAMES = 10
+_MOST_STEPS = 6
+# In units of each unknown's standard deviation; what is left then is far below what can be known.
+_SMALL_STEP = 0.1
+_LARGEST_STEP = 3.0
+# A marker farther off has no say in a step: it is exchanged, a ghost, or the model is still wrong there.
+_OUTLIER_M = 0.06
+# Marker errors of a segment against what is believed, and how many errors that belief is worth.
+_ERROR_SCALE = (0.5, 2.5)
+_BELIEF = 20.0
+_TOLERANCE = 1e-6  # of the coordinates, rad and m
+
+
+@dataclass(frozen=True)
+class FittedSubject:
+    """The fitted model, what had to be assumed of it, and the account of what moved."""
+
+    model: SubjectModel
+    model_notes: list[Diagnostic]
+    account: SubjectFit
+
+
+@dataclass(frozen=True)
+class _Frames:
+    """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; how many independent ones they are worth."""
+
+    seen_W: FloatArray
+    independent: float
+
+    @property
+    def weight(self) -> float:
+        """Of each frame: one where it tells as much as if there were no others."""
+        return self.independent / len(self.seen_W)
+
+
+@dataclass(frozen=True)
+class _Solved(_Frames):
+    """The frames that could be solved: configurations q (T, nq), the model there, distances (T, M) m, NaN where unseen."""
+
+    q: FloatArray
+    at: Posed
+    distance_m: FloatArray
+
+
+def fit_subject(
+    trials: Sequence[Markers],
+    model: SubjectModel,
+    scaling: Scaling,
+    soft: frozenset[str] = frozenset(),
+    priors: Priors | None = None,
+) -> FittedSubject | None:
+    """Return the model that agrees best with all trials, and what moved.
+
+    Parameters:
+        trials: markers of walks and functional trials of the same person, in World.
+        model: of the static trial. scaling: makes it again.
+        soft: labels of markers whose place on the segment the static trial does not tell.
+        priors: the library's where omitted.
+
+    Gauss-Newton on joint centres, axial rotation offsets, postures and marker places; the coordinates of every frame follow
+    by inverse kinematics. None where the trials show too few frames.
+    """
+    believed = load_priors() if priors is None else priors
+    unknowns = unknowns_of(model, soft, believed)
+    frames = [chosen for trial in trials if (chosen := _chosen(trial, model, believed)) is not None]
+    if not frames or not unknowns.count:
+        return None
+    unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
+    problem = _Problem(model, unknowns, scaling, believed)
+    theta, information, marker_m = problem.solve(frames)
+    fitted, model_notes = problem.made(theta)
+    sd = np.sqrt(np.diag(np.linalg.inv(information)))
+    before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
+    account = account_of(model, unknowns, theta, sd, before, after, marker_m, len(frames))
+    return FittedSubject(fitted, model_notes, account)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """The fit of one subject: the model of the static trial, what may change, and what makes models."""
+
+    model: SubjectModel
+    unknowns: Unknowns
+    scaling: Scaling
+    priors: Priors
+
+    def made(self, theta: FloatArray) -> tuple[SubjectModel, list[Diagnostic]]:
+        """The model for theta, with the coordinates and markers of the first model, and what had to be assumed."""
+        located = {body.definition.name for body in self.model.bodies if body.located}
+        known = {name: pose for name, pose in self.unknowns.figure(theta).poses().items() if name in located}
+        made, notes = self.scaling.model(known=known)
+        made = with_moved_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
+        shifts = self.unknowns.marker_shifts(theta)
+        own = {marker.label: marker for marker in made.markers}
+        markers = tuple(
+            replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
+        )
+        return replace(made, markers=markers), notes
+
+    def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
+        theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
+        information = np.eye(self.unknowns.count)
+        for _ in range(_MOST_STEPS):
+            solved = [self._without_outliers(model, marker_m, f) for f in frames]
+            marker_m = self._found_errors(model, marker_m, solved)
+            evidence = priors_say(self.unknowns, self.priors, theta)
+            for f in solved:
+                evidence += markers_say(model, self.unknowns, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
+            information = evidence.information
+            step = np.linalg.solve(information, evidence.pull)
+            size = float(np.max(np.abs(step / self.unknowns.sd)))
+            step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
+            theta = theta + step
+            model, _ = self.made(theta)
+            if size < _SMALL_STEP:
+                break
+        return theta, information, marker_m
+
+    def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> FloatArray:
+        """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""
+        links, p_LM, _ = model.marker_arrays()
+        lower, upper = model.limits()
+        start = model.static_configuration(np.eye(3), np.zeros(3))
+        solution = inverse_kinematics(
+            model.multibody,
+            links,
+            p_LM,
+            frames.seen_W,
+            (marker_m.min() / marker_m) ** 2,
+            lower,
+            upper,
+            q0=start,
+            tolerance=_TOLERANCE,
+        )
+        return solution.q
+
+    def errors(self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[_Frames]) -> MarkerErrors:
+        """Markers of all frames against a model."""
+        distances, local = [], []
+        for f in frames:
+            solved = _solved(model, self.configurations(model, marker_m, f), f)
+            distances.append(solved.distance_m)
+            R = np.stack([solved.at.R_WB[marker.body] for marker in model.markers], axis=1)
+            local.append((R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0])
+        place = np.concatenate(local)
+        known = np.isfinite(place)
+        mean = np.where(known, place, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        return MarkerErrors(np.concatenate(distances), mean)
+
+    def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> _Solved:
+        """The frames that could be solved, without the markers that are far off, and the configurations without these."""
+        first = _solved(model, self.configurations(model, marker_m, frames), frames)
+        far = first.distance_m > _OUTLIER_M
+        if not far.any():
+            return first
+        kept = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
+        return _solved(model, self.configurations(model, marker_m, kept), kept)
+
+    def _found_errors(self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved]) -> FloatArray:
+        """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
+
+        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of those that the coordinates could not
+        follow, of independent frames.
+        """
+        believed = self.unknowns.marker_m
+        squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
+        for f in solved:
+            share = f.independent / len(f.q)
+            weights = np.isfinite(f.distance_m) * marker_m**-2.0
+            squares += share * np.nansum((f.distance_m / believed) ** 2, axis=0)
+            counts += share * redundancy(model, f.q, weights).sum(axis=0)
+        scale = np.ones(len(believed))
+        for body in {marker.body for marker in model.markers}:
+            own = np.array([marker.body == body for marker in model.markers])
+            variance = (_BELIEF + squares[own].sum()) / (_BELIEF + counts[own].sum())
+            scale[own] = np.clip(np.sqrt(variance), *_ERROR_SCALE)
+        return believed * scale
+
+
+def _solved(model: SubjectModel, q: FloatArray, frames: _Frames) -> _Solved:
+    good = np.isfinite(q).all(axis=1)
+    seen, at = frames.seen_W[good], posed(model, q[good])
+    return _Solved(seen, frames.independent, q[good], at, np.linalg.norm(seen - at.p_WM, axis=2))
+
+
+def _chosen(trial: Markers, model: SubjectModel, priors: Priors) -> _Frames | None:
+    """An even sample of the frames in which most of the model's markers are seen."""
+    columns = np.array([trial.labels.index(m.label) if m.label in trial.labels else -1 for m in model.markers])
+    positions = np.where((columns >= 0)[:, None], trial.positions[:, columns], np.nan)
+    seen = np.isfinite(positions[..., 0]).sum(axis=1)
+    usable = np.flatnonzero(seen >= 0.8 * seen.max()) if seen.any() else np.empty(0, dtype=np.int64)
+    if len(usable) < _LEAST_FRAMES:
+        return None
+    rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(_FRAMES, len(usable))).astype(int))]
+    independent = len(usable) / trial.rate_hz / priors.independent_s
+    return _Frames(positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))

@@ -1,0 +1,122 @@
+"""What the walk and the priors say of the unknowns, with the coordinates of every frame eliminated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.observability import marker_jacobian
+from biodyn.model.static_figure import StaticFigure
+from biodyn.processing.calibration.subject_fit.derivatives import Posed, unknown_jacobian
+from biodyn.processing.calibration.subject_fit.priors import Priors
+from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, pairs
+
+# Degrees of freedom of Student's t: what is far beyond its prior is believed rather than pulled back.
+_STUDENT = 3.0
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A quadratic in a step of theta: half step^T information step - pull step, and its value at no step.
+
+    Attributes: information (P, P), pull (P,), cost.
+    """
+
+    information: FloatArray
+    pull: FloatArray
+    cost: float
+
+    def __add__(self, other: Evidence) -> Evidence:
+        return Evidence(self.information + other.information, self.pull + other.pull, self.cost + other.cost)
+
+
+def markers_say(
+    model: SubjectModel,
+    unknowns: Unknowns,
+    q: FloatArray,
+    at: Posed,
+    seen_W: FloatArray,
+    marker_weight: FloatArray,
+) -> Evidence:
+    """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
+
+    marker_weight: (M,) 1/m^2, what one frame tells. The coordinates follow every step (variable projection, Golub & Pereyra
+    1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
+    """
+    weights = marker_weight * np.isfinite(seen_W).all(axis=2)
+    root = np.sqrt(weights)[..., None]
+    residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
+    own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
+    J = (root[..., None] * unknown_jacobian(model, unknowns, q, at)).reshape(len(q), residual.shape[1], -1)
+    follow = np.linalg.solve(_normal(own), own.transpose(0, 2, 1) @ J)
+    J -= own @ follow
+    flat = J.reshape(-1, unknowns.count)
+    return Evidence(flat.T @ flat, flat.T @ residual.ravel(), 0.5 * float(np.sum(residual**2)))
+
+
+def redundancy(model: SubjectModel, q: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return (T, M) of how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where unseen.
+
+    The trace of 1 - H with the hat matrix H of the fit at q (T, nq).
+    """
+    own = np.sqrt(weights)[..., None, None] * _free_columns(model, q)
+    flat = own.reshape(len(q), -1, own.shape[-1])
+    followed = np.sum(flat * np.linalg.solve(_normal(flat), flat.swapaxes(1, 2)).swapaxes(1, 2), axis=2)
+    return np.where(weights > 0.0, 3.0 - followed.reshape(*weights.shape, 3).sum(axis=2), 0.0)
+
+
+def _normal(own: FloatArray) -> FloatArray:
+    """Normal matrices (T, nv, nv) of (T, N, nv), blind directions kept invertible."""
+    normal = own.transpose(0, 2, 1) @ own
+    return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
+
+
+def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
+    """The markers' derivatives (T, M, 3, nv) by the coordinates; zero where a coordinate rests at its limit."""
+    J = marker_jacobian(model, q)
+    lower, upper = model.limits()
+    for c in model.coordinates:
+        at_limit = (q[:, c.q_index] <= lower[c.v_index] + 1e-9) | (q[:, c.q_index] >= upper[c.v_index] - 1e-9)
+        J[at_limit, :, :, c.v_index] = 0.0
+    return J
+
+
+def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray) -> Evidence:
+    """Return what is believed beforehand: theta near zero with the prior's covariance, and left as long as right.
+
+    Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
+    """
+    share = np.ones(unknowns.count)
+    for at in unknowns.markers.values():
+        share[at : at + 3] = _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3) ** 0.5
+    information = share[:, None] * np.linalg.inv(unknowns.covariance) * share
+    rows, values, sizes = [], [], []
+    figure = unknowns.figure(theta)
+    for right, left in pairs(unknowns.centres):
+        if right in figure.far_end and figure.far_end[right] in unknowns.centres:
+            difference = figure.length(right) - figure.length(left)
+            rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
+            values.append(difference)
+            sizes.append(priors.length_m**-2 * _student(difference / priors.length_m, 1))
+    A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
+    cost = 0.5 * float(theta @ information @ theta + w @ b**2)
+    return Evidence(information + A.T @ (w[:, None] * A), -information @ theta - A.T @ (w * b), cost)
+
+
+def _student(distance: float, dimensions: int) -> float:
+    """Weight of a deviation of that many standard deviations, against a normal one's."""
+    return (_STUDENT + dimensions) / (_STUDENT + dimensions + distance**2)
+
+
+def _length_row(unknowns: Unknowns, figure: StaticFigure, name: str) -> FloatArray:
+    """Derivative (P,) of a segment's length by theta."""
+    row = np.zeros(unknowns.count)
+    end = figure.far_end[name]
+    along = (figure.p_WB[end] - figure.p_WB[name]) / figure.length(name)
+    for centre, sign in ((end, 1.0), (name, -1.0)):
+        at = unknowns.centres[centre]
+        row[at : at + 3] = sign * along @ unknowns.start.R_WB[unknowns.start.parent[centre]]
+    return row
