@@ -15,7 +15,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Glimpse, Markers, Recording
 from biodyn.session.file_names import has_static_name, has_walk_name, own_words
-from biodyn.session.motion import glimpse_of_file, motion_facts
+from biodyn.session.motion import glimpse_of_file, motion_facts, motion_of
 from biodyn.session.path_names import Neighbours, fitting_condition, own_folders
 from biodyn.session.path_names import difference as path_difference
 from biodyn.session.places import folders_near, recordings_beside
@@ -132,8 +132,8 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     """Choose the static trial of a walk among files, by their headers and glimpses: the judgement of `run` and `study`.
 
     `markers` of the walk, all frames or a glimpse. `same_person`: the files are known to be of the walk's person and day.
-    Files called statics are compared with each other; only where none of them will do, the others one by one, as far as
-    the person stands in them all the time.
+    Files called statics are compared with each other; only where none of them will do, the others, as far as the person
+    stands in them all the time; at last functional trials that are called statics.
     """
     neighbours = None if same_person else Neighbours([walk.path, *paths])
     judged = sorted(
@@ -141,7 +141,13 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
     )
     likely = [c for c in judged if not c.rejected]
     likely.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
-    groups = [[c for c in likely if c.called_static], [c for c in likely if not c.called_static]]
+    called = [c for c in likely if c.called_static]
+    functional = [c for c in called if _is_functional(c.path)]
+    groups = [
+        [c for c in called if c not in functional],
+        [c for c in likely if not c.called_static],
+        functional,  # of them, too, a quiet half second is better than nothing
+    ]
     seen: list[StaticCandidate] = []
     search = StaticChoice(None)
     for group in groups:
@@ -151,6 +157,12 @@ def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same
             break
     known = {c.path for c in seen}
     return replace(search, candidates=(*seen, *(c for c in judged if c.path not in known)))
+
+
+def _is_functional(path: Path) -> bool:
+    """True where one leg moves while the person stands on the other: named like a static ('KneeCal'), it is none."""
+    motion = motion_of(path)
+    return motion is not None and motion.kind == "one_leg"
 
 
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
