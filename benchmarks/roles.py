@@ -45,7 +45,15 @@ def main() -> None:
         if options.wrong and result.wrong:
             print(f"{seed} {layout.habit}")
             for line in result.wrong:
-                print(f"    {line}")
+                print(f"    {line}", flush=True)
+        if seed % 100 == 99:
+            print(f"{seed + 1} layouts, {time.perf_counter() - start:.0f} s", flush=True)
+            _print(counts)
+    _print(counts)
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+def _print(counts: dict[str, Counter[str]]) -> None:
     for half, title in (("even", "chosen on"), ("odd", "reported on")):
         count = counts[half]
         print(f"{title} {count['layouts of']} layouts:")
@@ -53,7 +61,6 @@ def main() -> None:
             name = key.removesuffix(" of")
             print(f"  {name:32s} {count[name]:5d} of {count[key]:5d} right  {100 * count[name] / count[key]:6.2f} %")
         print(f"  {'wrong static taken silently':32s} {count['silent']:5d}")
-    print(f"{time.perf_counter() - start:.0f} s")
 
 
 if __name__ == "__main__":

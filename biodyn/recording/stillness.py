@@ -66,8 +66,7 @@ def movement_m(positions: FloatArray) -> float:
 
 
 def _seen_throughout(positions: FloatArray) -> BoolArray:
-    seen: BoolArray = np.isfinite(positions[..., 0]).all(axis=0)
-    return seen
+    return np.asarray(np.isfinite(positions[..., 0]).all(axis=0))
 
 
 def _quietest(parts: Sequence[FloatArray]) -> tuple[int, float]:
@@ -111,9 +110,9 @@ class Glimpse:
         One frame: the median position of each marker, m; NaN where it was never seen.
         """
         pieces = list(self.pieces())
-        found = _median(pieces[_quietest(pieces)[0]])
+        found = median_over_frames(pieces[_quietest(pieces)[0]])
         unseen = ~np.isfinite(found[:, 0])
-        found[unseen] = _median(self.markers.positions[:, unseen])
+        found[unseen] = median_over_frames(self.markers.positions[:, unseen])
         return Markers(self.markers.labels, found[None], self.markers.rate_hz)
 
 
@@ -136,10 +135,13 @@ def glimpse_of(markers: Markers) -> Glimpse:
     return Glimpse(some, starts, samples, markers.frame_count, step)
 
 
-def _median(positions: FloatArray) -> FloatArray:
-    """(M, 3) median over the frames, NaN where never seen."""
-    found = np.full(positions.shape[1:], np.nan)
-    seen = np.isfinite(positions[..., 0]).any(axis=0)
-    if seen.any():
-        found[seen] = np.nanmedian(positions[:, seen], axis=0)
+def median_over_frames(values: FloatArray) -> FloatArray:
+    """Return the median over the first axis, NaN aside; NaN where nothing else is there. As numpy's, many times as fast."""
+    ordered = np.sort(values, axis=0)  # NaN last
+    count = np.isfinite(ordered).sum(axis=0)
+    low, high = np.maximum((count - 1) // 2, 0)[None], np.maximum(count // 2, 0)[None]
+    middle = 0.5 * (
+        np.take_along_axis(ordered, low, axis=0)[0] + np.take_along_axis(ordered, high % len(ordered), axis=0)[0]
+    )
+    found: FloatArray = np.where(count > 0, middle, np.nan)
     return found

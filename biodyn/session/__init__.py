@@ -1,23 +1,36 @@
 """Which recordings belong together, and what each of them is for.
 
 Comes in: a walk (its path or its `Recording`), and the files that lie around it. Goes out: the static trial that belongs to
-it, already read, with what spoke for and against every candidate (`find_static`, the one call of an analysis), and the
-`Role` of a file by its name, its folders and its header: static, functional, walk, run, other (`judge_role`, which a study
-asks of every file). Nothing is computed from the data but distances and ranges of markers.
+it, already read, with what spoke for and against every candidate (`find_static`, the one call of an analysis); the other
+recordings of its session (`session_of`); and the `Role` of a file by what is done in it, its names and its header: static,
+functional, walk, run, other (`judge_role`, which a study asks of every file; `role_of` for a single one).
+A walk alone and a study take the static trial by one judgement, `choose_static`. Nothing is computed from the data but
+distances and ranges of markers, from glimpses of the files.
 
-Read `statics` (the search, in its order), then what it asks: `places` (where companions lie), `file_names` (what a name says),
-`same_person` (stored name, mass, measures), `static_choice` (which of several: joint offsets, marker distances, names).
+Read `statics` (the search, in its order), then what it asks: `places` (where companions lie), `path_names` and `file_names`
+(what names say), `same_person` (stored name, mass, measures), `motion` (who stands, by the quietest half second),
+`static_choice` (which of several: marker distances, joint offsets, names); `companions` for the session.
 For roles read `role`, then `words` (names split into words of known kinds). The words are data: `library/session/`.
 """
 
+from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
 from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
 from biodyn.session.role import Role, TrialNames, judge_role
 from biodyn.session.static_choice import typical_motion_m
-from biodyn.session.statics import StaticSearch, choose_static, find_static, judge_static, static_candidates
+from biodyn.session.statics import (
+    StaticSearch,
+    choose_static,
+    find_static,
+    judge_static,
+    same_body,
+    static_candidates,
+)
 
 __all__ = [
+    "Companion",
     "MotionFacts",
     "Role",
+    "SessionFiles",
     "StaticSearch",
     "TrialNames",
     "choose_static",
@@ -26,6 +39,9 @@ __all__ = [
     "judge_role",
     "judge_static",
     "motion_of",
+    "role_of",
+    "same_body",
+    "session_of",
     "static_candidates",
     "typical_motion_m",
 ]

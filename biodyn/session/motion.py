@@ -26,7 +26,7 @@ _SWAY_M = 0.06  # typical range of a marker while standing; swaying heads reach 
 _FOOT_STAYS_M, _FOOT_MOVES_M = 0.05, 0.12
 _FEET_SHARE = 0.25  # of the markers: the lowest
 _FEWEST_MARKERS = 4  # fewer are a wand or a calibration frame, no person
-_LONG_STILL = 0.4  # of the recording: who stands as long as this came to stand
+_LONG_STILL = 0.3  # of the recording: who steps into place and stands as long as this came to stand
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class MotionFacts:
     """What is done in a recording.
 
     Attributes:
-        kind: "standing" all the time, or long after settling; "one_leg": one foot stands while the other moves, without
+        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot stands while the other moves, without
             travel; "in_place": anything else without travel; "travelling".
         quiet: the half second in which the markers move least.
         typical_m: median over the markers of the largest range of a coordinate, m. still_share: of the recording.
@@ -89,7 +89,8 @@ def _kind(quiet: QuietPart, typical: float, still: float, feet: FloatArray) -> M
         return "standing"
     if typical <= _FOOT_MOVES_M * 2.0 and feet.min() <= _FOOT_STAYS_M and feet.max() >= _FOOT_MOVES_M:
         return "one_leg"
-    if quiet.movement_m <= QUIET_RANGE_M and still >= _LONG_STILL:
+    stepped_into_place = feet.min() > _FOOT_STAYS_M
+    if quiet.movement_m <= QUIET_RANGE_M and still >= _LONG_STILL and stepped_into_place:
         return "standing"
     return "in_place"
 

@@ -34,9 +34,10 @@ class PathWords:
 
 @dataclass(frozen=True)
 class Difference:
-    """Why a file is not of the walk's person or day, "" where nothing says so; and what leaves a doubt of it."""
+    """Why a file is not of the walk's person, or not of its day, "" where nothing says so; what leaves a doubt of it."""
 
-    reason: str = ""
+    person: str = ""
+    day: str = ""
     doubt: str = ""
 
 
@@ -60,7 +61,7 @@ def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
     """Return what the names say against two files being of one person and day."""
     mine, theirs = words_of(walk, other)
     if mine.session and theirs.session and mine.session != theirs.session:
-        return Difference(f"its name speaks of another session ({theirs.session}, the walk's of {mine.session})")
+        return Difference(day=f"its name speaks of another session ({theirs.session}, the walk's of {mine.session})")
     if mine.subjects and theirs.subjects:
         if mine.subjects.isdisjoint(theirs.subjects):
             return Difference(_otherwise(theirs.subjects))
@@ -69,14 +70,14 @@ def difference(walk: Path, other: Path, neighbours: Neighbours) -> Difference:
         if not mine.codes.isdisjoint(theirs.codes):
             return Difference()
         telling = any(neighbours.names_something(code) for code in (*mine.codes, *theirs.codes))
-        return Difference(_otherwise(theirs.codes)) if telling else Difference("", _otherwise(theirs.codes))
+        return Difference(_otherwise(theirs.codes)) if telling else Difference(doubt=_otherwise(theirs.codes))
     strange = theirs.plain | theirs.subjects | theirs.codes
     if not strange or not strange.isdisjoint(mine.plain):
         return Difference()
     own = mine.plain | mine.subjects | mine.codes
     if all(any(neighbours.names_something(word) for word in words) for words in (strange, own)):
         return Difference(_otherwise(strange))
-    return Difference("", _otherwise(strange))
+    return Difference(doubt=_otherwise(strange))
 
 
 def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
@@ -89,10 +90,20 @@ def fitting_condition(walk: Path, others: Iterable[Path]) -> list[Path]:
 @lru_cache(maxsize=4096)
 def words_of(walk: Path, other: Path) -> tuple[PathWords, PathWords]:
     """Return what each of two paths says in the part that the other does not share."""
+    mine, theirs = _own_parts(walk, other)
+    return _words(mine), _words(theirs)
+
+
+def own_folders(walk: Path, other: Path) -> tuple[str, ...]:
+    """Return the names of the other's folders that are not the walk's, the innermost first."""
+    return _own_parts(walk, other)[1][-2::-1]
+
+
+def _own_parts(walk: Path, other: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     mine, theirs = _parts(walk), _parts(other)
     while mine[:-1] and theirs[:-1] and mine[0] == theirs[0]:
         mine, theirs = mine[1:], theirs[1:]
-    return _words(mine[-_FOLDERS - 1 :]), _words(theirs[-_FOLDERS - 1 :])
+    return mine[-_FOLDERS - 1 :], theirs[-_FOLDERS - 1 :]
 
 
 def _parts(path: Path) -> tuple[str, ...]:

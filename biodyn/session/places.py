@@ -16,9 +16,11 @@ def folders_near(folder: Path) -> tuple[Path, ...]:
     # A folder called nothing but a kind of trial (Straight, Turn) has the person's other kinds beside it.
     only_a_kind = names_a_kind(folder)
     found += [parent, *(other for other in _subfolders(parent) if only_a_kind or has_static_name(other))]
-    for other in _subfolders(parent.parent):
-        if has_static_name(other):
-            found += [other / folder.name, other / parent.name, other]
+    for above in (parent.parent, parent.parent.parent)[: 2 if only_a_kind else 1]:
+        for other in _subfolders(above):
+            if has_static_name(other):
+                kinds = [below for below in _subfolders(other) if names_a_kind(below)]
+                found += [other / folder.name, other / parent.name, other, *kinds]
     unique = dict.fromkeys(f for f in found if _is_folder(f))
     return tuple(unique)
 

@@ -65,6 +65,8 @@ def judge_role(
     is_plain_walk = static <= 0.0 and walks and facts.plate_count > 0
     done = None if is_plain_walk else motion()
     if static > 0.0 and not (other is not None and _has_other_word(names.file) and not _stands(done)):
+        if done is not None and done.kind == "one_leg":
+            return "functional", f"A functional trial, though {why}: {done.sentence()}."
         if done is None or done.stands:
             return "static", f"Used as static trial: {why}{'' if done is None else f'; {done.sentence()}'}."
         if done.kind == "travelling":

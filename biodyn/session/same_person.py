@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from biodyn.recording import FileFacts
 from biodyn.session.words import plain_text, tokens
 
@@ -9,21 +11,38 @@ _ROLE_KINDS = ("static", "activity", "other", "empty")
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 
 
-def person_name(stored: str) -> str:
+def without_role_words(stored: str) -> str:
     """Return a stored subject name without words for the kind of trial around it: 'X_static' and 'X_dynamic 2' are X.
 
-    Letters and digits only, in lower case; the whole name where it is nothing but such words.
+    The whole name where it is nothing but such words.
     """
-    text = plain_text(stored)
+    text = plain_text(stored).strip()
     found = list(tokens(text))
-    roles = [token.kind in _ROLE_KINDS for token in found]
-    if any(roles) and not all(role or token.kind == "counter" for role, token in zip(roles, found, strict=True)):
-        while found and (found[-1].kind in _ROLE_KINDS or (found[-1].kind == "counter" and roles[len(found) - 2])):
-            found.pop()
-        while found and found[0].kind in _ROLE_KINDS:
-            found.pop(0)
-        text = text[found[0].start : found[-1].end] if found else text
-    return "".join(c for c in text.casefold() if c.isalnum())
+    if all(token.kind in (*_ROLE_KINDS, "counter") for token in found):
+        return text
+    while found[-1].kind in _ROLE_KINDS or (found[-1].kind == "counter" and found[-2].kind in _ROLE_KINDS):
+        found.pop()
+    while found[0].kind in _ROLE_KINDS:
+        found.pop(0)
+    whole = found[0].start == tokens(text)[0].start and found[-1].end == tokens(text)[-1].end
+    return text if whole else text[found[0].start : found[-1].end]
+
+
+def person_name(stored: str) -> str:
+    """Return what two stored names of one person share: letters and digits in lower case, without role words."""
+    return "".join(c for c in without_role_words(stored).casefold() if c.isalnum())
+
+
+@lru_cache(256)
+def bare_labels(labels: frozenset[str]) -> frozenset[str]:
+    """Return labels without a start that all share, up to '_': 'Anna_static_LASI' and 'Anna_walk_LASI' are one."""
+    while len(labels) > 1:
+        starts = {label.partition("_")[0] for label in labels}
+        rest = frozenset(label.partition("_")[2] for label in labels)
+        if len(starts) > 1 or "" in rest:
+            break
+        labels = rest
+    return labels
 
 
 def different_measures(mine: FileFacts, theirs: FileFacts) -> str:

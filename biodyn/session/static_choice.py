@@ -16,6 +16,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.recording import Markers
+from biodyn.recording.stillness import median_over_frames
 from biodyn.session.words import static_table
 
 Offsets = Literal["same", "unknown", "different"]
@@ -193,8 +194,12 @@ def body_difference_m(walk: Markers, static: Markers, shared: Sequence[Markers] 
     Only markers that the recordings `shared` hold too count: then the numbers of several statics can be compared.
     None where fewer than three such pairs are in both.
     """
-    found = pair_differences_m(walk, static, shared)
-    found = np.abs(found[np.isfinite(found)])
+    return typical_difference_m(pair_differences_m(walk, static, shared))
+
+
+def typical_difference_m(pairs_m: FloatArray) -> float | None:
+    """Return the median of the sizes of differences, None where they are fewer than three."""
+    found = np.abs(pairs_m[np.isfinite(pairs_m)])
     return float(np.median(found)) if found.size >= _FEWEST_PAIRS else None
 
 
@@ -207,12 +212,7 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
     common = [label for label in walk.labels if all(label in labels for labels in others)]
     frames = walk.positions[:: max(1, walk.frame_count // 40)]
     moving = frames[:, [walk.index(label) for label in common]]
-    seen = np.atleast_1d(np.isfinite(static.positions[..., 0]).any(axis=0))
-    standing = np.full((len(common), 3), np.nan)
-    for i, label in enumerate(common):
-        column = static.index(label)
-        if seen[column]:
-            standing[i] = np.nanmedian(static.positions[:, column], axis=0)
+    standing = median_over_frames(static.positions[:, [static.index(label) for label in common]])
     first, second = np.triu_indices(len(common), k=1)
     distance = np.linalg.norm(moving[:, first] - moving[:, second], axis=2)
     enough = np.isfinite(distance).sum(axis=0) >= min(5, len(frames))
@@ -220,5 +220,5 @@ def pair_differences_m(walk: Markers, static: Markers, shared: Sequence[Markers]
         return np.zeros(0)
     distance, first, second = distance[:, enough], first[enough], second[enough]
     rigid = np.nanstd(distance, axis=0) < _RIGID_M
-    difference: FloatArray = np.linalg.norm(standing[first] - standing[second], axis=1) - np.nanmedian(distance, axis=0)
-    return difference[rigid]
+    difference: FloatArray = np.linalg.norm(standing[first] - standing[second], axis=1)
+    return (difference - median_over_frames(distance))[rigid]

@@ -15,11 +15,11 @@ from biodyn.errors import InputFileError
 from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.recording import FileFacts, Glimpse, Markers, Recording
 from biodyn.session.file_names import has_static_name, has_walk_name, own_words
-from biodyn.session.motion import glimpse_of_file, motion_facts
-from biodyn.session.path_names import Neighbours, fitting_condition
+from biodyn.session.motion import glimpse_of_file, motion_facts, motion_of
+from biodyn.session.path_names import Neighbours, fitting_condition, own_folders
 from biodyn.session.path_names import difference as path_difference
 from biodyn.session.places import folders_near, recordings_beside
-from biodyn.session.same_person import different_person, person_name
+from biodyn.session.same_person import bare_labels, different_person, person_name
 from biodyn.session.static_choice import (
     Offsets,
     Possible,
@@ -27,6 +27,7 @@ from biodyn.session.static_choice import (
     choose,
     compared_offsets,
     pair_differences_m,
+    typical_difference_m,
 )
 
 MAX_HEADERS = 200  # files looked into; a fifth of a second
@@ -34,7 +35,7 @@ MAX_GLIMPSES = 24  # recordings whose markers are looked at
 _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
 # Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
-_SAME_BODY_M = 0.012
+SAME_BODY_M = 0.012
 _SAME_NAME_BODY_M = 0.03
 _DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 
@@ -127,20 +128,26 @@ def find_static(
         spoilt.append(replace(choice.candidates[0], rejected=result.message))
 
 
-def choose_static(
-    walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False
-) -> StaticChoice:
+def choose_static(walk: FileFacts, markers: Markers, paths: Sequence[Path], same_person: bool = False) -> StaticChoice:
     """Choose the static trial of a walk among files, by their headers and glimpses: the judgement of `run` and `study`.
 
     `markers` of the walk, all frames or a glimpse. `same_person`: the files are known to be of the walk's person and day.
-    Files called statics are compared with each other; only where none of them will do, the others one by one, as far as
-    the person stands in them all the time.
+    Files called statics are compared with each other; only where none of them will do, the others, as far as the person
+    stands in them all the time; at last functional trials that are called statics.
     """
     neighbours = None if same_person else Neighbours([walk.path, *paths])
-    judged = sorted((_looked_into(walk, path, neighbours) for path in paths), key=lambda c: (bool(c.rejected), -c.score))
+    judged = sorted(
+        (_looked_into(walk, path, neighbours) for path in paths), key=lambda c: (bool(c.rejected), -c.score)
+    )
     likely = [c for c in judged if not c.rejected]
     likely.sort(key=lambda c: c.offsets != "same")  # stable: by score otherwise
-    groups = [[c for c in likely if c.called_static], [c for c in likely if not c.called_static]]
+    called = [c for c in likely if c.called_static]
+    functional = [c for c in called if _is_functional(c.path)]
+    groups = [
+        [c for c in called if c not in functional],
+        [c for c in likely if not c.called_static],
+        functional,  # of them, too, a quiet half second is better than nothing
+    ]
     seen: list[StaticCandidate] = []
     search = StaticChoice(None)
     for group in groups:
@@ -152,6 +159,12 @@ def choose_static(
     return replace(search, candidates=(*seen, *(c for c in judged if c.path not in known)))
 
 
+def _is_functional(path: Path) -> bool:
+    """True where one leg moves while the person stands on the other: named like a static ('KneeCal'), it is none."""
+    motion = motion_of(path)
+    return motion is not None and motion.kind == "one_leg"
+
+
 def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Path]:
     """Return the files that `find_static` would look into for the walk: recordings of its own format."""
     try:
@@ -159,6 +172,18 @@ def static_candidates(walk: Path, *, max_headers: int = MAX_HEADERS) -> list[Pat
     except InputFileError:  # a file that cannot be read has no companions
         return []
     return recordings_beside(folders_near(walk.parent), walk, suffixes, max_headers)
+
+
+def same_body(walk: Path, static: Path) -> bool | None:
+    """Whether the markers of two files sit on one body, by their distances within segments; None where that is open."""
+    try:
+        moving, standing = glimpse_of_file(walk).markers, glimpse_of_file(static).quiet_markers()
+    except (InputFileError, OSError):
+        return None
+    body = body_difference_m(moving, standing)
+    if body is None or _DOUBTFUL_BODY_M < body <= SAME_BODY_M:
+        return None
+    return body <= _DOUBTFUL_BODY_M
 
 
 def _looked_into(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> StaticCandidate:
@@ -183,8 +208,11 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     own, its_own = own_words(walk.path), own_words(path)
     if not difference and neighbours is not None:
         named = path_difference(walk.path, path, neighbours)
-        difference = named.reason if not same_name or "session" in named.reason else ""
+        difference = named.day or ("" if same_name else named.person)
         doubt = "" if same_name else named.doubt
+    common = len(bare_labels(walk.labels) & bare_labels(other.labels))
+    if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
+        difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
     if difference:
         return StaticCandidate(path, 0.0, rejected=difference)
     if same_name:
@@ -197,13 +225,14 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
         reasons.append("named like a static trial")
     elif has_walk_name(path):
         score -= 2.0
-    if has_static_name(path.parent):
+    folder = next((name for name in own_folders(walk.path, path) if has_static_name(Path(name))), None)
+    if folder is not None:
         score += 2.0
-        reasons.append(f"in the folder '{path.parent.name}'")
+        reasons.append(f"in the folder '{folder}'")
     if other.declared_static:
         score += 3.0
         reasons.append("declared static in the file")
-    called_static = has_static_name(path) or has_static_name(path.parent) or other.declared_static
+    called_static = has_static_name(path) or folder is not None or other.declared_static
     offsets = compared_offsets(walk.joint_offsets_rad, other.joint_offsets_rad)
     if offsets == "same":
         reasons.append("same stored joint offsets")
@@ -213,9 +242,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     return StaticCandidate(path, score, tuple(reasons), "", called_static, offsets, doubt, same_name)
 
 
-def _chosen(
-    walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool
-) -> StaticChoice:
+def _chosen(walk: FileFacts, markers: Markers, group: Sequence[StaticCandidate], same_person: bool) -> StaticChoice:
     """The candidate that belongs to the walk, of those in which this person stands still, with what the data say."""
     checked: list[StaticCandidate] = []
     standing: dict[Path, Markers] = {}
@@ -242,11 +269,9 @@ def _chosen(
     return StaticChoice(candidate.path, why, (candidate, *others), choice.diagnostics)
 
 
-def _possible(
-    candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]
-) -> Possible:
+def _possible(candidate: StaticCandidate, walk: Markers, standing: Markers, shared: Sequence[Markers]) -> Possible:
     pairs = pair_differences_m(walk, standing, shared)
-    distance = body_difference_m(walk, standing, shared)
+    distance = typical_difference_m(pairs)
     labels = frozenset(standing.labels)
     return Possible(candidate.path, candidate.score, candidate.offsets, distance, pairs, labels)
 
@@ -270,7 +295,7 @@ def _checked(
     body = body_difference_m(markers, standing)
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
-        limit = _SAME_NAME_BODY_M if same_name else _DOUBTFUL_BODY_M if candidate.doubt else _SAME_BODY_M
+        limit = _SAME_NAME_BODY_M if same_name else _DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
         if body > limit:
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
             text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"

@@ -20,6 +20,7 @@ Kind = Literal[
     "condition",
     "session",
     "group",
+    "site",  # a word for a laboratory: Lab2, Hospital North
     "subject",  # a word for a person and a number: P01, subject 3
     "code",  # a few letters and a number: C1, HC030A
     "number",  # a number that begins the name: 2014001_walk
@@ -60,6 +61,11 @@ def static_words() -> frozenset[str]:
     return frozenset(static_table()["words"])
 
 
+def is_static_word(word: str) -> bool:
+    """True for a word that speaks for a static trial, by itself or by how it begins: statique, statisch, calibrazione."""
+    return word in static_words() or word.startswith(tuple(static_table()["stems"]))
+
+
 @cache
 def walk_words() -> frozenset[str]:
     """Words that speak for a walk."""
@@ -76,8 +82,8 @@ def vocabulary() -> dict[str, Any]:
 
 @cache
 def _kind_of_word(word: str) -> Kind:
-    kinds: tuple[Kind, ...] = ("other", "empty", "activity", "condition", "session", "group")
-    if word in static_words():
+    kinds: tuple[Kind, ...] = ("other", "empty", "activity", "condition", "session", "group", "site")
+    if is_static_word(word):
         return "static"
     return next((kind for kind in kinds if word in vocabulary()[kind]), "plain")
 
@@ -92,7 +98,7 @@ def _cuts(word: str) -> tuple[int, ...]:
 
 
 def _is_known(*words: str) -> bool:
-    return all(_kind_of_word(word) not in ("plain", "group", "session") for word in words)
+    return all(_kind_of_word(word) not in ("plain", "group", "session", "site") for word in words)
 
 
 def plain_text(name: str) -> str:
@@ -151,6 +157,8 @@ def _kind_with_number(letters: str, touches: bool) -> Kind | None:
     alone = _kind_of_word(word)
     if len(word) > 1 and word in table["session_numbered"]:
         return "session"
+    if word in table["site"]:
+        return "site"
     if word in table["subject"] and (touches or len(word) > 1) and alone not in ("static", "other", "condition"):
         return "subject"
     if word in table["counter_numbered"] and len(word) > 1:

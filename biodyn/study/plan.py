@@ -36,7 +36,7 @@ class PlannedTrial:
 
     Attributes:
         subject, trial: name its folder `trials/<subject>/<trial>`; safe as file names; `trial` is unique in `subject`.
-        session, condition, group: labels for the data set, "" where there is none; changing one needs no new analysis.
+        session, condition, group, site: labels for the data set, "" where there is none; changing one needs no new analysis.
         path: the walk's file. static: the static trial's; None = chosen when the walk is analysed, among `statics` or,
             where these are empty, among the files beside the walk, as `run_trial` does.
         mass_kg, height_m: where the study says so; None = the files', else measured.
@@ -49,6 +49,7 @@ class PlannedTrial:
     session: str = ""
     condition: str = ""
     group: str = ""
+    site: str = ""
     static: Path | None = None
     statics: tuple[Path, ...] = ()
     mass_kg: float | None = None

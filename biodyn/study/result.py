@@ -16,7 +16,7 @@ from biodyn.study.study_record import STUDY_RECORD_NAME
 if TYPE_CHECKING:
     import pandas as pd
 
-_LABELS = ("subject", "session", "condition", "group", "trial", "reason", "hint", "error", "excluded")
+_LABELS = ("subject", "session", "condition", "group", "site", "trial", "reason", "hint", "error", "excluded")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ def _trial_record(
         "session": trial.session,
         "condition": trial.condition,
         "group": trial.group,
+        "site": trial.site,
         "trial": trial.trial,
         "file": printable(trial.path.as_posix()),
         "static": None if trial.static is None else printable(trial.static.as_posix()),

@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
-from biodyn.io import read_many
+from biodyn.io import read_facts, read_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_file import starting_marker_set
@@ -20,6 +20,7 @@ from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
+from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
 
 # A plate that never carries this much was not stepped on.
@@ -50,7 +51,8 @@ def check_file(
         raise result
     world = find_world(result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
-    lines = (*_contents(result), f"World: {world.reason}", *_markers(file), *_plates(file))
+    role, why = role_of(read_facts(path))
+    lines = (*_contents(result), f"Role: {role}. {why}", f"World: {world.reason}", *_markers(file), *_plates(file))
     return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
 

@@ -161,7 +161,7 @@ def test_other_markers_are_no_static_of_this_walk(walk, standing):
     standing("static.c3d", anna(), labels=[f"X{i}" for i in range(len(LABELS))])
     search = find_static(path)
     assert search.path is None
-    assert "only 0 of the walk's 16 markers" in search.candidates[0].rejected
+    assert "only 0 of the walk's 16 point labels" in search.candidates[0].rejected
 
 
 OFFSETS = {"LThighRotation": -0.117, "RThighRotation": -0.281, "LTibialTorsion": -0.216, "RTibialTorsion": -0.271}

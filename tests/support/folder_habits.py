@@ -54,12 +54,21 @@ _SESSIONS = (
     ("6mo", "12mo"),
 )  # fmt: skip
 _SITES = (
-    ("Gent", "Lyon"), ("SiteA", "SiteB"), ("lab1", "lab2"), ("Hospital North", "Hospital South"), ("UZ", "KUL"), ("Basel", "Bern"),
+    ("Gent", "Lyon"), ("SiteA", "SiteB"), ("lab1", "lab2"), ("Hospital North", "Hospital South"), ("UZ", "KUL"),
+    ("Basel", "Bern"),
 )  # fmt: skip
 _GROUPS = (("patients", "controls"), ("CP", "TD"), ("Healthy", "Stroke"), ("young", "old"), ("OA", "Controls"))
-_CODES = ("P{:02d}", "S{:02d}", "sub{:02d}", "Subject{:d}", "HC{:03d}A", "P{:d}", "AB{:02d}", "SUBJ{:02d}", "{:03d}", "Pat_{:02d}")
+_CODES = (
+    "P{:02d}", "S{:02d}", "sub{:02d}", "Subject{:d}", "HC{:03d}A", "P{:d}", "AB{:02d}", "SUBJ{:02d}", "{:03d}", "Pat_{:02d}",
+)  # fmt: skip
 _NAMES = ("Anna", "Boris", "Chloe", "Dmitri", "Emil", "Ngozi", "Zoe", "Jo")
 _COUNTERS = ("{:02d}", "{:d}", "{:04d}", " {:02d}", "_{:d}", "_{:03d}", "-{:02d}", "{:05d}", " {:d}", "_{:04d}")
+
+
+_PAIRS = (
+    ("Static Pose", "Gait with EMG"), ("Sample_Static", "Sample_Dynamic"), ("Cal 02", "Walk 03"), ("RoboStatic", "RoboWalk"),
+    ("S01 Static0001", "S01 Gait0002"), ("MH0222_BP01", "MH0222_BP06"), ("anat_pose_ECH", "walk_ECH"), ("S01T01", "S01T12"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,10 @@ class _Builder:
         self, place: str, truth: Truth, placement: Placement, walks: Sequence[str], statics: Sequence[str], **more: Any
     ) -> None:
         """The statics and walks of one person in one placement; the walks' truth knows these statics."""
-        found = [self.add(place + name, self.standing(), replace(truth, role="static"), placement, **more) for name in statics]
+        found = [
+            self.add(place + name, self.standing(), replace(truth, role="static"), placement, **more)
+            for name in statics
+        ]
         for name in walks:
             motion: Motion = "late_walk" if self.chance(0.1) else "walk"
             events = self.chance(0.2)
@@ -293,13 +305,17 @@ def _sessions(b: _Builder) -> None:
 @_habit
 def _sessions_in_names(b: _Builder) -> None:
     """P01_pre_walk_01 in one folder a person."""
-    people, sessions = b.people(2, 3), b.pick((("pre", "post"), ("day1", "day2"), ("preOP", "postOP"), ("Baseline", "Followup")))
+    people, sessions = (
+        b.people(2, 3),
+        b.pick((("pre", "post"), ("day1", "day2"), ("preOP", "postOP"), ("Baseline", "Followup"))),
+    )
     codes, walk, static = b.codes(len(people)), b.pick(_WALK), b.pick(_STATIC)
     b.store(people, codes)
     for i in people:
         for session in sessions:
             place, start = b.body(i).again(b.rng), f"{codes[i]}_{session}_"
-            b.trials(f"{codes[i]}/", Truth("walk", i, session=session), place, [f"{start}{walk}_{n:02d}" for n in (1, 2)], [start + static])
+            names = [f"{start}{walk}_{n:02d}" for n in (1, 2)]
+            b.trials(f"{codes[i]}/", Truth("walk", i, session=session), place, names, [start + static])
 
 
 @_habit
@@ -365,14 +381,19 @@ def _bids(b: _Builder) -> None:
             place = base.replace("_", "/") + "/motion/" if folders else ""
             truth = Truth("walk", i, session=session)
             names = [f"{base}_task-{task}_run-{n:02d}" for n in (1, 2)]
-            b.trials(place, truth, b.body(i).again(b.rng), names, [f"{base}_task-{b.pick(('static', 'calibration', 'standing'))}"])
+            static = b.pick(("static", "calibration", "standing"))
+            b.trials(place, truth, b.body(i).again(b.rng), names, [f"{base}_task-{static}"])
 
 
 @_habit
 def _qualisys(b: _Builder) -> None:
     """Measurement names of Qualisys with four digits, the role in the stored subject name or before the labels."""
     people = b.people()
-    names = [b.pick(_NAMES[: 4 if not b.all_words else 8]) + f"_{i}" for i in people] if b.chance(0.3) else b.codes(len(people))
+    names = (
+        [b.pick(_NAMES[: 4 if not b.all_words else 8]) + f"_{i}" for i in people]
+        if b.chance(0.3)
+        else b.codes(len(people))
+    )
     static, walk = b.pick(_STATIC), b.pick(_WALK[:8])
     in_folder, in_labels = b.chance(0.6), b.chance(0.5)
     for i in people:
@@ -380,9 +401,14 @@ def _qualisys(b: _Builder) -> None:
         mass = {"mass_kg": 55.0 + 5 * i}
         truth = Truth("walk", i)
         stem = f"{names[i]}_"
-        roles = (f"{names[i]}_{b.pick(('static', 'Static', 'cal'))}", f"{names[i]}_{b.pick(('dynamic', 'walk', 'Dynamic'))}")
+        roles = (
+            f"{names[i]}_{b.pick(('static', 'Static', 'cal'))}",
+            f"{names[i]}_{b.pick(('dynamic', 'walk', 'Dynamic'))}",
+        )
         kept = [{"subject": r} if not in_labels else {"prefix": f"{r}:"} for r in roles]
-        path = b.add(f"{place}{stem}{static}0001", b.standing(), replace(truth, role="static"), b.body(i), **kept[0], **mass)
+        path = b.add(
+            f"{place}{stem}{static}0001", b.standing(), replace(truth, role="static"), b.body(i), **kept[0], **mass
+        )
         for n in (1, 2, 3):
             right = frozenset((path,))
             b.add(f"{place}{stem}{walk}{n:04d}", "walk", replace(truth, statics=right), b.body(i), **kept[1], **mass)
@@ -412,7 +438,7 @@ def _other_trials(b: _Builder) -> None:
     for i in people:
         place = f"{codes[i]}/"
         b.trials(place, Truth("walk", i), b.body(i), [f"{walk}{n:02d}" for n in (1, 2, 3)], [static])
-        b.add(f"{place}{word}01", motion, Truth("walk" if motion == "squat" else "other", i), b.body(i))
+        b.add(f"{place}{word}01", motion, Truth("walk" if motion == "squat" else "other", i, condition="?"), b.body(i))
 
 
 @_habit
@@ -437,7 +463,12 @@ def _speeds(b: _Builder) -> None:
         truth = Truth("walk", i)
         static = b.add(f"{code}/{code}_{b.pick(_STATIC)}", b.standing(), replace(truth, role="static"), b.body(i))
         for speed in ("02mps", "06mps", "SCW"):
-            b.add(f"{code}/{code}_{speed}", "treadmill", replace(truth, condition="?", statics=frozenset((static,))), b.body(i))
+            b.add(
+                f"{code}/{code}_{speed}",
+                "treadmill",
+                replace(truth, condition="?", statics=frozenset((static,))),
+                b.body(i),
+            )
 
 
 @_habit
@@ -495,7 +526,9 @@ def _copies(b: _Builder) -> None:
 @_habit
 def _hostile(b: _Builder) -> None:
     """Names that programs stumble over."""
-    strange = b.pick(("Ä ö/{}", "a'b\"c/{}", "$(x)/{}", "{} {{0}}", "%s/{}", "..{}", "-{}", "‮{}", "日本/{}", "a;b&c/{}"))
+    strange = b.pick(
+        ("Ä ö/{}", "a'b\"c/{}", "$(x)/{}", "{} {{0}}", "%s/{}", "-{}", "‮{}", "日本/{}", "a;b&c/{}")
+    )
     for i, code in enumerate(b.codes(2)):
         place = strange.format(code) + "/"
         b.stored[i] = {"subject": code, "mass_kg": 60.0 + 9 * i}
@@ -561,6 +594,52 @@ def _gait120(b: _Builder) -> None:
 @_habit
 def _one_person(b: _Builder) -> None:
     """A folder of one person's files, nothing else: Static Pose, Gait with EMG; Sample_Static, Sample_Dynamic."""
-    pair = b.pick((("Static Pose", "Gait with EMG"), ("Sample_Static", "Sample_Dynamic"), ("Cal 02", "Walk 03"), ("RoboStatic", "RoboWalk"), ("S01 Static0001", "S01 Gait0002"), ("MH0222_BP01", "MH0222_BP06"), ("anat_pose_ECH", "walk_ECH")))  # fmt: skip
+    pair = b.pick(_PAIRS)
     b.store([0], ["Somebody"])
     b.trials("", Truth("walk", 0), b.body(0), [pair[1]], [pair[0]])
+
+
+@_habit
+def _fukuchi(b: _Builder) -> None:
+    """WBDS01static, WBDS01walkO01C (overground, comfortable) and WBDS01walkT03 (treadmill) in one folder."""
+    letters, run = b.pick((("WBDS", False), ("RBDS", True)))
+    for i, number in enumerate((1, 2, 7)):
+        code, truth = f"{letters}{number:0{3 if run else 2}d}", Truth("walk", i, condition="?")
+        static = b.add(f"{code}static{'' if run else '1'}", b.standing(), replace(truth, role="static"), b.body(i))
+        for name in ("runT25", "runT35") if run else ("walkO01C", "walkO02F", "walkT03"):
+            right = replace(truth, statics=frozenset((static,)))
+            b.add(f"{code}{name}", "treadmill" if "T" in name else "walk", right, b.body(i))
+
+
+@_habit
+def _numbers_in_brackets(b: _Builder) -> None:
+    """SUBJ01/SUBJ1 (0) is the static, SUBJ1 (1) ... are walks."""
+    for i, number in enumerate((1, 2, 11)):
+        names = [f"SUBJ{number} ({n})" for n in range(4)]
+        b.trials(f"SUBJ{number:02d}/", Truth("walk", i), b.body(i), names[1:], names[:1])
+
+
+@_habit
+def _dates_and_kinds(b: _Builder) -> None:
+    """AB06/10_09_18/levelground/levelground_ccw_normal_01_01 and AB06/10_09_18/static/static_01."""
+    for i, (code, date) in enumerate((("AB06", "10_09_18"), ("AB07", "10_14_18"))):
+        truth = Truth("walk", i, condition="?", session="?")
+        place = f"{code}/{date}/"
+        static = b.add(f"{place}static/static_01", b.standing(), replace(truth, role="static"), b.body(i))
+        for kind in ("ccw_normal", "cw_fast"):
+            for n in (1, 2):
+                right = replace(truth, statics=frozenset((static,)))
+                b.add(f"{place}levelground/levelground_{kind}_{n:02d}_01", "walk", right, b.body(i))
+
+
+@_habit
+def _conditions_above_people(b: _Builder) -> None:
+    """fast/P01/walk1, slow/P01/walk1: one person in several folders; words that nobody knows too."""
+    kinds = b.pick((("fast", "slow"), ("barefoot", "shod"), ("plain", "foam"), ("swissball", "bench")))
+    codes, walk = b.codes(3), b.pick(_WALK[:6])
+    for i, code in enumerate(codes):
+        static = b.add(f"Static/{code}/{b.pick(_STATIC[:8])}", b.standing(), Truth("static", i), b.body(i))
+        for kind in kinds:
+            for n in (1, 2):
+                right = Truth("walk", i, condition=kind, statics=frozenset((static,)))
+                b.add(f"{kind}/{code}/{walk}{n:02d}", "walk", right, b.body(i))

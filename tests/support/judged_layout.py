@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from biodyn.session import find_static
+from biodyn.io import read_facts
+from biodyn.session import choose_static, glimpse_of_file, static_candidates
 from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
 from support.folder_habits import Layout, Truth
@@ -84,13 +85,11 @@ def _static(result: Judgement, layout: Layout, root: Path, path: str, trial: Pla
     if layout.files[path].motion == "squat":  # type: ignore[union-attr]
         return
     copies = {path: of for path, of in layout.files.items() if isinstance(of, str)}
-    run = find_static(walk)
-    among = [root / static for static in trial.statics]
-    study = find_static(walk, among=among) if among else None
-    taken = {
-        "static in run": (run.path, run.diagnostics),
-        "static in study": (root / trial.static, ()) if trial.static else (study.path, study.diagnostics) if study else (None, ()),
-    }
+    facts, markers = read_facts(walk), glimpse_of_file(walk).markers
+    run = choose_static(facts, markers, static_candidates(walk))
+    among = [root / static for static in ((trial.static,) if trial.static else trial.statics)]
+    study = choose_static(facts, markers, among, same_person=True)
+    taken = {"static in run": (run.path, run.diagnostics), "static in study": (study.path, study.diagnostics)}
     for name, (static, notes) in taken.items():
         found = None if static is None else _key(static.resolve().relative_to(root.resolve()))
         found = copies.get(found or "", found)

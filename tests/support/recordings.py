@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,7 @@ import numpy as np
 
 from biodyn.io.formats.c3d.write import C3dContent, write_c3d
 
+_OWN = "a text of its own in every file"
 LABELS = tuple(f"M{i:02d}" for i in range(12))
 
 
@@ -30,7 +32,9 @@ class Fake:
     def write(self, path: Path) -> Path:
         """Write it and return its path."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_bytes(self))
+        # no two recordings are the same to the last byte
+        own = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()[: len(_OWN)]
+        path.write_bytes(_bytes(self).replace(_OWN.encode(), own.encode()))
         return path
 
 
@@ -42,7 +46,8 @@ def _bytes(fake: Fake) -> bytes:
     elif fake.static:
         parameters["SUBJECTS"] = {"IS_STATIC": 1}
     stored = {"Bodymass": fake.mass_kg, "Height": 1000.0 * fake.height_m}
-    parameters["PROCESSING"] = {name: value for name, value in stored.items() if value} or {"Program": "test"}
+    parameters["PROCESSING"] = {name: value for name, value in stored.items() if value}
+    parameters["PROCESSING"]["Program"] = _OWN
     if fake.events:
         parameters["EVENT"] = {"USED": len(fake.events), "LABELS": list(fake.events)}
     content = C3dContent(

@@ -131,7 +131,7 @@ def positions_mm(tiny: Tiny) -> FloatArray:
     angles, ahead, lift = _motion(tiny, t)
     points = np.repeat(tiny.placement.places_mm[None], frames, axis=0)
     for side in "LR":
-        chain = [segment for segment in ("foot", "shank", "thigh")]
+        chain = ["foot", "shank", "thigh"]
         for segment in chain[::-1]:  # the thigh turns what hangs on it, then the shank, then the foot
             below = chain[: chain.index(segment) + 1]
             columns = [i for i, (name, s) in enumerate(tiny.placement.segments) if s == side and name in below]

@@ -28,6 +28,7 @@ class SessionNames(Strict):
     session_numbered: Texts
     counter_numbered: Texts
     group: Texts
+    site: Texts
     subject: Texts
     nobody: Texts
     bids: _Bids
@@ -38,5 +39,6 @@ class StaticTrials(Strict):
     """How a static trial is known."""
 
     words: Texts
+    stems: Texts
     walk_words: Texts
     same_rad: float = Field(gt=0)

@@ -12,7 +12,7 @@ SCHEMA_VERSION: Final = 1
 WORD: Final = pa.dictionary(pa.int32(), pa.string())
 
 #: What the plan says of a trial; added when the trials are collected, so that a new label needs no new analysis.
-LABELS: Final = ("subject", "session", "condition", "group", "trial")
+LABELS: Final = ("subject", "session", "condition", "group", "site", "trial")
 
 #: Row for row `TrialResult.gait_cycles`, then whether the value is known and, if not, why.
 CYCLE_FIELDS: Final = (

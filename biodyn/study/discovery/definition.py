@@ -48,7 +48,9 @@ class TrialEntry(_Section):
     """`[trials."<path or pattern>"]`: what is true of some files."""
 
     exclude: Text | None = Field(default=None, description="leave these files out; why")
-    role: Literal["walk", "static", "other"] | None = Field(default=None, description="what these files are")
+    role: Literal["walk", "static", "functional", "other"] | None = Field(
+        default=None, description="what these files are"
+    )
     subject: Text | None = Field(default=None, description="whose they are")
     session: str | None = Field(default=None, description="their session")
     condition: str | None = Field(default=None, description="their condition")

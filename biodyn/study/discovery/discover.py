@@ -14,7 +14,7 @@ from biodyn.session.words import plain_text
 from biodyn.study.discovery.definition import StudyDefinition, merged
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
-from biodyn.study.discovery.labels import label_files
+from biodyn.study.discovery.labels import label_files, laboratory_names
 from biodyn.study.discovery.naming import natural_key, unique_names
 from biodyn.study.discovery.overrides import apply_definition, left_out, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
@@ -58,6 +58,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
     listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
+    listed += [StudyFile(p, "other", why) for p, why in inventory.passed]
     return StudyPlan(
         name=printable(plain_text(definition.name or root.name or "study")),
         root=root,
@@ -80,11 +81,12 @@ def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str])
     labels = label_files(people)
     uses = {p: decide_use(p, frozenset(), partial(motion, p)) for p in assignments}
     walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
+    laboratories = laboratory_names(people)
     findings = []
-    for name, person in zip(_names(people), people, strict=True):
+    for name, person, laboratory in zip(_names(people), people, laboratories, strict=True):
         for p in person.members:
             role, reason = decide_use(p, walks, partial(motion, p))
-            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site))
+            findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site, laboratory))
     return sorted(findings, key=lambda finding: finding.path)
 
 
@@ -126,13 +128,15 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
 
 def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
     """The trials in their order, each with its static where that is clear."""
+    walks = [f for f in findings if f.role in _TRIAL_ROLES]
+    conditions = {(f.subject, f.labels.condition) for f in walks}
     statics: dict[str, list[LabelledFile]] = {}
     for f in findings:
         if f.role == "static" and f.facts is not None:
-            statics.setdefault(f.subject, []).append(
-                LabelledFile(f.path, f.facts, f.labels.session, f.labels.condition)
-            )
-    walks = [f for f in findings if f.role in _TRIAL_ROLES]
+            known = _labelled(f, f.facts)
+            if (f.subject, known.condition) not in conditions:  # words for standing that nobody knows
+                known = replace(known, condition="")
+            statics.setdefault(f.subject, []).append(known)
     names = _trial_names(walks)
     possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
     trials = [
@@ -143,6 +147,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             session=printable(f.labels.session),
             condition=printable(f.labels.condition),
             group=printable(f.labels.group),
+            site=printable(f.laboratory),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
             mass_kg=f.mass_kg,

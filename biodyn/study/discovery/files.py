@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError
-from biodyn.io import read_facts
+from biodyn.io import file_sha256, read_facts
 from biodyn.recording import FileFacts
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
 _SUFFIX = ".c3d"
+_END_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class FoundFile:
 
     Attributes:
         path: relative to the root. facts: of its header, None where that cannot be read. trouble: why not.
-        twin: the path under which the same file was already found, None mostly.
+        twin: the path under which the same file, or one with the same content, was already found, None mostly.
     """
 
     path: Path
@@ -33,10 +37,11 @@ class FoundFile:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All C3D files of a folder by path, and the folders that could not be looked into, with the reason."""
+    """All C3D files of a folder by path; folders that could not be opened, and files in folders passed over, with the reason."""
 
     files: tuple[FoundFile, ...]
     closed: tuple[tuple[Path, str], ...]
+    passed: tuple[tuple[Path, str], ...] = ()
 
 
 def take_inventory(root: Path) -> Inventory:
@@ -45,12 +50,14 @@ def take_inventory(root: Path) -> Inventory:
         what = "is no folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
     closed: list[tuple[Path, str]] = []
-    paths = sorted(_c3d_paths(root, closed))
+    passed: list[tuple[Path, str]] = []
+    paths = sorted(_c3d_paths(root, closed, passed))
     if not paths and any(path == Path(".") for path, _ in closed):
         raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
     twins = _twins(root, paths)
+    twins |= _copies(root, [path for path in paths if path not in twins])
     found = [FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path) for path in paths]
-    return Inventory(tuple(found), tuple(sorted(closed)))
+    return Inventory(tuple(found), tuple(sorted(closed)), tuple(sorted(passed)))
 
 
 def _looked_into(root: Path, path: Path) -> FoundFile:
@@ -81,8 +88,47 @@ def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
     return twins
 
 
-def _c3d_paths(root: Path, closed: list[tuple[Path, str]]) -> Iterator[Path]:
-    """Every path that ends in .c3d and is no folder. Linked folders come last, each real folder once."""
+def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
+    """Every file with the content of another -> that one: the one that lies higher and has the shorter name."""
+    by_size: dict[int, list[Path]] = defaultdict(list)
+    for path in paths:
+        with suppress(OSError):
+            by_size[(root / path).stat().st_size].append(path)
+    copies: dict[Path, Path] = {}
+    for size, same in by_size.items():
+        first: dict[str, Path] = {}
+        for path in sorted(same, key=lambda p: (len(p.parts), len(p.name), p)) if size and len(same) > 1 else ():
+            with suppress(OSError, InputFileError):
+                original = first.setdefault(_content(root / path, size), path)
+                if original != path:
+                    copies[path] = original
+    return copies
+
+
+def _content(path: Path, size: int) -> str:
+    """A hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
+    if size <= 2 * _END_BYTES:
+        return file_sha256(path)
+    with path.open("rb") as stream:
+        begin = stream.read(_END_BYTES)
+        stream.seek(-_END_BYTES, os.SEEK_END)
+        return hashlib.sha256(begin + stream.read()).hexdigest()
+
+
+def _direct(root: Path, folder: Path) -> list[Path]:
+    """The C3D files in a folder itself, as far as it can be opened."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(root / folder))
+    except OSError:
+        return []
+    return [folder / name for name in names if name.lower().endswith(_SUFFIX)]
+
+
+def _c3d_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]) -> Iterator[Path]:
+    """Every path that ends in .c3d and is no folder. Linked folders come last, each real folder once.
+
+    Folders that cannot be opened go to `closed`, files of folders that are passed over to `passed`, with the reason.
+    """
     visited: set[tuple[int, int]] = set()
     linked: list[Path] = []
     waiting = [Path()]
@@ -99,6 +145,7 @@ def _c3d_paths(root: Path, closed: list[tuple[Path, str]]) -> Iterator[Path]:
             closed.append((folder, error.strerror or "it cannot be read"))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
+            passed += [(path, "It lies in a result folder of biodyn.") for path in _direct(root, folder)]
             continue
         for entry in listed:
             path = folder / entry.name
@@ -107,6 +154,8 @@ def _c3d_paths(root: Path, closed: list[tuple[Path, str]]) -> Iterator[Path]:
                     linked += [path] if not _leads_up(root, path) else []
                 elif not entry.name.startswith("."):
                     waiting.append(path)
+                else:
+                    passed += [(below, "It lies in a hidden folder.") for below in _direct(root, path)]
             elif entry.name.lower().endswith(_SUFFIX):
                 yield path
 

@@ -18,7 +18,7 @@ class Finding:
 
     Attributes:
         path: relative to the study's root. facts: None where the header cannot be read. subject: unique name.
-        site: folders around the person's.
+        site: folders around the person's. laboratory: the one of these that names a place, "" where there is one only.
         static: as written. settings: over the default trial settings.
     """
 
@@ -29,6 +29,7 @@ class Finding:
     subject: str
     labels: Labels
     site: tuple[str, ...] = ()
+    laboratory: str = ""
     static: str | None = None
     mass_kg: float | None = None
     height_m: float | None = None

@@ -95,6 +95,25 @@ def _labels(
     return Labels("_".join(_once(session)), "_".join(_once(condition)), "_".join(_once(group)), activity)
 
 
+def laboratory_names(people: Sequence[Subject]) -> list[str]:
+    """Return the laboratory of every person: the folder around them that names no group; "" where all have one.
+
+    A folder that nobody knows is a laboratory's where such folders hold several people; one a person is the person's own.
+    """
+    found = [_laboratory(person) for person in people]
+    several = max(Counter(filter(None, found)).values(), default=0) > 1
+    named = any(token.kind == "site" for name in found for token in tokens(name))
+    return found if len(set(found)) > 1 and (several or named) else [""] * len(people)
+
+
+def _laboratory(person: Subject) -> str:
+    if len(person.sites) > 1:
+        return ""
+    names = [name for name in person.sites[0] if not all(t.kind in ("group", "counter") for t in tokens(name))]
+    known = [name for name in names if any(t.kind == "site" for t in tokens(name))]
+    return (known or names or [""])[0]
+
+
 def _bids_labels(p: SubjectAssignment) -> Labels:
     keys = vocabulary()["bids"]
     session = f"{keys['session']}-{p.keys[keys['session']]}" if keys["session"] in p.keys else ""

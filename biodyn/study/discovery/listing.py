@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from biodyn.errors import printable
 from biodyn.study.plan import PlannedTrial, StudyPlan
 
-_HEADINGS = ("subject", "session", "condition", "group", "trial", "static", "mass")
+_HEADINGS = ("subject", "session", "condition", "group", "site", "trial", "static", "mass")
 _ALWAYS = ("subject", "trial", "static", "mass")
 _WIDEST = 48
 _MEASURED = "-"
@@ -76,4 +76,4 @@ def _row(trial: PlannedTrial, stored_kg: float | None) -> Sequence[str]:
     static = static if trial.static is None else printable(str(trial.static))
     mass_kg = stored_kg if trial.mass_kg is None else trial.mass_kg
     mass = _MEASURED if mass_kg is None else f"{mass_kg:.1f} kg{'' if trial.mass_kg is None else ' (given)'}"
-    return (trial.subject, trial.session, trial.condition, trial.group, trial.trial, static, mass)
+    return (trial.subject, trial.session, trial.condition, trial.group, trial.site, trial.trial, static, mass)

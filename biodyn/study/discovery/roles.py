@@ -28,7 +28,7 @@ def decide_use(
     """
     file = assignment.file
     if file.twin is not None:
-        return "other", f"It is the same file as '{file.twin}'."
+        return "other", f"It holds the same recording as '{file.twin}'."
     if file.path.name.startswith("."):
         return "other", "A hidden file, as macOS leaves beside copies."
     if file.facts is None:

@@ -84,7 +84,7 @@ def test_links(tmp_path: Path) -> None:
         "P02/walk05.c3d": "walk",
     }
     reasons = {file.path.name: file.reason for file in plan.files}
-    assert "same file as 'P01/walk01.c3d'" in reasons["a_link.c3d"]
+    assert "same recording as 'P01/walk01.c3d'" in reasons["a_link.c3d"]
     assert "not there" in reasons["walk09.c3d"]
 
 
@@ -141,7 +141,8 @@ def test_names_that_are_no_text_or_no_names_elsewhere(tmp_path: Path) -> None:
     names = ["nul.c3d", "con.c3d", "  walk 1 .c3d", "a:b?*.c3d", "W" * 200 + ".c3d", "W" * 201 + ".c3d", "..c3d"]
     for name in names:
         Fake(subject="Anna").write(tmp_path / name)
-    (tmp_path / os.fsdecode(b"walk_\xff\xfe.c3d")).write_bytes(_bytes_of(tmp_path / "nul.c3d"))
+    another = Fake(subject="Anna", frames=31).write(tmp_path / "another.c3d")
+    another.rename(tmp_path / os.fsdecode(b"walk_\xff\xfe.c3d"))
     plan = discover(tmp_path)
     trials = [trial.trial for trial in plan.trials]
     assert (
@@ -153,10 +154,6 @@ def test_names_that_are_no_text_or_no_names_elsewhere(tmp_path: Path) -> None:
         assert trial.split(".")[0].lower() not in ("nul", "con")
         assert len(trial) <= 80
     assert "\n".join(plan_lines(plan)).encode()
-
-
-def _bytes_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 def test_one_name_in_several_folders_gives_distinct_trials(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biodyn.recording import FileFacts
+from biodyn.session import same_body
 from biodyn.session.same_person import different_measures
 from biodyn.study.discovery.files import FoundFile
-from biodyn.study.discovery.subjects.assignment import SubjectAssignment
+from biodyn.study.discovery.subjects.assignment import SubjectAssignment, looks_static
 from biodyn.study.discovery.subjects.stored_names import letters_only
 
 _LEAST_COMMON_LABELS = 0.5
@@ -52,6 +53,19 @@ def stored_person(files: Sequence[FoundFile], stored: dict[Path, str]) -> tuple[
         if f.facts is not None and f.path in stored and f.facts.mass_kg is not None
     }
     return found.pop() if len(found) == 1 else None  # type: ignore[return-value]
+
+
+def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool | None:
+    """Whether the markers of two groups of files sit on one body: a static of one against a walk of the other.
+
+    None where they cannot be compared, or where markers put on again and two people of one build look alike.
+    """
+    for a, b in ((mine, theirs), (theirs, mine)):
+        statics = [p.file.facts.path for p in a if p.file.facts is not None and looks_static(p.file)]
+        walks = [p.file.facts.path for p in b if p.file.facts is not None and not looks_static(p.file)]
+        if statics and walks:
+            return same_body(walks[0], statics[0])
+    return None
 
 
 def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:

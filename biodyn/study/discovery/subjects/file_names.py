@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -110,6 +111,11 @@ def _leading_words(p: SubjectAssignment) -> str:
     return p.stem[:end]
 
 
+def _as_counted(text: str) -> str:
+    """A code without zeros before its number: SUBJ1 is SUBJ01."""
+    return re.sub("(?<![0-9])0+(?=[0-9])", "", text.casefold())
+
+
 def repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ...]:
     """Where the file's name repeats the person's label or stored name, whatever it was taken from."""
     spans = list(p.stem_spans)
@@ -117,5 +123,5 @@ def repeated_spans(p: SubjectAssignment, name: str) -> tuple[tuple[int, int], ..
     for text in filter(None, {p.label, name, folder}):
         end = begins_with(p.stem, text)
         spans += [(0, end)] if end else []
-        spans += [(t.start, t.end) for t in tokens(p.stem) if t.text.casefold() == text.casefold()]
+        spans += [(t.start, t.end) for t in tokens(p.stem) if _as_counted(t.text) == _as_counted(text)]
     return tuple(spans)

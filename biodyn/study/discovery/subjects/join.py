@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from biodyn.session.same_person import without_role_words
 from biodyn.session.words import tokens
 from biodyn.study.discovery.subjects.assignment import BY_USER, PASSING, SubjectAssignment, looks_static
-from biodyn.study.discovery.subjects.evidence import speak_against_one
+from biodyn.study.discovery.subjects.evidence import bodies_agree, speak_against_one
 from biodyn.study.discovery.subjects.stored_names import letters_only
 
 
@@ -58,6 +59,12 @@ def _own_folder(p: SubjectAssignment, members: Sequence[SubjectAssignment]) -> s
     return mine[-1] if len(rivals) > 1 and len({name[-1].casefold() for name in rivals}) < len(rivals) else ""
 
 
+def _stored(group: Sequence[SubjectAssignment]) -> set[str]:
+    """Subject names stored in the files."""
+    facts = [p.file.facts for p in group if p.file.facts is not None]
+    return {letters_only(without_role_words(f.subject)) for f in facts} - {""}
+
+
 def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:
     a, b = mine[0], theirs[0]
     if BY_USER in (a.source, b.source):
@@ -65,11 +72,17 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     if a.site == b.site:
         return _own_folder(a, [*mine, *theirs]) != _own_folder(b, [*mine, *theirs])
     kinds = {t.kind for name in set(a.site) ^ set(b.site) for t in tokens(name)}
-    if "group" in kinds:
+    if kinds & {"group", "site"}:
         return True
-    names = [{letters_only(p.file.facts.subject) for p in g if p.file.facts is not None} - {""} for g in (mine, theirs)]
+    names = [_stored(group) for group in (mine, theirs)]
+    unknown = bool(kinds - set(PASSING))
+    if unknown and speak_against_one(mine, theirs):
+        return True
+    same_body = bodies_agree(mine, theirs) if unknown else None
+    if same_body is not None:
+        return not same_body
     # Folders that nobody knows, each with its own static: rather two laboratories than two conditions of one person.
-    unknown = bool(kinds - set(PASSING)) and not names[0] & names[1]
-    if unknown and all(any(looks_static(p.file) for p in group) for group in (mine, theirs)):
+    own_statics = all(any(looks_static(p.file) for p in group) for group in (mine, theirs))
+    if unknown and own_statics and not names[0] & names[1]:
         return True
     return speak_against_one(mine, theirs)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from biodyn.recording import FileFacts
+from biodyn.session.same_person import without_role_words
 from biodyn.session.words import plain_text, tokens, vocabulary
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
@@ -27,7 +28,7 @@ def stored_names(files: Sequence[FoundFile]) -> dict[Path, str]:
     bodies: dict[str, FileFacts] = {}
     templates: set[str] = set()
     for file in files:
-        name = plain_text(file.facts.subject).strip() if file.facts is not None else ""
+        name = without_role_words(file.facts.subject) if file.facts is not None else ""
         key = letters_only(name)
         if file.facts is None or len(key) < 2 or key in vocabulary()["nobody"]:
             continue

@@ -19,7 +19,7 @@ def left_out(page: StudyPage) -> Data | None:
     """The files grouped by role and reason; None where there are none."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for file in page.source.record["files"]:
-        if file["role"] in ("other", "excluded"):
+        if file["role"] in ("functional", "other", "excluded"):
             grouped.setdefault((file["role"], file["reason"]), []).append(file["path"])
     groups = [{"role": role, "reason": reason, "paths": paths} for (role, reason), paths in grouped.items()]
     return {"groups": groups} if groups else None

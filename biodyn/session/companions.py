@@ -1,0 +1,138 @@
+"""The recordings of a walk's session: the same person, the same day, the same markers in the same places.
+
+A model of the person is made from all of them: the statics calibrate, functional trials and the other walks tell where
+joints are. Every file beside the walk is accounted for, with what it was taken for and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from biodyn.errors import InputFileError
+from biodyn.io import read_facts
+from biodyn.recording import FileFacts, Markers, QuietPart
+from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
+from biodyn.session.path_names import Neighbours, difference
+from biodyn.session.role import Role, TrialNames, judge_role
+from biodyn.session.same_person import different_person, person_name
+from biodyn.session.static_choice import body_difference_m
+from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
+from biodyn.session.words import tokens
+
+_FOLDERS = 2  # above a file whose names tell its role
+_SWAY_M = 0.01  # movement in half a second that halves what it is worth
+
+Use = Literal["static", "functional", "walk", "other", "stranger"]
+
+
+@dataclass(frozen=True)
+class Companion:
+    """One recording beside a walk.
+
+    Attributes:
+        path: the file. use: what it is for; "stranger" where it is of another person or day.
+        why: one sentence.
+        quiet: the half second in which the markers move least; None where they cannot be read.
+        worth: of `quiet` for a calibration, 0-1: 1 where the person stands still all the time, less the more they move
+            in it or the shorter they stand; 0 where nobody stands.
+        body_m: median difference of its marker distances within segments from the walk's, None where not known.
+    """
+
+    path: Path
+    use: Use
+    why: str
+    quiet: QuietPart | None = None
+    worth: float = 0.0
+    body_m: float | None = None
+
+
+@dataclass(frozen=True)
+class SessionFiles:
+    """The recordings of a walk's session and everything else that lies beside it.
+
+    Attributes:
+        walk: the walk itself, with its own quiet part. companions: every other file that was looked at.
+    """
+
+    walk: Companion
+    companions: tuple[Companion, ...]
+
+    def of(self, use: Use) -> tuple[Companion, ...]:
+        """Return the companions of one use."""
+        return tuple(c for c in self.companions if c.use == use)
+
+    @property
+    def statics(self) -> tuple[Companion, ...]:
+        """Static trials of the session, the worthiest first."""
+        return tuple(sorted(self.of("static"), key=lambda c: -c.worth))
+
+    @property
+    def functional(self) -> tuple[Companion, ...]:
+        """Functional trials of the session."""
+        return self.of("functional")
+
+    @property
+    def walks(self) -> tuple[Companion, ...]:
+        """The other walks of the session."""
+        return self.of("walk")
+
+    @property
+    def quiet_parts(self) -> tuple[Companion, ...]:
+        """All recordings of the session in which the person stands at some time, the walk too, the worthiest first."""
+        own = (self.walk, *(c for c in self.companions if c.use != "stranger"))
+        return tuple(sorted((c for c in own if c.worth > 0.0), key=lambda c: -c.worth))
+
+
+def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:
+    """Find the recordings of a walk's session near its file, or among files known to be this person's and day's.
+
+    Judged by headers and glimpses only: some ten milliseconds a file. Raises InputFileError where `walk` cannot be read.
+    """
+    path = Path(walk)
+    facts, markers = read_facts(path), glimpse_of_file(path).markers
+    paths = [p for p in (among or static_candidates(path, max_headers=max_files)) if p.resolve() != path.resolve()]
+    neighbours = None if among else Neighbours([path, *paths])
+    found = tuple(_companion(facts, markers, other, neighbours) for other in paths)
+    motion = motion_of(path)
+    own = Companion(path, "walk", "the walk itself", None if motion is None else motion.quiet, worth_of(motion))
+    return SessionFiles(own, found)
+
+
+def role_of(facts: FileFacts) -> tuple[Role, str]:
+    """Return what a recording is for by itself: its name, its folders, its header, and what is done in it."""
+    parts = facts.path.resolve().parent.parts[1:]
+    names = TrialNames(tokens(facts.path.stem), tuple(tokens(name) for name in parts[-_FOLDERS:]))
+    return judge_role(names, facts, motion=partial(motion_of, facts.path))
+
+
+def worth_of(motion: MotionFacts | None) -> float:
+    """Return what the quiet part of a recording is worth for a calibration, 0-1; see `Companion`."""
+    if motion is None or not motion.stands:
+        return 0.0
+    length = 1.0 if motion.kind == "standing" else 0.5 + 0.5 * motion.still_share
+    return length / (1.0 + motion.quiet.movement_m / _SWAY_M)
+
+
+def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
+    try:
+        facts, glimpse = read_facts(path), glimpse_of_file(path)
+    except (InputFileError, OSError) as error:
+        return Companion(path, "other", str(getattr(error, "message", error)))
+    role, why = role_of(facts)
+    motion = motion_of(path)
+    quiet, worth = (None, 0.0) if motion is None else (motion.quiet, worth_of(motion))
+    body = body_difference_m(markers, glimpse.quiet_markers())
+    strange = different_person(walk, facts)
+    same_name = bool(walk.subject) and person_name(walk.subject) == person_name(facts.subject)
+    if not strange and neighbours is not None:
+        named = difference(walk.path, path, neighbours)
+        strange = named.day or ("" if same_name else named.person)
+    if not strange and body is not None and body > SAME_BODY_M:
+        strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"
+    if strange:
+        return Companion(path, "stranger", f"Not of this session: {strange}.", quiet, worth, body)
+    return Companion(path, "walk" if role == "run" else role, why, quiet, worth, body)
