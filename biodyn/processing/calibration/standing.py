@@ -18,15 +18,15 @@ CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored off
 #: Each of them in words, where it had to do instead of a static trial.
 SOURCE_WORDS: dict[CalibrationSource, str] = {
     "static trial": "a static trial",
-    "quiet part": "a part of the walk in which the subject stands",
+    "quiet part": "a part of a recording in which the subject stands",
     "stored offsets": "the joint offsets that the laboratory's software stored, and the walk itself",
     "walk": "the walk itself",
 }
 
 _WINDOW_S = 0.5
-# Standing people sway by millimetres; a trial in which the markers travel further than this is no static trial.
-_QUIET_RANGE_M = 0.03
-_MOVING_RANGE_M = 0.1
+#: Standing people sway by millimetres; where the markers travel further than this, nobody stands quietly.
+QUIET_RANGE_M = 0.03
+_MOVING_RANGE_M = 0.1  # and a trial in which they travel further than this is no static trial
 # A foot is flat while its markers are this near to their own lowest height and most of them rise or fall slower than this, for
 # this long; at both ends of that time heel or toes are still on their way.
 _LOW_PERCENT = 5.0
@@ -51,11 +51,6 @@ class Standing:
     last: int
     movement_m: float
     diagnostics: tuple[Diagnostic, ...]
-
-
-def is_quiet(standing: Standing) -> bool:
-    """Return whether the markers moved as little as they do in a standing person."""
-    return standing.movement_m <= _QUIET_RANGE_M
 
 
 def quietest_window(markers: Markers) -> tuple[int, int, float]:
@@ -98,14 +93,14 @@ def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> S
             "Name a trial in which the subject stands still with --static, or none with --static none.",
         )
     diagnostics: tuple[Diagnostic, ...] = ()
-    if moved > _QUIET_RANGE_M:
+    if moved > QUIET_RANGE_M:
         diagnostics = (
             Diagnostic(
                 "static-moves",
                 "warning",
                 f"The markers move by {1000 * moved:.0f} mm in {when} of the static trial.",
                 value=moved,
-                limit=_QUIET_RANGE_M,
+                limit=QUIET_RANGE_M,
                 unit="m",
                 hint="Use a trial in which the subject stands still.",
             ),
