@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -209,17 +208,6 @@ def _never_hit(lab: Laboratory) -> None:
     lab.copy(lab.folder, walk=unloaded(lab.trials["walk"]))
 
 
-def _no_static(lab: Laboratory) -> None:
-    lab.static.unlink()
-
-
-def _somebody_elses_static(lab: Laboratory) -> None:
-    static = lab.trials["static"]
-    other = replace(static.body.person, name="Subject02", mass_kg=60.0, height_m=1.60)
-    bones = static.bone_markers * (1.60 / 1.78)
-    lab.copy(lab.folder, static=replace(static, body=replace(static.body, person=other), markers=bones))
-
-
 def _no_mass(lab: Laboratory) -> None:
     """One measured step in a file shorter than a stride, nobody on the plates while standing, no stored mass."""
     walk = lab.trials["walk"]
@@ -238,8 +226,6 @@ BAD_FILES: dict[str, tuple[Callable[[Laboratory], None], tuple[str, ...]]] = {
     "unknown markers": (_unknown_markers, ("no known marker set", "P01", "marker_set")),
     "no plates": (_no_plates, ("walk.c3d", "no force plate")),
     "plates never hit": (_never_hit, ("walk.c3d", "ever loaded", "biodyn check")),
-    "no static": (_no_static, ("static", "--static")),
-    "somebody else's static": (_somebody_elses_static, ("static", "--static")),
     "no mass": (_no_mass, ("mass", "--mass")),
 }
 

@@ -18,6 +18,7 @@ from biodyn.rigid_body import body_poses
 from biodyn.simulation import Person, SimulatedTrial, TrialOptions, simulate_trial, solve_walk, write_c3d
 from biodyn.simulation.wands import Placement, worn_by
 from biodyn.trial.files import NO_STATIC, read_files
+from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 
 _NO_BANDS = {"uncertainty": {"compute": False}}
@@ -34,6 +35,20 @@ def centre_errors_mm(analysis: TrialAnalysis, truth: SimulatedTrial) -> dict[str
         off = np.stack([places[0][f"{segment}_{s}"] - places[1][f"{segment}_{s}"] for s in "rl"])
         errors[joint] = 1e3 * float(np.sqrt(np.nanmean(np.sum(off**2, axis=-1))))
     return errors
+
+
+def standing_first(laboratory: Laboratory) -> SimulatedTrial:
+    """The walk with the person standing in its first frames, beside the plates."""
+    walk, standing = laboratory.trials["walk"], laboratory.trials["static"]
+    frames = len(standing.time_s)
+    ratio = len(walk.components[0]) // len(walk.time_s)
+    return replace(
+        walk,
+        time_s=np.arange(frames + len(walk.time_s)) / walk.options.rate_hz,
+        markers=np.concatenate([standing.markers, walk.markers]),
+        components=tuple(np.concatenate([np.zeros((frames * ratio, c.shape[1])), c]) for c in walk.components),
+        events=(),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +80,8 @@ def test_a_walk_alone_in_its_folder_is_analysed_with_one_warning(person: tuple[S
     assert errors["ankle"] < 16.0
 
 
-def test_the_bands_are_wider_without_a_static_trial(laboratory: Laboratory) -> None:
-    with_static = analyse_trial(laboratory.walk, laboratory.static)
+def test_the_bands_are_wider_without_a_static_trial(laboratory: Laboratory, walk_result: TrialResult) -> None:
+    with_static = walk_result.analysis
     alone = analyse_trial(laboratory.walk, NO_STATIC)
     assert with_static.uncertainty is not None
     assert alone.uncertainty is not None
@@ -76,26 +91,40 @@ def test_the_bands_are_wider_without_a_static_trial(laboratory: Laboratory) -> N
     assert np.nanmean(wider) > 1.1 * np.nanmean(own)
 
 
-def test_standing_at_the_beginning_of_the_walk_is_found_and_used(laboratory: Laboratory, tmp_path: Path) -> None:
-    walk, standing = laboratory.trials["walk"], laboratory.trials["static"]
-    frames = len(standing.time_s)
-    ratio = len(walk.components[0]) // len(walk.time_s)
-    longer = replace(
-        walk,
-        time_s=np.arange(frames + len(walk.time_s)) / walk.options.rate_hz,
-        markers=np.concatenate([standing.markers, walk.markers]),
-        components=tuple(np.concatenate([np.zeros((frames * ratio, c.shape[1])), c]) for c in walk.components),
-        events=(),
-    )
-    write_c3d(tmp_path / "walk.c3d", longer)
+def test_standing_at_the_beginning_of_the_walk_is_found_and_used(
+    laboratory: Laboratory, walk_result: TrialResult, tmp_path: Path
+) -> None:
+    frames = len(laboratory.trials["static"].time_s)
+    write_c3d(tmp_path / "walk.c3d", standing_first(laboratory))
     analysis = analyse_trial(tmp_path / "walk.c3d", settings=_NO_BANDS)
     assert analysis.static.source == "quiet part"
     assert analysis.static.last < frames
-    named = analyse_trial(tmp_path / "walk.c3d", "none", settings=_NO_BANDS, files=None)
-    assert named.static.source == "quiet part"
-    reference = analyse_trial(laboratory.walk, laboratory.static, settings=_NO_BANDS)
+    reference = walk_result.analysis
     lengths = [np.linalg.norm([body.p_PB for body in a.model.bodies], axis=1) for a in (analysis, reference)]
     assert lengths[0][:7] == pytest.approx(lengths[1][:7], abs=2e-3)
+
+
+def test_standing_in_another_trial_of_the_same_person_is_found(laboratory: Laboratory, tmp_path: Path) -> None:
+    both = standing_first(laboratory)
+    write_c3d(tmp_path / "walk02.c3d", both)
+    write_c3d(tmp_path / "walk01.c3d", laboratory.trials["walk"])
+    files = read_files(tmp_path / "walk01.c3d", None)
+    assert files.source == "quiet part"
+    assert files.static.path.name == "walk02.c3d"
+    analysis = analyse_trial(tmp_path / "walk01.c3d", settings=_NO_BANDS, files=files)
+    assert (analysis.static.source, analysis.static.path.name) == ("quiet part", "walk02.c3d")
+
+
+def test_somebody_elses_static_trial_is_not_taken(laboratory: Laboratory, tmp_path: Path) -> None:
+    static = laboratory.trials["static"]
+    other = replace(static.body.person, name="Subject02", mass_kg=60.0, height_m=1.60)
+    bones = static.bone_markers * (1.60 / 1.78)
+    static = replace(static, body=replace(static.body, person=other), markers=bones)
+    copy = laboratory.copy(tmp_path / "lab" / "session" / "subject01", static=static)
+    files = read_files(copy.walk, None)
+    assert files.source == "walk"
+    assert files.static.path == copy.walk
+    assert "static.c3d" in files.why
 
 
 def test_frames_of_standing_are_counted_as_the_file_counts_them(laboratory: Laboratory) -> None:

@@ -15,6 +15,7 @@ from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Recording
 from biodyn.session import find_static
 from biodyn.settings import Settings
+from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
@@ -73,6 +74,9 @@ def read_files(
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
         if search.recording is not None:
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
+        quiet = None if is_quiet_somewhere(noted.markers) else quiet_part_elsewhere(search)
+        if quiet is not None:
+            return TrialFiles(noted, quiet.recording, quiet.why, "quiet part", static_frames)
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
         (walk_read,) = read_many([walk])

@@ -21,12 +21,11 @@ from biodyn.processing.calibration.standing import (
     CalibrationSource,
     Standing,
     flat_frames,
-    is_quiet,
     quiet_standing,
 )
-from biodyn.recording import Markers, quietest_part
-from biodyn.recording.stillness import MOVING_RANGE_M
+from biodyn.recording import Markers
 from biodyn.trial.files import TrialFiles
+from biodyn.trial.quiet_parts import is_quiet_somewhere
 from biodyn.uncertainty.magnitudes import Magnitudes
 
 #: Joint offsets of the laboratory's software that say where a joint lies beside its wand.
@@ -98,9 +97,9 @@ def _quiet_part(
     """The part of a walk in which the subject stands, None where he or she does not; frames that were named are taken as told."""
     if rows is not None:
         return quiet_standing(markers, rows)
-    standing = quiet_standing(markers) if quietest_part(markers).movement_m <= MOVING_RANGE_M else None
-    if standing is None or not is_quiet(standing):
+    if not is_quiet_somewhere(markers):
         return None
+    standing = quiet_standing(markers)
     return standing if stands_upright(skeleton, mapping, standing.points, options) else None
 
 

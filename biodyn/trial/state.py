@@ -135,10 +135,11 @@ class TrialState:
         )
 
     def _static_facts(self) -> StaticFacts:
+        seen = self.static if self.calibrated.is_seen else self.walk
         return StaticFacts(
-            path=self.static.path,
+            path=seen.path,
             source=self.calibration_source,
-            sha256=self.static.sha256,
+            sha256=seen.sha256,
             reason=self.files.why,
             first=self.standing.first,
             last=self.standing.last,

@@ -50,7 +50,7 @@ def estimated_offsets(
 def _open_rules(
     rules: Sequence[Mapping[str, Any]], known: Mapping[str, float], marked: set[str]
 ) -> list[tuple[float, dict[str, Any]]]:
-    """The rules of both sides, with the sign of the side, whose offset is not known and whose joint no marker of the walk tells."""
+    """The rules, with the sign of their side, whose offset is not known and whose joint no marker of the walk tells."""
     sided = [(SIDE_SIGN.get(side, 1.0), rule) for raw in rules for side, rule in for_each_side(raw)]
     return [(sign, r) for sign, r in sided if r["offset"] not in known and not marked.intersection(r["unless"])]
 

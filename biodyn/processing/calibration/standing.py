@@ -19,7 +19,7 @@ CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored off
 #: Each of them in words, where it had to do instead of a static trial.
 SOURCE_WORDS: dict[CalibrationSource, str] = {
     "static trial": "a static trial",
-    "quiet part": "a part of the walk in which the subject stands",
+    "quiet part": "a part of a recording in which the subject stands",
     "stored offsets": "the joint offsets that the laboratory's software stored, and the walk itself",
     "walk": "the walk itself",
 }
@@ -48,11 +48,6 @@ class Standing:
     last: int
     movement_m: float
     diagnostics: tuple[Diagnostic, ...]
-
-
-def is_quiet(standing: Standing) -> bool:
-    """Return whether the markers moved as little as they do in a standing person."""
-    return standing.movement_m <= QUIET_RANGE_M
 
 
 def quiet_standing(markers: Markers, frames: tuple[int, int] | None = None) -> Standing:

@@ -139,6 +139,12 @@ def test_statics_and_roles(study: Path) -> None:
     assert next(f.role for f in plan.files if f.path == Path("P01/slow01.c3d")) == "static"
 
 
+def test_a_study_may_take_no_static_trial(study: Path) -> None:
+    plan = _plan(study, '[subjects.P01]\nstatic = "none"\n[trials."P01/fast02.c3d"]\nstatic = "P01/static.c3d"')
+    statics = {t.path.as_posix(): t.static and t.static.as_posix() for t in plan.trials if t.subject == "P01"}
+    assert statics == {"P01/fast01.c3d": "none", "P01/fast02.c3d": "P01/static.c3d", "P01/slow01.c3d": "none"}
+
+
 def test_a_subject_by_the_users_word_shares_its_static(study: Path) -> None:
     text = '[trials."P02/*"]\nsubject = "P01"\nsession = "second"'
     plan = _plan(study, text)

@@ -95,3 +95,10 @@ def test_the_record_of_a_study_names_tables_as_seen_from_it(root: Path) -> None:
     (root / "sd.toml").write_text("[marker_noise]\n", encoding="utf-8")
     with pytest.raises(TableError, match=r"sd\.toml"):
         read_definition(path)
+
+
+def test_a_walk_that_takes_no_static_trial_has_a_key_of_its_own(root: Path) -> None:
+    own = trial_key(planned(root, static=Path("none")), root)
+    assert own != trial_key(planned(root), root)
+    (root / "static.c3d").write_bytes(b"another one")
+    assert trial_key(planned(root, static=Path("none")), root) == own
