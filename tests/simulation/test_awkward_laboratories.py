@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from biodyn.errors import MarkerSetError, StaticTrialError
+from biodyn.errors import StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.model.assembly import assemble
@@ -149,9 +149,15 @@ def test_a_hinge_that_a_turned_model_loses_does_not_end_the_search(walking):
     assert turns == {}, "costs that do not depend on the turn leave the axes where they are"
 
 
-def test_a_leg_without_a_marker_on_its_shank_and_thigh_is_refused(standing, walking, tmp_path):
+def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):
     """Rigid thigh and shank would give every joint of the leg a wrong torque."""
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", without(walking, "LTHI", "LKNE", "LTIB"))
-    with pytest.raises(MarkerSetError, match="do not place tibia_l"):
-        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    (note,) = [note for note in found.diagnostics if note.code == "leg-not-seen"]
+    assert "tibia_l" in note.message
+    for side, known in (("r", True), ("l", False)):
+        leg = [
+            i for i, c in enumerate(found.model.coordinates) if c.side == side and c.joint.startswith(("hip", "ankle"))
+        ]
+        assert found.dynamics.torque_valid[:, leg].any() == known
