@@ -180,11 +180,9 @@ def main() -> None:
             matched, events, extra = row.events
             right, count = right + (row.activity == case.activity), count + 1
             numbers = " ".join(f"{value:5.3f}" for value in row.torques)
-            print(
-                f"{person.name:8s} {case.name:12s} {row.activity:12s} {good:3d}/{true} -{bad:2d} {matched:6d}/{events:2d} +{extra:2d} "
-                f"{row.errors_ms[0]:5.0f}{row.errors_ms[1]:5.0f} {numbers}  {row.verdict}",
-                flush=True,
-            )
+            names = f"{person.name:8s} {case.name:12s} {row.activity:12s} {good:3d}/{true} -{bad:2d}"
+            times = f"{matched:6d}/{events:2d} +{extra:2d} {row.errors_ms[0]:5.0f}{row.errors_ms[1]:5.0f}"
+            print(f"{names} {times} {numbers}  {row.verdict}", flush=True)
             for joint, value in zip(LEG_JOINTS, row.torques, strict=True):
                 record.add(f"{person.name}, {case.name}: {joint} RMS", value, "Nm/kg")
     print(f"{right} of {count} motions recognised")
