@@ -379,7 +379,7 @@ def backwards(body: Body) -> Scene:
     keys = _knees(holds, duration, 0.8, 0.2)
     keys["forward"] = ((0.0, 0.0), (duration, speed * duration))
     keys["upward"] = ((0.0, -0.03),)
-    return Scene("backwards", "walking", MotionPlan(duration, holds, keys), _plates_under(holds, 2))
+    return Scene("backwards", "other", MotionPlan(duration, holds, keys), _plates_under(holds, 2))
 
 
 #: Every scene by its name.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -70,6 +71,17 @@ def _events(scene: Scene, duration_s: float) -> tuple[GaitEvent, ...]:
         if 0.0 <= time_s < duration_s
     ]
     return tuple(sorted(events, key=lambda event: event.time_s))
+
+
+def with_labels(trial: SimulatedTrial, labels: Collection[str]) -> SimulatedTrial:
+    """The trial with some of its markers only."""
+    keep = [column for column, label in enumerate(trial.labels) if label in labels]
+    return replace(
+        trial,
+        labels=tuple(trial.labels[column] for column in keep),
+        markers=trial.markers[:, keep],
+        bone_markers=trial.bone_markers[:, keep],
+    )
 
 
 def record_treadmill(walk: Walk, options: TrialOptions, split: bool = True) -> SimulatedTrial:

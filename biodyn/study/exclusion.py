@@ -1,12 +1,14 @@
-"""Which trials have a result and stay out of the group results all the same: those whose checks failed."""
+"""Which trials have a result and stay out of the group results all the same: checks that failed, another activity."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.gait.activity import WALKING
 from biodyn.study.plan import StudyPlan
 from biodyn.study.record import TrialRecord, read_record
 
@@ -32,16 +34,36 @@ def exclusion_reason(record: TrialRecord) -> str:
 
 
 def excluded_trials(plan: StudyPlan, out: Path, include_failed: bool) -> dict[tuple[str, str], str]:
-    """Reasons by (subject, trial) of the trials that stay out of the group results; none with `include_failed`."""
-    if include_failed:
-        return {}
+    """Reasons by (subject, trial) of the trials that stay out of the group results; `include_failed`: of checks none."""
     found = {}
+    activities: dict[str, dict[tuple[str, str], str]] = {}
     for trial in plan.trials:
         record = read_record(out / trial.folder)
-        reason = "" if record is None else exclusion_reason(record)
+        if record is None or record.failed:
+            continue
+        key = (trial.subject, trial.trial)
+        reason = "" if include_failed else exclusion_reason(record)
         if reason:
-            found[(trial.subject, trial.trial)] = reason
+            found[key] = reason
+        elif record.metrics.get("activity"):
+            activities.setdefault(trial.condition, {})[key] = str(record.metrics["activity"])
+    for own in activities.values():
+        found |= other_activities(own)
     return found
+
+
+def other_activities(activities: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    """Reasons of the trials of one condition that are of another activity than most: a run is no part of the mean walk.
+
+    `activities`: by (subject, trial), the kind that was recognised.
+    """
+    counts = Counter(activities.values())
+    usual = max(counts, key=lambda kind: (counts[kind], kind == WALKING.kind), default="")
+    return {
+        key: f"its activity is {kind}, that of most trials of its condition {usual}"
+        for key, kind in activities.items()
+        if kind != usual
+    }
 
 
 def without_trials(frame: pd.DataFrame, trials: Collection[str]) -> pd.DataFrame:
@@ -65,5 +87,6 @@ def exclusion_finding(excluded: Mapping[tuple[str, str], str], trials: int) -> D
         "warning",
         f"Excluded from the group results: {len(excluded)} of {trials} trials; {'; '.join(parts)}.",
         value=float(len(excluded)),
-        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include them.",
+        hint="Look at their reports. Set include_failed = true under [analysis] in study.toml to include those whose checks "
+        "failed, and give trials of another activity a condition of their own.",
     )

@@ -199,9 +199,12 @@ def test_markers_not_seen_in_the_walk_lock_their_coordinates() -> None:
     assert sum(link.mass_kg for link in model.multibody.bodies) == pytest.approx(MASS_KG, rel=1e-12)
 
 
-def test_a_leg_without_markers_is_refused() -> None:
-    with pytest.raises(MarkerSetError, match=r"not place .*calcn_r in"):
-        scaled(skewed(LOWER), without=("RHEE", "RTOE", "RANK"))
+def test_a_leg_without_markers_has_no_sole_and_two_are_refused() -> None:
+    model = scaled(skewed(LOWER), without=("RHEE", "RTOE", "RANK"))
+    assert np.isnan(model.foot_outlines["r"]).all()
+    assert np.isfinite(model.foot_outlines["l"]).all()
+    with pytest.raises(MarkerSetError, match=r"not place .*calcn_r.* in"):
+        scaled(skewed(LOWER), without=("RHEE", "RTOE", "RANK", "LHEE", "LTOE", "LANK"))
 
 
 def test_a_pelvis_that_was_not_seen_is_refused() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.errors import MarkerSetError, StaticTrialError
+from biodyn.errors import StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
@@ -127,9 +127,15 @@ def test_long_gaps_everywhere_never_break_the_analysis(standing, walking, tmp_pa
     assert np.isnan(analysis.dynamics.torques[~analysis.dynamics.torque_valid]).all()
 
 
-def test_a_leg_without_a_marker_on_its_shank_and_thigh_is_refused(standing, walking, tmp_path):
+def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, walking, tmp_path):
     """Rigid thigh and shank would give every joint of the leg a wrong torque."""
     write_c3d(tmp_path / "static.c3d", standing)
     write_c3d(tmp_path / "walk.c3d", without(walking, "LTHI", "LKNE", "LTIB"))
-    with pytest.raises(MarkerSetError, match="do not place tibia_l"):
-        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    found = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+    (note,) = [note for note in found.diagnostics if note.code == "leg-not-seen"]
+    assert "tibia_l" in note.message
+    for side, known in (("r", True), ("l", False)):
+        leg = [
+            i for i, c in enumerate(found.model.coordinates) if c.side == side and c.joint.startswith(("hip", "ankle"))
+        ]
+        assert found.dynamics.torque_valid[:, leg].any() == known

@@ -14,7 +14,7 @@ from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench
 # A foot whose sole comes this near may have made the load; what the feet are off by is less.
 _NEAR_M = 0.10
 # Lighter loads are knocks, cables, an offset that is not zero.
-_LEAST_BW = 0.05
+LEAST_BW = 0.05
 _USUAL_KG = 70.0  # where the mass is not known yet
 _LEAST_S = 0.15
 # An offset stays when the load is gone: at its ends a load that somebody made is at most this share of its peak.
@@ -37,11 +37,11 @@ class OtherLoad:
 def other_loads(
     contacts: Sequence[Contact], plates: Sequence[PlateWrench], rate_hz: float, mass_kg: float | None
 ) -> tuple[OtherLoad, ...]:
-    """Return the loads that came and went while no foot was near, of `_LEAST_BW` of the body weight and more.
+    """Return the loads that came and went while no foot was near, of `LEAST_BW` of the body weight and more.
 
     A foot that was not seen may have made any load: nothing is said then.
     """
-    least_n = _LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or _USUAL_KG)
+    least_n = LEAST_BW * STANDARD_GRAVITY_M_S2 * (mass_kg or _USUAL_KG)
     vertical = {plate.number: plate.wrench[:, 4] for plate in plates}
     found = []
     for contact in contacts:

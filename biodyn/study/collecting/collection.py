@@ -19,7 +19,7 @@ from biodyn.study.collecting.read import DATA_SET_NAME
 from biodyn.study.collecting.readable import require_readable
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
-from biodyn.study.exclusion import exclusion_finding, exclusion_reason
+from biodyn.study.exclusion import excluded_trials, exclusion_finding, trial_failed
 from biodyn.study.plan import StudyPlan
 from biodyn.study.record import TrialRecord, read_record
 from biodyn.study.running.program import program_version
@@ -81,7 +81,8 @@ class _Source:
     """The shards of the trials in the order of the plan; the summary is written on the way."""
 
     def __init__(self, plan: StudyPlan, out: Path, include_failed: bool) -> None:
-        self._plan, self._out, self._include_failed = plan, out, include_failed
+        self._plan, self._out = plan, out
+        self._left_out = excluded_trials(plan, out, include_failed)
         self.excluded: dict[tuple[str, str], str] = {}
         self.summary: SummaryFile
         self.with_cycles = 0
@@ -100,12 +101,13 @@ class _Source:
                     require_readable(folder)
                 except ResultError as error:
                     record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
-            excluded = "" if record is None or self._include_failed else exclusion_reason(record)
+            excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
             self.summary.add(summary_row(trial, record, excluded))
             self._count_impossible(record)
             if excluded and rows is not None:
                 self.excluded[(trial.subject, trial.trial)] = excluded
-                rows = without_values(rows, excluded)
+                if record is not None and trial_failed(record):  # another activity is no reason to doubt a value
+                    rows = without_values(rows, excluded)
             if rows is not None:
                 self.with_cycles += rows.num_rows > 0
                 yield Shard(trial, rows)

@@ -51,7 +51,8 @@ StridesOf = Callable[[str], Strides]
 def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = None) -> GroupResults:
     """Analyse the collected data set of a study and write OUT/group; an older one is replaced when all is whole.
 
-    Trials whose checks failed are left out, unless the options say otherwise.
+    Trials whose checks failed are left out, unless the options say otherwise, and trials of another activity than most of
+    their condition.
     Reads study.parquet subject by subject and the parameters of the strides from the trials' folders. The same data and
     options give the same bytes. What the data do not allow is left out, and a sentence in `notes` says why.
 

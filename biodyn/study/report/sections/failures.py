@@ -33,7 +33,7 @@ _TEMPLATE = """
 {% endif %}
 {% if exclusions %}
 <h3 id="excluded">Excluded from the group results</h3>
-<p class="quiet">These trials were analysed and their checks failed: they are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml counts them.</p>
+<p class="quiet">These trials were analysed and are in no curve, number, score or test below. <span class="mono">include_failed = true</span> under [analysis] in study.toml counts those whose checks failed; trials of another activity belong in a condition of their own.</p>
 {% for group in exclusions %}
 <p class="small"><span class="tag error">{{ group.trials | length }} {{ "trial" if group.trials | length == 1 else "trials" }}</span> {{ (group.title[0] | upper) ~ group.title[1:] }}: {% for trial in group.trials %}<a href="{{ trial.link }}">{{ trial.subject }}, {{ trial.trial }}</a>{{ ", " if not loop.last }}{% endfor %}.</p>
 {% endfor %}

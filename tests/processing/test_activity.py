@@ -1,0 +1,200 @@
+"""What a person does in a trial: motions with known torques, recorded by the simulator, and what is made of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from support.motions import mover, recorded
+from support.sessions import Laboratory
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.output.tables.gait import spatiotemporal
+from biodyn.simulation.recovery import compare
+from biodyn.simulation.scenes import record_treadmill, with_labels
+from biodyn.trial.run import analyse_trial
+
+Analysed = Callable[[str], TrialAnalysis]
+
+
+@pytest.fixture(scope="module")
+def analysed(tmp_path_factory: pytest.TempPathFactory) -> Analysed:
+    """Analyse a scene, each once."""
+    done: dict[str, TrialAnalysis] = {}
+
+    def ask(name: str) -> TrialAnalysis:
+        if name not in done:
+            done[name] = recorded(name).analysed(tmp_path_factory.mktemp("motion"))
+        return done[name]
+
+    return ask
+
+
+def torque_error(found: TrialAnalysis, name: str, joint: str) -> float:
+    return compare(found, recorded(name).trial).sagittal_rms_nm_kg(joint)
+
+
+# -- the simulated motions ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["running", "jump", "squat", "turn", "stairs", "crutches"])
+def test_a_simulated_motion_obeys_physics(name: str) -> None:
+    """Feet and aids carry what the body needs, in flight nothing does, and each plate shows its own part of it."""
+    trial = recorded(name).trial
+    assert np.abs(trial.tau[:, 3:6]).max() < 3.0  # N: what the splines leave in flight
+    total = sum(wrench[:, 4] for wrench in trial.wrench.values())
+    assert total.max() > 0.8 * mover().model.mass_kg * STANDARD_GRAVITY_M_S2
+    flight = total < 1e-9
+    assert flight.any() == (name in ("running", "jump"))
+
+
+# -- recognised ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "direction", "cycles"),
+    [
+        ("running", "running", "forwards", True),
+        ("stairs", "stairs", "forwards", True),
+        ("turn", "turning", "forwards", True),
+        ("start", "walking", "forwards", True),
+        ("side steps", "other", "sideways", True),
+        ("backwards", "other", "backwards", True),
+        ("squat", "squat", "", False),
+        ("jump", "jump", "", False),
+        ("hop", "jump", "", False),
+    ],
+)
+def test_the_activity_is_told_from_the_motion(
+    analysed: Analysed, name: str, kind: str, direction: str, cycles: bool
+) -> None:
+    found = analysed(name)
+    activity = found.activity
+    assert (activity.kind, activity.direction, activity.steps) == (kind, direction, cycles)
+    assert bool(found.cycles) == cycles
+    assert len(spatiotemporal(found)) == len(found.cycles)
+
+
+# -- events --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["running", "turn", "start", "side steps", "backwards", "jump", "hop", "squat", "stairs"]
+)
+def test_every_event_found_is_one_and_most_are_found(analysed: Analysed, name: str) -> None:
+    """Nothing is found where a pelvis sways over standing feet; ends of the recording may hide an event."""
+    truth = recorded(name).trial.events
+    found = analysed(name).events
+    assert all(event.time_s >= 0.0 for event in found)
+    for event in found:
+        near = [t.time_s - event.time_s for t in truth if (t.side, t.kind) == (event.side, event.kind)]
+        assert near, event
+        assert min(map(abs, near)) < 0.08, event
+    assert len(found) >= 0.7 * len(truth)
+
+
+def test_running_has_flights_and_no_double_support(analysed: Analysed) -> None:
+    table = spatiotemporal(analysed("running"))
+    assert table["double_support_percent"].isna().all()
+    np.testing.assert_allclose(table["contact_time_s"], 0.24, atol=0.02)
+    np.testing.assert_allclose(table["flight_time_s"], 0.11, atol=0.03)
+    np.testing.assert_allclose(table["speed_m_s"], 3.3, atol=0.1)
+
+
+def test_steps_of_a_turn_are_measured_along_the_turn(analysed: Analysed) -> None:
+    """The feet stay apart through the turn; against the mean direction of the stride they would cross by 10 cm."""
+    table = spatiotemporal(analysed("turn"))
+    assert table["step_width_m"].min() > -0.05
+    assert table["toe_out_deg"].abs().max() < 8.0
+
+
+def test_steps_backwards_have_the_width_and_the_toes_of_steps_ahead(analysed: Analysed) -> None:
+    table = spatiotemporal(analysed("backwards"))
+    np.testing.assert_allclose(table["step_width_m"], 0.18, atol=0.02)
+    assert table["toe_out_deg"].abs().max() < 5.0
+
+
+# -- torques -------------------------------------------------------------------------------------------------------------
+
+
+def test_torques_in_flight_are_those_of_a_body_that_nothing_touches(analysed: Analysed) -> None:
+    found, truth = analysed("jump"), recorded("jump").trial
+    flight = (found.time_s > 1.65) & (found.time_s < 1.87)
+    assert found.dynamics.residual_valid[flight].all()
+    weight = found.subject.mass_kg * STANDARD_GRAVITY_M_S2
+    assert np.linalg.norm(found.dynamics.residual_force[flight], axis=1).max() < 0.06 * weight
+    columns = [i for i, c in enumerate(found.model.coordinates) if c.joint.startswith("knee")]
+    true = [next(c for c in truth.body.model.coordinates if c.name == found.model.coordinates[i].name) for i in columns]
+    error = found.dynamics.torques[flight][:, columns] - truth.tau[flight][:, [c.v_index for c in true]]
+    assert np.abs(error).max() / found.subject.mass_kg < 0.12
+
+
+@pytest.mark.parametrize(("name", "limit"), [("squat", 0.02), ("stairs", 0.04), ("turn", 0.05)])
+def test_torques_come_back(analysed: Analysed, name: str, limit: float) -> None:
+    found = analysed(name)
+    for joint in ("hip", "knee", "ankle"):
+        assert torque_error(found, name, joint) < limit
+    assert found.verdict is not None
+    assert found.verdict.status in ("pass", "warn")
+
+
+def test_a_hop_in_the_middle_of_a_plate_is_no_wrong_unit(analysed: Analysed) -> None:
+    found = analysed("hop")
+    assert not [note for note in found.diagnostics if note.severity == "error"]
+
+
+# -- other loads -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_crutch_is_named_and_given_to_no_foot(analysed: Analysed) -> None:
+    """One tip stands alone on a plate, the other beside the foot: that leg has no torque rather than a wrong one."""
+    found = analysed("crutches")
+    (note,) = [note for note in found.diagnostics if note.code == "other-load"]
+    assert note.value == pytest.approx(130.0, abs=15.0)
+    by_plate = {contact.plate: contact for contact in found.contacts if contact.plate in (2, 3)}
+    assert by_plate[3].decision == "rejected"
+    assert by_plate[2].decision == "ambiguous"
+    assert torque_error(found, "crutches", "knee") < 0.03
+    assert found.verdict is not None
+    (residual,) = [check for check in found.verdict.checks if check.code == "residual-force"]
+    assert residual.status == "not_assessed"
+
+
+# -- one leg, belts ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_leg_is_analysed_without_the_other(laboratory: Laboratory, tmp_path) -> None:
+    left = ("LTHI", "LKNE", "LTIB", "LANK", "LHEE", "LTOE")
+    keep = [label for label in laboratory.trials["walk"].labels if label not in left]
+    static, walk = (with_labels(laboratory.trials[kind], keep) for kind in ("static", "walk"))
+    place = laboratory.copy(tmp_path / "one", static=static, walk=walk)
+    found, whole = (analyse_trial(one.walk, one.static) for one in (place, laboratory))
+    (note,) = [note for note in found.diagnostics if note.code == "leg-not-seen"]
+    assert note.about == "left"
+    sides = {c.side for i, c in enumerate(found.model.coordinates) if found.dynamics.torque_valid[:, i].any()}
+    assert "r" in sides
+    assert "l" not in {
+        c.side for i, c in enumerate(found.model.coordinates) if found.dynamics.torque_valid[:, i].any()
+    } - {c.side for c in found.model.coordinates if c.joint.startswith(("shoulder", "elbow", "wrist"))}
+    assert not found.dynamics.residual_valid.any()
+    knee, same = (
+        next(i for i, c in enumerate(a.model.coordinates) if c.name == "knee_angle_r") for a in (found, whole)
+    )
+    both = found.dynamics.torque_valid[:, knee] & whole.dynamics.torque_valid[:, same]
+    assert both.any()
+    difference = found.dynamics.torques[both, knee] - whole.dynamics.torques[both, same]
+    assert np.sqrt(np.mean(difference**2)) / found.subject.mass_kg < 0.02
+
+
+def test_belts_move_and_the_body_stays(laboratory: Laboratory, tmp_path) -> None:
+    walk = laboratory.trials["walk"].walk
+    assert walk is not None
+    trial = record_treadmill(walk, laboratory.trials["walk"].options)
+    place = laboratory.copy(tmp_path / "belts", walk=trial)
+    found = analyse_trial(place.walk, place.static)
+    assert found.activity.kind == "walking"
+    assert all(contact.decision == "assigned" for contact in found.contacts)
+    assert not [note for note in found.diagnostics if note.code.startswith("plate-m")]
+    np.testing.assert_allclose(spatiotemporal(found)["speed_m_s"], walk.speed_m_s, rtol=0.05)

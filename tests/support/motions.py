@@ -1,0 +1,65 @@
+"""Motions other than level walking, solved once: `python tests/support/motions.py` solves them again and stores them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.simulation import Body, Person, SimulatedTrial, TrialOptions, embody, write_c3d
+from biodyn.simulation.kinds import SCENES, Scene
+from biodyn.simulation.motions import planned_motion, solve_motion
+from biodyn.simulation.scenes import record_scene
+from biodyn.simulation.trial import standing
+from biodyn.trial.run import analyse_trial
+
+PERSON = Person("Mover", height_m=1.75, mass_kg=72.0, sex="male")
+OPTIONS = TrialOptions(forward="-x", rate_hz=100.0)
+_STORED = Path(__file__).parent / "data" / "motions.npz"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A scene with the static trial and the trial that were recorded of it."""
+
+    scene: Scene
+    static: SimulatedTrial
+    trial: SimulatedTrial
+
+    def analysed(self, folder: Path) -> TrialAnalysis:
+        """Write both files and analyse them."""
+        folder.mkdir(parents=True, exist_ok=True)
+        write_c3d(folder / "static.c3d", self.static)
+        write_c3d(folder / "trial.c3d", self.trial, events=False)
+        return analyse_trial(folder / "trial.c3d", folder / "static.c3d")
+
+
+@cache
+def mover() -> Body:
+    """The person."""
+    return embody(PERSON)
+
+
+@cache
+def recorded(name: str, noise_mm: float = 0.0) -> Recorded:
+    """The recording of a scene by its name."""
+    body, options = mover(), replace(OPTIONS, noise_mm=noise_mm)
+    scene = SCENES[name](body)
+    with np.load(_STORED) as stored:
+        solved = planned_motion(body, scene.plan, stored[name].astype(np.float64))
+    return Recorded(scene, standing(body, options, scene.plates), record_scene(scene, solved, options))
+
+
+def main() -> None:
+    """Solve every scene and store the coefficients: whatever they are, forces and torques belong to them exactly."""
+    body = mover()
+    solved = {name: solve_motion(body, make(body).plan) for name, make in SCENES.items()}
+    coefficients = {name: found.spline.coefficients.astype(np.float32) for name, found in solved.items()}
+    np.savez_compressed(_STORED, allow_pickle=False, **coefficients)
+
+
+if __name__ == "__main__":
+    main()
