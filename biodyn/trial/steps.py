@@ -27,7 +27,7 @@ from biodyn.processing.calibration.subject import known_mass, standing_mass, str
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
-from biodyn.processing.contacts.plate_levels import with_known_feet
+from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
@@ -106,7 +106,8 @@ def inverse_kinematics(trial: TrialState) -> None:
 def contacts(trial: TrialState) -> None:
     """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    trial.signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
+    signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
+    trial.signals = with_zero_from_balance(signals, trial.points.sole, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
     trial.contacts, trial.reaction = find_contacts(
         trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit
