@@ -10,7 +10,7 @@ from typing import Literal
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 
-ZeroSource = Literal["feet", "force", "file", "unknown"]
+ZeroSource = Literal["feet", "force", "file", "balance", "unknown"]
 ContactDecision = Literal["assigned", "ambiguous", "rejected"]
 
 
@@ -20,7 +20,8 @@ class PlateZero:
 
     Attributes:
         source: how the unloaded frames are known: "feet" (no foot is over the plate), "force" (a long, steady, low level),
-            "file" (FORCE_PLATFORM:ZERO); "unknown": there are none, and nothing was taken off.
+            "file" (FORCE_PLATFORM:ZERO); "balance": there are none, it is what the plate carries beyond what the body's
+            motion needs; "unknown": there are none, and nothing was taken off.
         offset_n: vertical force of the unloaded plate, up positive as the reaction on a foot, N; 0 where unknown.
         drift_n: its change over the recording, N; 0 where none was found.
         noise_n: standard deviation of the vertical force of the unloaded plate, N; NaN where unknown.

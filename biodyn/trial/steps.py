@@ -29,7 +29,7 @@ from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
-from biodyn.processing.contacts.plate_levels import with_known_feet
+from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.gait.activity import recognise_activity
 from biodyn.processing.gait.events import gait_events
@@ -129,7 +129,8 @@ def inverse_kinematics(trial: TrialState) -> None:
 def contacts(trial: TrialState) -> None:
     """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    trial.signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
+    signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
+    trial.signals = with_zero_from_balance(signals, trial.points.sole, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
     trial.contacts, trial.reaction = find_contacts(
         trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit

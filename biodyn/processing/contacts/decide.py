@@ -25,6 +25,7 @@ from biodyn.processing.contacts.overrides import with_overrides
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.presence import (
     MAX_SOLE_HEIGHT_M,
+    MIN_ABSENT_S,
     Part,
     foot_may_load,
     level_beside,
@@ -194,6 +195,10 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
     else:
         return _without_foot(load, feet, best)
     name, evidence = SIDE_NAMES[best], feet[best]
+    foreign_n = _beside_its_stance(load, best)
+    if foreign_n > OTHER_LOAD_SHARE * float(np.nanmax(load.plate.wrench[load.first : load.stop, 4])):
+        reason = f"while the {name} foot is in the air the plate carries {foreign_n:.0f} N of the other"
+        return _result(load, None, "ambiguous", reason, SIDES, feet)
     # However far inside the centre of pressure stays: toes on the floor do not pull it, their force is missing.
     if evidence.overhang_m > OUTLINE_ERROR_M and not load.raised:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
@@ -201,6 +206,19 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         return replace(rejected, hanging_m=evidence.hanging_m)
     reason = f"only the {name} foot is on the plate, centre of pressure within its outline"
     return _result(load, best, "assigned", reason, (best,), feet)
+
+
+def _beside_its_stance(load: Load, side: Side) -> float:
+    """Vertical force (N) of a load in the time in which a foot is in the air and only the other one can have made it."""
+    rows = slice(load.first, load.stop)
+    own, other = (
+        foot_may_load(load.plate, {foot: load.foot_outlines[foot]}, load.rate_hz)[rows]
+        for foot in (side, other_side(side))
+    )
+    alone = ~own & other
+    if np.count_nonzero(alone) < MIN_ABSENT_S * load.rate_hz:
+        return 0.0
+    return float(np.nanmedian(load.plate.wrench[rows, 4][alone]))
 
 
 def _without_foot(load: Load, feet: Mapping[Side, FootEvidence], best: Side) -> PlateContact:
