@@ -37,7 +37,10 @@ class ScaledBody:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """A free coordinate: its name, joint, segment and place in q and v; range in rad."""
+    """A free coordinate: its name, joint, segment and place in q and v; range in rad.
+
+    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there.
+    """
 
     name: str
     joint: str
@@ -46,6 +49,7 @@ class Coordinate:
     q_index: int
     v_index: int
     range_rad: tuple[float, float]
+    sd_rad: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,13 +121,13 @@ class _Chain:
 
     Attributes:
         links: in order from the root. frames: the place of every segment on its link.
-        plan: (coordinate, its link's name, segment, range rad) of every coordinate.
+        plan: (coordinate, its link's name, segment, its rotation) of every coordinate.
     """
 
     def __init__(self) -> None:
         self.links: list[_Link] = []
         self.frames: dict[str, BodyFrame] = {}
-        self.plan: list[tuple[str, str, BodyDefinition, tuple[float, float]]] = []
+        self.plan: list[tuple[str, str, BodyDefinition, Rotation]] = []
 
     def add_root(self, name: str) -> None:
         """Add the floating base."""
@@ -141,7 +145,7 @@ class _Chain:
                 continue
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
             link = self._add(name, link, _hinge(as_axis(step.axis)), R, p)
-            self.plan.append((str(step.coordinate), name, definition, step.range_rad))
+            self.plan.append((str(step.coordinate), name, definition, step))
             R, p = np.eye(3), np.zeros(3)
         self.frames[definition.name] = BodyFrame(link, R, p)
 
@@ -150,9 +154,7 @@ class _Chain:
         return len(self.links) - 1
 
 
-def _coordinate(
-    tree: Multibody, name: str, link: str, definition: BodyDefinition, range_rad: tuple[float, float]
-) -> Coordinate:
+def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinition, rotation: Rotation) -> Coordinate:
     return Coordinate(
         name=name,
         joint=definition.joint,
@@ -160,7 +162,8 @@ def _coordinate(
         side=definition.side,
         q_index=tree.q_slice(link).start,
         v_index=tree.v_slice(link).start,
-        range_rad=range_rad,
+        range_rad=rotation.range_rad,
+        sd_rad=rotation.sd_rad,
     )
 
 

@@ -13,6 +13,8 @@ from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody, assemble
 from biodyn.model.skeleton import SkeletonDefinition
 from biodyn.rigid_body import Multibody
 
+# Error of a marker of weight 1, skin included, against which a coordinate is held to its static angle.
+_MARKER_SD_M = 0.006
 PLACED_WHILE_STANDING = "its place while standing"
 
 
@@ -109,6 +111,14 @@ class SubjectModel:
         for coordinate in self.assumed:
             lower[coordinate.v_index] = upper[coordinate.v_index] = static[coordinate.name]
         return lower, upper
+
+    def pulls(self) -> FloatArray:
+        """Return the weights (nv,) m^2/rad^2, beside markers of weight 1, that hold coordinates to their static angle."""
+        weights = np.zeros(self.multibody.nv)
+        for coordinate in self.coordinates:
+            if coordinate.sd_rad is not None:
+                weights[coordinate.v_index] = (_MARKER_SD_M / coordinate.sd_rad) ** 2
+        return weights
 
     def static_configuration(self, R_WB: FloatArray, p_WB: FloatArray) -> FloatArray:
         """Return q (nq,) of the static posture with the root at R_WB, p_WB."""

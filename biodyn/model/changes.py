@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from biodyn.conventions import FloatArray
 from biodyn.model.assembly import ScaledBody, assemble
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
+from biodyn.model.skeleton import BodyDefinition, Skeleton
 
 
 def with_moved_centres(model: SubjectModel, shifts_m: Mapping[str, FloatArray]) -> SubjectModel:
@@ -46,8 +47,43 @@ def with_locked(model: SubjectModel, name: str) -> SubjectModel:
     return _reassembled(model, model.bodies, frozenset({*model.locked, name}))
 
 
+def with_freed(model: SubjectModel, option: str) -> SubjectModel:
+    """Return the model with the fixed rotations freed that an option of the settings frees (`FreedRotation`)."""
+    bodies = tuple(
+        replace(body, definition=_freed(body.definition, option, body.static_angles_rad)) for body in model.bodies
+    )
+    definitions = tuple(body.definition for body in bodies)
+    if all(new is old.definition for new, old in zip(definitions, model.bodies, strict=True)):
+        return model
+    skeleton = Skeleton(
+        model.skeleton.name, model.skeleton.title, model.skeleton.citation, definitions, model.skeleton.free
+    )
+    held = {
+        *model.locked,
+        *(step.coordinate for b in definitions if b.name in model.locked_segments for step in b.rotations),
+    }
+    return _reassembled(replace(model, skeleton=skeleton), bodies, frozenset(str(name) for name in held if name))
+
+
+def _freed(definition: BodyDefinition, option: str, static_rad: Sequence[float]) -> BodyDefinition:
+    if all(step.freed is None or step.freed.name != option for step in definition.rotations):
+        return definition
+    rotations = tuple(
+        replace(
+            step,
+            coordinate=step.freed.coordinate,
+            range_rad=(angle + step.freed.range_rad[0], angle + step.freed.range_rad[1]),
+            sd_rad=step.freed.sd_rad,
+        )
+        if step.freed is not None and step.freed.name == option
+        else step
+        for step, angle in zip(definition.rotations, static_rad, strict=True)
+    )
+    return replace(definition, rotations=rotations)
+
+
 def with_assumed(model: SubjectModel) -> SubjectModel:
-    """Return the model whose unseen segments can move: every locked coordinate of a segment with an `UnseenMotion` gets a link.
+    """Return the model whose unseen segments can move: each locked coordinate of those with an `UnseenMotion` gets a link.
 
     Not where a marker rides on a segment beyond it that the fit does not move against it: that marker tells something.
     """
@@ -61,9 +97,10 @@ def with_assumed(model: SubjectModel) -> SubjectModel:
     names = frozenset(
         coordinate
         for definition in definitions.values()
-        if definition.unseen is not None and definition.name not in carriers | marked
+        if definition.unseen is not None
+        and definition.name in model.locked_segments
+        and definition.name not in carriers
         for coordinate in definition.coordinates
-        if coordinate in model.locked
     )
     return _reassembled(model, model.bodies, frozenset(model.locked), assumed=names) if names else model
 

@@ -13,6 +13,9 @@ from biodyn.rigid_body.jacobians import on_path
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.
 LEAST_LEVER_M = 0.02
+# Half of what it has in other postures, and a coordinate is seen badly: at the straight knee the markers of the shank no longer
+# tell how the thigh is turned, and some mm of skin turn it by tens of degrees.
+_USUAL_SHARE, _USUAL_PERCENTILE = 0.5, 90.0
 # Keeps blind directions invertible without hiding them: (0.1 mm)^2 against levers of centimetres.
 _RIDGE_M2 = 1e-8
 # Frames whose Jacobians are held in memory together.
@@ -23,7 +26,8 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     """Return for each free coordinate how far the markers move for one radian of it, m (n, C), in configurations q (n, nq).
 
     All other coordinates, the base included, do what they can to undo the movement: it is the square root of the Schur
-    complement of the normal matrix J^T W J. `visible` (n, M) leaves markers out; weights count up to 1.
+    complement of the normal matrix J^T W J, with what holds coordinates to their static angle.
+    `visible` (n, M) leaves markers out; weights count up to 1.
     """
     J = marker_jacobian(model, q)
     n, markers, _, nv = J.shape
@@ -32,9 +36,18 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
         weights = weights * visible
     J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
     J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
-    covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + _RIDGE_M2 * np.eye(nv))
+    covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
     columns = [coordinate.v_index for coordinate in model.coordinates]
     return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+
+
+def badly_seen(lever: FloatArray, steady_m: float) -> BoolArray:
+    """Return where (T, C) levers (T, C) m are too short for a steady angle although other postures of the trial show it well."""
+    solved = np.isfinite(lever).all(axis=1)
+    if not solved.any():
+        return np.zeros(lever.shape, dtype=bool)
+    usual = np.percentile(lever[solved], _USUAL_PERCENTILE, axis=0)
+    return np.asarray(lever < np.minimum(steady_m, _USUAL_SHARE * usual))
 
 
 def without_unseen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> SubjectModel:
@@ -69,8 +82,16 @@ def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, s
     """Return (T, C): the frames in which the visible markers (T, M) do not see a coordinate at q (T, nq).
 
     A marker out of sight can hide a coordinate, and so can the posture: with a straight elbow the upper arm's rotation and
-    the forearm's are one. One frame in `step` is judged, and one of every stretch with the same markers; the frames
-    around it share its verdict.
+    the forearm's are one.
+    """
+    found = levers_through(model, q, visible, step)
+    return np.asarray(found < LEAST_LEVER_M)  # NaN, where nothing was solved, is not
+
+
+def levers_through(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> FloatArray:
+    """Return the levers (T, C) m of all frames of q (T, nq) with the visible markers (T, M), NaN where not solved.
+
+    One frame in `step` is judged, and one of every stretch with the same markers; the frames around it share its verdict.
     """
     solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
     change: BoolArray = np.asarray(np.any(visible[1:] != visible[:-1], axis=1) | (solved[1:] != solved[:-1]))
@@ -82,9 +103,9 @@ def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, s
     which = which.reshape(-1)
     stop = np.append(start[1:], len(q))
     judged = (start + stop - 1) // 2
-    unseen = np.zeros((len(judged), len(model.coordinates)), dtype=bool)
+    found = np.full((len(judged), len(model.coordinates)), np.nan)
     good = solved[judged]
     for rows in np.array_split(np.flatnonzero(good), max(len(judged) // _AT_A_TIME, 1)):
         if len(rows):
-            unseen[rows] = levers(model, q[judged[rows]], visible[judged[rows]]) < LEAST_LEVER_M
-    return np.asarray(unseen[which] & solved[:, None])
+            found[rows] = levers(model, q[judged[rows]], visible[judged[rows]])
+    return np.where(solved[:, None], found[which], np.nan)

@@ -28,5 +28,10 @@ class ModelSettings(Section):
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )
+    knee: Literal["hinge", "rotation"] = Field(
+        "hinge",
+        description="rotation: the shank may also turn about its long axis, held weakly to the static angle, so that pivoting "
+        "does not go into the hip; hinge: flexion alone, robust against skin movement",
+    )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
     marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")

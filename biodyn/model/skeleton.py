@@ -12,6 +12,21 @@ from biodyn.geometry.rotations import cardan_zxy
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
 
 
+@dataclass(frozen=True)
+class FreedRotation:
+    """What a fixed rotation becomes where the settings free it (`changes.with_freed`).
+
+    Attributes:
+        name: of the option. coordinate: of the rotation then. range_rad: about the static angle.
+        sd_rad: how far it usually goes from the static angle; the fit is held to that angle, weakly.
+    """
+
+    name: str
+    coordinate: str
+    range_rad: tuple[float, float]
+    sd_rad: float
+
+
 @dataclass(frozen=True, eq=False)  # compared by identity: arrays have no single truth value
 class Rotation:
     """One step of a joint's rotation sequence, about `axis` (3,) in the axes reached so far.
@@ -24,6 +39,8 @@ class Rotation:
     coordinate: str | None
     range_rad: tuple[float, float]
     principal: str | None  # "x", "y" or "z" for a step of the Z-X-Y sequence of the static posture, None for others
+    freed: FreedRotation | None = None  # what it may become
+    sd_rad: float | None = None  # how far it goes from the static angle, where the fit is held to that
 
 
 @dataclass(frozen=True)

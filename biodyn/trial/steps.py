@@ -18,7 +18,7 @@ from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SettingsError
 from biodyn.library.load import nearest
-from biodyn.model.changes import with_mass
+from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
@@ -118,8 +118,9 @@ def calibration(trial: TrialState) -> None:
 def inverse_kinematics(trial: TrialState) -> None:
     """Fit the skeleton to the markers of the whole walk; outliers leave the signals."""
     settings = trial.settings
+    model = with_freed(trial.model, "knee_rotation") if settings.model.knee == "rotation" else trial.model
     trial.fit, trial.signals, notes = track(
-        trial.model, trial.signals, settings.inverse_kinematics, settings.limits.marker_max_m
+        model, trial.signals, settings.inverse_kinematics, settings.limits.marker_max_m
     )
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)

@@ -74,6 +74,7 @@ def fit_response(
     H[pinned] = 0.0
     H.transpose(0, 2, 1)[pinned] = 0.0
     H[:, diagonal, diagonal] += np.where(pinned, 1.0, 1e-8)  # keeps blind directions invertible
+    H[:, diagonal, diagonal] += model.pulls()
     if held is not None:
         H[:, diagonal, diagonal] += _HELD * held
     inverse: FloatArray = np.asarray(np.linalg.inv(H))

@@ -15,12 +15,30 @@ Rule = Annotated[tuple[Name, ...], Field(strict=False, min_length=3, max_length=
 Frame = Annotated[tuple[Rule, ...], Field(strict=False, min_length=2, max_length=2)]
 
 
+class FreedEntry(Table):
+    """What a fixed rotation becomes where the settings free it."""
+
+    option: Name = Field(description="name of the option")
+    coordinate: Name = Field(description="name of the coordinate")
+    range_deg: Annotated[tuple[float, ...], Field(strict=False, min_length=2, max_length=2)] = Field(
+        description="smallest and largest angle, from the static one"
+    )
+    sd_deg: float = Field(gt=0, le=90, description="how far it usually goes from the static angle, deg")
+
+    @model_validator(mode="after")
+    def _holds_the_static_angle(self) -> FreedEntry:
+        if not -180.0 <= self.range_deg[0] < 0.0 < self.range_deg[1] <= 180.0:
+            raise ValueError(f"'range_deg' must hold 0, the static angle, found {list(self.range_deg)}")
+        return self
+
+
 class RotationEntry(Table):
     """One step of a joint: a free coordinate, or one kept as found while standing."""
 
     axis: Any = Field(description='"x", "y", "z", or three numbers')
     coordinate: Name | None = Field(None, description="name of the coordinate")
     fixed: bool = Field(False, description="kept as found in the static trial")
+    freed: FreedEntry | None = Field(None, description="of a fixed rotation: the coordinate that an option makes of it")
     sign: Literal[1, -1] = Field(1, description="-1 turns the coordinate round")
     range_deg: Annotated[tuple[float, ...], Field(strict=False, min_length=2, max_length=2)] | None = Field(
         None, description="smallest and largest angle"
@@ -37,6 +55,8 @@ class RotationEntry(Table):
             raise ValueError(f"'axis' must be x, y, z or three numbers that are not all 0, found {found(self.axis)}")
         if (self.coordinate is None) != self.fixed:
             raise ValueError("a rotation has a 'coordinate' or 'fixed = true', one of both")
+        if self.freed is not None and not (self.fixed and self.axis in AXES):
+            raise ValueError("'freed' belongs to a rotation about x, y or z that is 'fixed'")
         if self.range_deg is not None and not -720.0 <= self.range_deg[0] < self.range_deg[1] <= 720.0:
             raise ValueError(f"'range_deg' must rise, from -720 to 720 at most, found {list(self.range_deg)}")
         return self

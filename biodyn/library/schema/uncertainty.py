@@ -92,6 +92,6 @@ class MagnitudesTable(Table):
     inertias: _Inertias = Field(description="table of the inertias' errors")
     centre_of_pressure: _Pressure = Field(description="table of the centre of pressure's error")
     cutoff: _Cutoff = Field(description="table of the cut-off's error")
-    unseen_segments: _Unseen = Field(
-        default_factory=_Unseen, description="table of the errors of the motion that is assumed without markers"
+    unseen_segments: _Unseen | None = Field(
+        None, description="table of the errors of the motion that is assumed without markers"
     )

@@ -12,7 +12,7 @@ from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray
 from biodyn.errors import ModelError
 from biodyn.library.load import nearest
 from biodyn.library.tables import extended, for_each_side, load_entry
-from biodyn.model.skeleton import BodyDefinition, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
+from biodyn.model.skeleton import BodyDefinition, FreedRotation, Rotation, Skeleton, SkeletonDefinition, UnseenMotion
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -176,11 +176,20 @@ def _rotation(step: dict[str, Any], side_sign: float) -> Rotation:
     # A rotation axis is a pseudovector: mirrored through the sagittal plane X-Y, its x and y change sign.
     axis = axis * (side_sign, side_sign, 1.0) * step.get("sign", 1.0)
     low, high = step.get("range_deg", (-np.inf, np.inf))
+    freed = step.get("freed")
     return Rotation(
         axis=axis / np.linalg.norm(axis),
         coordinate=step.get("coordinate"),
         range_rad=(float(np.deg2rad(low)), float(np.deg2rad(high))),
         principal=step["axis"] if named else None,
+        freed=None if freed is None else _freed(freed),
+    )
+
+
+def _freed(entry: dict[str, Any]) -> FreedRotation:
+    low, high = np.deg2rad(entry["range_deg"])
+    return FreedRotation(
+        entry["option"], entry["coordinate"], (float(low), float(high)), float(np.deg2rad(entry["sd_deg"]))
     )
 
 

@@ -21,6 +21,13 @@ class InverseKinematicsSettings(Section):
     visibility_ramp_s: float = Field(
         0.15, ge=0, le=5, description="a marker's weight fades over this time beside a gap, s"
     )
+    steady_lever_m: float = Field(
+        0.06,
+        ge=0,
+        le=0.5,
+        description="a coordinate is steadied over frames whose posture leaves the markers less than this for one radian of it, "
+        "m (hip rotation at the straight knee); 0 = never",
+    )
     unseen_segments: Literal["carried", "fixed"] = Field(
         "carried",
         description="segments without markers: carried as people do (the trunk upright, the arms swinging; assumed, see the "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
-from scipy.ndimage import binary_dilation
+from scipy.ndimage import binary_closing, binary_dilation, distance_transform_edt
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
@@ -13,6 +13,12 @@ from biodyn.rigid_body.marker_fit import MIN_MARKERS
 
 # The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
 _BRIDGE_WEIGHT = 0.01
+# Over frames that see the coordinate badly: about as strong as what they still tell.
+_STEADYING_WEIGHT = 0.04**2
+# An angle that goes astray begins and ends beside the frames that see it badly, and faster than a joint turns in walking.
+_BESIDE_BAD_S = 0.08
+_ASTRAY_RAD_S = 7.0
+_LONGEST_ASTRAY_S = 0.2
 
 
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
@@ -38,30 +44,58 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
     return np.where(seen, 0.5 - 0.5 * np.cos(np.pi * phase), 0.0)
 
 
-def bridge(model: SubjectModel, q: FloatArray, unseen: BoolArray, ramp_frames: int) -> tuple[FloatArray, FloatArray]:
-    """Return a prior that carries coordinates over frames in which no marker sees them.
+def astray(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:
+    """Add to the frames `bad` (T, C) those in which such a coordinate leaps, and what lies between two leaps.
+
+    Astray the lever may be long again: with the thigh turned by 40 degrees the knee bends the other way, and the markers of the
+    shank seem to tell it well.
+    """
+    found = bad.copy()
+    close = np.ones(max(round(_LONGEST_ASTRAY_S * rate_hz), 1), dtype=bool)
+    for column in np.flatnonzero(bad.any(axis=0)):
+        rate = np.gradient(q[:, model.coordinates[column].q_index]) * rate_hz if len(q) > 1 else np.zeros(len(q))
+        leaps = bad[:, column] | (np.abs(np.nan_to_num(rate)) > _ASTRAY_RAD_S)
+        found[:, column] = leaps | binary_closing(leaps, close)
+    return found
+
+
+def bridge(
+    model: SubjectModel, q: FloatArray, unseen: BoolArray, bad: BoolArray, ramp_frames: int, rate_hz: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return a prior that carries coordinates over frames in which no marker sees them, or which see them badly (T, C).
 
     The prior is the fit itself where the coordinate is seen, and a monotone cubic between both sides where it is not
-    (widened by the ramp, so that it joins smoothly); before the first and after the last sight it holds still. Returned:
+    (widened, so that it joins smoothly); before the first and after the last sight it holds still. Returned:
     prior weights (nv,) and q_prior (T, nq). A coordinate that is never seen gets no prior.
     """
+    beside = max(round(_BESIDE_BAD_S * rate_hz), 1)
     q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
     weights = np.zeros(model.multibody.nv)
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
         gone = unseen[:, column] | ~np.isfinite(q[:, coordinate.q_index])
-        if not unseen[:, column].any() or gone.all():
+        steadied = bad[:, column]
+        if not (unseen[:, column].any() or steadied.any()) or (gone | steadied).all():
             continue
-        wide = binary_dilation(gone, iterations=max(ramp_frames, 1))
-        known = ~(wide if not wide.all() else gone)
+        wide = binary_dilation(gone, iterations=max(ramp_frames, 1)) if gone.any() else gone
+        wide = wide | binary_dilation(steadied, iterations=beside) if steadied.any() else wide
+        known = ~(wide if not wide.all() else gone | steadied)
         curve = np.full(len(q), np.nan)
         if known.sum() > 1:
             curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
         inside = np.isfinite(curve)
         curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
-        q_prior[~known, coordinate.q_index] = curve[~known]
-        weights[coordinate.v_index] = _BRIDGE_WEIGHT
+        share = np.ones(len(q)) if gone.any() else _faded(steadied, beside)
+        here = np.where(known, q[:, coordinate.q_index], (1.0 - share) * q[:, coordinate.q_index] + share * curve)
+        q_prior[:, coordinate.q_index] = np.where(gone, curve, here)
+        weights[coordinate.v_index] = _BRIDGE_WEIGHT if unseen[:, column].any() else _STEADYING_WEIGHT
     return weights, q_prior
+
+
+def _faded(bad: BoolArray, frames: int) -> FloatArray:
+    """Share (T,) of the bridge: 1 in the frames `bad`, fading to 0 beside them, so that no acceleration jumps."""
+    phase = np.clip(distance_transform_edt(~bad) / (frames + 1.0), 0.0, 1.0)
+    return np.asarray(0.5 + 0.5 * np.cos(np.pi * phase))
 
 
 def long_stretches(unseen: BoolArray, longest_frames: int) -> BoolArray:

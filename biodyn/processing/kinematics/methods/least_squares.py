@@ -9,12 +9,12 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.observability import unseen_coordinates
+from biodyn.model.observability import LEAST_LEVER_M, badly_seen, levers_through, unseen_coordinates
 from biodyn.processing.kinematics.fit import Fit, fit_from_solution
 from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.kinematics.unseen import with_unseen_motion
-from biodyn.processing.kinematics.visibility import bridge, long_stretches, visibility_weights
+from biodyn.processing.kinematics.visibility import astray, bridge, long_stretches, visibility_weights
 from biodyn.processing.signals.prepare import TrialSignals
 from biodyn.rigid_body import InverseKinematics, inverse_kinematics
 
@@ -59,7 +59,10 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
         )
 
     longest_s = signals.settings.rigid_gap_s
-    solution, lost = _carried_over_gaps(model, solve, ramp, ramp_frames, markers.rate_hz, longest_s)
+    held = model.pulls()
+    solution, lost = _carried_over_gaps(
+        model, solve, held, ramp, ramp_frames, markers.rate_hz, longest_s, settings.steady_lever_m
+    )
     solution = replace(solution, q=with_unseen_motion(model, solution.q, markers.rate_hz))
     return fit_from_solution(model, markers, solution, lost, signals.edge_s)
 
@@ -67,22 +70,34 @@ def least_squares(model: SubjectModel, signals: TrialSignals, settings: InverseK
 def _carried_over_gaps(
     model: SubjectModel,
     solve: Callable[..., InverseKinematics],
+    held: FloatArray,
     ramp: FloatArray,
     ramp_frames: int,
     rate_hz: float,
     longest_bridge_s: float,
+    steady_lever_m: float,
 ) -> tuple[InverseKinematics, BoolArray]:
-    """Solve; where no marker sees a coordinate, solve again with its bridge. Also return (T, C) what is lost for too long.
+    """Solve; where no marker sees a coordinate, or the posture shows it badly, solve again with its bridge.
 
-    `ramp` (T, M): share of its weight that each marker has.
+    Also return (T, C) what is lost for too long.
+
+    `ramp` (T, M): share of its weight that each marker has. `held` (nv,): weights that hold coordinates to their static angle.
     """
-    solution = solve()
+    static = model.static_configuration(np.eye(3), np.zeros(3))
+    solution = solve(held, static) if held.any() else solve()
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
-    unseen = unseen_coordinates(model, solution.q, ramp >= _HALF_FADED, step)
-    if not unseen.any():
+    lever = levers_through(model, solution.q, ramp >= _HALF_FADED, step)
+    unseen, bad = lever < LEAST_LEVER_M, astray(model, solution.q, badly_seen(lever, steady_lever_m), rate_hz)
+    if not (unseen.any() or bad.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
     # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is carried
     # on, never lost.
-    hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
-    lost = long_stretches(unseen & ~hidden, round(longest_bridge_s * rate_hz))
-    return solve(*bridge(model, solution.q, unseen, ramp_frames)), lost
+    lost = np.zeros_like(unseen)
+    if unseen.any():
+        hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
+        lost = long_stretches(unseen & ~hidden, round(longest_bridge_s * rate_hz))
+    bridges, q_prior = bridge(model, solution.q, unseen, bad, ramp_frames, rate_hz)
+    # What is bridged is held to its bridge, which is the fit itself where markers see it: held to both it would be pulled twice.
+    others = [c for c in model.coordinates if not bridges[c.v_index]]
+    q_prior[:, [c.q_index for c in others]] = static[[c.q_index for c in others]]
+    return solve(np.where(bridges > 0.0, bridges, held), q_prior), lost
