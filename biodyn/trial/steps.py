@@ -110,7 +110,7 @@ def calibration(trial: TrialState) -> None:
         soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
         fitted = fit_subject([trial.signals.markers], trial.model, trial.scaling, soft)
         if fitted is not None:
-            trial.model, trial.model_notes, trial.subject_fit = fitted.model, fitted.model_notes, fitted.account
+            trial.model, trial.subject_fit = fitted.model, fitted.account
             trial.notes += fit_notes(fitted.account, trial.model.uncertain_turns)
     trial.notes += trial.model_notes
 

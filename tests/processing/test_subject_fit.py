@@ -63,7 +63,7 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
         for sign in (1.0, -1.0):
             theta[column] = sign * step
             made = problem.made(theta)
-            places.append(posed(made[0], q).p_WM.reshape(3, -1))
+            places.append(posed(made, q).p_WM.reshape(3, -1))
         difference = (places[0] - places[1]) / (2.0 * step) - J[:, :, column]
         for t in range(3):
             followed = own[t] @ np.linalg.lstsq(own[t], difference[t], rcond=1e-9)[0]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.diagnostics import Diagnostic
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
@@ -37,10 +36,9 @@ _TOLERANCE = 1e-6  # of the coordinates, rad and m
 
 @dataclass(frozen=True)
 class FittedSubject:
-    """The fitted model, what had to be assumed of it, and the account of what moved."""
+    """The fitted model, and the account of what moved."""
 
     model: SubjectModel
-    model_notes: list[Diagnostic]
     account: SubjectFit
 
 
@@ -92,11 +90,11 @@ def fit_subject(
     unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
     problem = _Problem(model, unknowns, scaling, believed)
     theta, information, marker_m = problem.solve(frames)
-    fitted, model_notes = problem.made(theta)
+    fitted = problem.made(theta)
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
     account = account_of(model, unknowns, theta, sd, before, after, marker_m, len(frames))
-    return FittedSubject(fitted, model_notes, account)
+    return FittedSubject(fitted, account)
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,18 @@ class _Problem:
     scaling: Scaling
     priors: Priors
 
-    def made(self, theta: FloatArray) -> tuple[SubjectModel, list[Diagnostic]]:
-        """The model for theta, with the coordinates and markers of the first model, and what had to be assumed."""
+    def made(self, theta: FloatArray) -> SubjectModel:
+        """The model for theta, with the coordinates and markers of the first model."""
         located = {body.definition.name for body in self.model.bodies if body.located}
         known = {name: pose for name, pose in self.unknowns.figure(theta).poses().items() if name in located}
-        made, notes = self.scaling.model(known=known)
+        made, _ = self.scaling.model(known=known)
         made = with_moved_centres(with_coordinates_of(made, self.model), self.unknowns.posture_shifts(theta))
         shifts = self.unknowns.marker_shifts(theta)
         own = {marker.label: marker for marker in made.markers}
         markers = tuple(
             replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
         )
-        return replace(made, markers=markers), notes
+        return replace(made, markers=markers)
 
     def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
@@ -136,7 +134,7 @@ class _Problem:
             size = float(np.max(np.abs(step / self.unknowns.sd)))
             step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
-            model, _ = self.made(theta)
+            model = self.made(theta)
             if size < _SMALL_STEP:
                 break
         return theta, information, marker_m
