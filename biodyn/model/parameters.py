@@ -20,6 +20,9 @@ class ModelSettings(Section):
         "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
     )
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
+    stored_centres: bool = Field(
+        False, description="joint centres that the static trial's file stores take the place of biodyn's own"
+    )
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )

@@ -95,3 +95,16 @@ class InsideBodyTable(Table):
     """How near to a joint centre no skin marker can be."""
 
     centre: Annotated[tuple[_InnerCentre, ...], Field(strict=False, min_length=1)]
+
+
+class _ComputedCentre(Table):
+    landmark: Name
+    body: Name
+    labels: OneOrMore = Field(description="patterns of its labels, likelier ones first")
+
+
+@SCHEMAS.register("body/computed_centres")
+class ComputedCentresTable(Table):
+    """Labels of joint centres that other software computed."""
+
+    centre: Annotated[tuple[_ComputedCentre, ...], Field(strict=False, min_length=1)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.model.assembly import ScaledBody
-from biodyn.model.body_model import SubjectModel, body_model
+from biodyn.model.body_model import AttachedMarker, SubjectModel, body_model
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
 from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
@@ -22,6 +22,8 @@ from biodyn.model.inertia import Inertia
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import without_unseen
 from biodyn.model.skeleton import SkeletonDefinition, static_angles
+
+_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def scale(
     outside = [label for label in mapping.unknown if label not in inside]
     markers += attached_by_place(outside, static_points, pose, segment_lines(options.anthropometry, pose))
     outlines, sole_body = foot_outlines(pose)
+    _require_markers(markers, static_points, tracked)
     model = body_model(
         definition_of(skeleton),
         bodies,
@@ -89,7 +92,7 @@ def scale(
         sole_body=sole_body,
     )
     model = without_unseen(model, *pose.pose(skeleton.root))
-    _require_legs(model)
+    _require_legs(model, pose, markers, tracked)
     notes = inside_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
     model = replace(
         model,
@@ -114,18 +117,45 @@ def _scaled(
     return ScaledBody(definition, R_PB, p_PB, inertia, static_angles(definition, R_PB), pose.located(recipe))
 
 
-def _require_legs(model: SubjectModel) -> None:
+def _require_markers(
+    markers: Sequence[AttachedMarker], static_labels: Collection[str], tracked: Collection[str]
+) -> None:
+    """Raise MarkerSetError where no marker that the static trial places on the body is seen in the walk."""
+    if any(marker.label in tracked for marker in markers):
+        return
+    there, here = (", ".join(sorted(labels)[:_SHOWN]) or "none" for labels in (static_labels, tracked))
+    raise MarkerSetError(
+        f"No marker that the static trial places on the body is seen in the walk (static trial: {there}; walk: {here}).",
+        "Name the static trial of this walk with --static, and label both with one marker set.",
+    )
+
+
+def _require_legs(
+    model: SubjectModel, pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
+) -> None:
     moving = {body.definition.name for body in model.moving}
     for side in SIDES:
         carrier = model.sole_body.get(side)
         # A thigh or shank without markers has a stiff joint: the torques of the whole leg would be wrong, not only unknown.
         chain = _chain(model.skeleton, carrier) if carrier is not None else []
-        lost = ", ".join(name for name in chain if name not in moving)
+        lost = [name for name in chain if name not in moving]
         if lost:
             raise MarkerSetError(
-                f"The markers do not place {lost} in both the static trial and the walk.",
+                f"The markers do not place {', '.join(lost)} in both the static trial and the walk"
+                f"{_what_lacks(lost, pose, markers, tracked)}.",
                 "Joint torques of a leg need markers on pelvis, thigh, shank and foot; see 'biodyn check FILE.c3d'.",
             )
+
+
+def _what_lacks(
+    lost: Sequence[str], pose: StaticPose, markers: Sequence[AttachedMarker], tracked: Collection[str]
+) -> str:
+    """What would place the lost segments: markers that the walk lacks, landmarks that the static trial does not show."""
+    gone = [marker.label for marker in markers if marker.body in lost and marker.label not in tracked]
+    unseen = [name for body in lost for name in pose.lacking(pose.skeleton.body(body))]
+    told = [f"the walk lacks {', '.join(dict.fromkeys(gone))}"] if gone else []
+    told += [f"the static trial does not show {', '.join(dict.fromkeys(unseen))}"] if unseen else []
+    return f": {'; '.join(told)}" if told else ""
 
 
 def _chain(skeleton: SkeletonDefinition, name: str) -> list[str]:
