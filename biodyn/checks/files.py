@@ -36,7 +36,7 @@ class FileFacts:
     def mapping(self) -> MarkerMapping | MarkerSetError:
         """The marker set that was recognised, or why none was."""
         try:
-            return recognise(self.recording.markers.labels, self.marker_set)
+            return recognise(self.recording.markers.labels, self.marker_set, whole=False)
         except MarkerSetError as error:
             return error
 

@@ -153,7 +153,8 @@ def _mark_by_axes(labels: Sequence[str], kinds: list[str], points: FloatArray) -
             stem = label.removesuffix(suffixes[0])
             four = [index.get(stem + suffix) for suffix in suffixes]
             columns = [i for i in four if i is not None]
-            if len(columns) < len(suffixes) or not _are_axes(points[:, columns], table):
+            known = len(columns) >= table["least"] and matcher(tuple(table["stems"])).fullmatch(stem) is not None
+            if not known and (len(columns) < len(suffixes) or not _are_axes(points[:, columns], table)):
                 continue
             stems.append(stem)
             for i in columns:

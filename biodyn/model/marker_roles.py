@@ -32,6 +32,7 @@ class MarkerMapping:
         unknown: labels nobody explains; the fit attaches them by their movement.
         scores: share of the set's labels that are there, for the candidates: {name: score}.
         ambiguous: labels that could mean several things, and which: they mark no landmark.
+        runner_up: name of the set that fits second best, "" where none does.
     """
 
     name: str
@@ -40,6 +41,7 @@ class MarkerMapping:
     unknown: tuple[str, ...]
     scores: dict[str, float]
     ambiguous: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    runner_up: str = ""
 
     def role(self, label: str) -> MarkerRole | None:
         """The role of a label, None if unknown."""

@@ -25,6 +25,9 @@ class ModelSettings(Section):
         description="what corrects joint centres, axes and marker places of the static trial: the walk itself (trial) or "
         "nothing (none)",
     )
+    stored_centres: bool = Field(
+        False, description="joint centres that the static trial's file stores take the place of biodyn's own"
+    )
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"
     )

@@ -14,8 +14,11 @@ from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_facts, read_many
 from biodyn.library.load import is_path
 from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_file import starting_marker_set
+from biodyn.model.from_library.marker_set_missing import missing_landmarks
 from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
+from biodyn.model.from_library.markersets import lacking
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.orientation import find_world
@@ -95,11 +98,40 @@ def _markers(file: FileFacts) -> Iterator[str]:
         if marker_set != "auto":
             yield from _found(load_marker_set(marker_set), labels)
         return
-    yield f"Marker set: {mapping.title} ({100 * mapping.scores[mapping.name]:.0f} % of its markers)"
+    yield f"Marker set: {mapping.title} ({_share(mapping, mapping.name)}){_runner_up(mapping)}"
     if marker_set != "auto":
         yield from _under(load_marker_set(marker_set), mapping)
+    else:
+        yield from _missing(mapping, labels)
+    if mapping.ambiguous:
+        unsure = [f"{label} ({' or '.join(could)})" for label, could in mapping.ambiguous.items()]
+        yield f"Could be more than one thing, marks none of them: {', '.join(unsure)}"
     if mapping.unknown:
         yield f"Not understood, attached by their movement: {', '.join(mapping.unknown)}"
+
+
+def _share(mapping: MarkerMapping, name: str) -> str:
+    """How well a set fits: of the dictionary the labels that it explains, of others the markers that are there."""
+    return f"{100 * mapping.scores[name]:.0f} % of {'the labels' if name == DICTIONARY else 'its markers'}"
+
+
+def _runner_up(mapping: MarkerMapping) -> str:
+    """The set that fits second best, where several were tried."""
+    second = mapping.runner_up
+    return f"; next: {load_marker_set(second).title} ({_share(mapping, second)})" if second else ""
+
+
+def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:
+    """Markers of a recognised set that this file does not show, with the segment that each would place."""
+    marked = {role.landmark for role in mapping.roles}
+    if mapping.name == DICTIONARY:
+        return
+    absent = missing_landmarks(load_marker_set(mapping.name), marked, labels)
+    if absent:
+        yield f"Not in this file: {', '.join(f'{one.text} on {one.body}' for one in absent)}"
+    later = lacking(load_marker_set(mapping.name), labels)
+    if later:
+        yield f"Expected in the static trial: {', '.join(later)}"
 
 
 def _under(marker_set: MarkerSet, mapping: MarkerMapping) -> Iterator[str]:

@@ -15,6 +15,7 @@ from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.standing import CalibrationSource, Standing
+from biodyn.processing.calibration.stored_centres import StoredCentre
 from biodyn.processing.calibration.subject import stored_height
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
@@ -42,6 +43,7 @@ class TrialState:
     walk: Recording  # in World from the step "axes" on
     static: Recording  # in its own World
     world: WorldFrame
+    centres: tuple[StoredCentre, ...]  # joint centres of the static trial's file, where they are to be used
     mapping: MarkerMapping
     # signals: written again by "inverse kinematics" (outliers left out) and "contacts" (offsets of the plates)
     signals: TrialSignals

@@ -22,6 +22,7 @@ from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
@@ -59,14 +60,19 @@ def axes(trial: TrialState) -> None:
     static = find_world(trial.static)
     trial.world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
     trial.walk = trial.walk.rotated(trial.world.R_WL)
+    trial.centres = stored_centres(trial.static) if trial.settings.model.stored_centres else ()
+    trial.static = with_stored_centres(trial.static, trial.centres)
     trial.static = trial.static.rotated(static.R_WL)
     trial.notes += [*trial.walk.diagnostics, *trial.world.diagnostics]
 
 
 def marker_set(trial: TrialState) -> None:
     """Recognise which marker is which."""
-    labels = tuple(dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels))
-    trial.mapping = recognise(labels, trial.settings.model.marker_set)
+    labels = dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels)
+    centres = {centre.label for centre in trial.centres}
+    found = recognise([label for label in labels if label not in centres], trial.settings.model.marker_set)
+    trial.mapping, notes = centre_roles(found, trial.centres)
+    trial.notes += notes
 
 
 def signals(trial: TrialState) -> None:

@@ -96,3 +96,30 @@ def test_groups_and_descriptions_of_the_file_tell_outputs_from_markers() -> None
 )
 def test_markers_stay_markers(label: str) -> None:
     assert point_roles([label], np.ones((3, 1, 3)), {}, ()).kinds == ("marker",)
+
+
+def test_stored_hip_centres_serve_as_centres_where_the_settings_ask(laboratory: Laboratory, tmp_path: Path) -> None:
+    """They lie where the fixture put them: 45 mm behind, 75 below and 85 beside the middle of the ASIS."""
+    names = ("RHJC", "LHJC")
+    files = laboratory.copy(tmp_path / "s", static=with_points(laboratory.trials["static"], names))
+    asked = QUICK | {"model": {"stored_centres": True}}
+    result = run_trial(files.walk, static=files.static, settings=asked)
+    assert result.analysis is not None
+    place = {body.definition.name: body.p_PB for body in result.analysis.model.bodies}
+    np.testing.assert_allclose(place["femur_r"], [-0.045, -0.075, 0.085], atol=1e-3)
+    np.testing.assert_allclose(place["femur_l"], [-0.045, -0.075, -0.085], atol=1e-3)
+    notice = next(d for d in result.diagnostics if d.code == "stored-centres")
+    assert all(name in notice.message for name in names)
+    assert not {marker.label for marker in result.analysis.model.markers}.intersection(names)
+
+
+@pytest.mark.parametrize("missing", ["", "P"])
+def test_axes_of_known_segments_are_no_markers_whatever_their_lengths(missing: str) -> None:
+    """Plug-in Gait's axes, ten times as long as usual, of unequal lengths, one point left out."""
+    labels = [f"LFE{suffix}" for suffix in "OALP" if suffix != missing] + ["LASI", "LFEM"]
+    origin = np.array([0.0, 800.0, 100.0])
+    ends = {"O": origin, "A": origin + [900.0, 0, 0], "L": origin + [0, 0, 1500.0], "P": origin + [0, 400.0, 0]}
+    points = np.array([[ends.get(label[-1], origin) for label in labels]])
+    kinds = point_roles(labels, points, {}, ()).kinds
+    assert set(kinds[:-2]) == {"virtual_point"}
+    assert kinds[-2:] == ("marker", "marker")

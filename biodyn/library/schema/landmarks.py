@@ -134,3 +134,16 @@ class JointOffsetsTable(Table):
     hinge: Annotated[tuple[_Hinge, ...], Field(strict=False)]
     torsion: Annotated[tuple[_Torsion, ...], Field(strict=False)]
     usual: Annotated[tuple[_Offset, ...], Field(strict=False)]
+
+
+class _ComputedCentre(Table):
+    landmark: Name
+    body: Name
+    labels: OneOrMore = Field(description="patterns of its labels, likelier ones first")
+
+
+@SCHEMAS.register("body/computed_centres")
+class ComputedCentresTable(Table):
+    """Labels of joint centres that other software computed."""
+
+    centre: Annotated[tuple[_ComputedCentre, ...], Field(strict=False, min_length=1)]

@@ -37,6 +37,8 @@ class _ModelOutputs(Strict):
 
 class _SegmentAxes(Strict):
     suffixes: Annotated[tuple[Texts, ...], Field(strict=False)]
+    stems: Texts
+    least: int = Field(ge=2, le=4)
     max_cosine: float = Field(gt=0, lt=1)
     max_length_ratio: float = Field(gt=1)
 

@@ -79,7 +79,7 @@ class StaticPose:
         if self._axes(skeleton.root) is None or self.measured(skeleton.root.origin) is None:
             raise StaticTrialError(
                 f"The {skeleton.root.name} cannot be placed in the static trial: it needs {_needs(skeleton.root)}, and "
-                f"the trial does not show {', '.join(self._lacking(skeleton.root))}.",
+                f"the trial does not show {', '.join(self.lacking(skeleton.root))}.",
                 "Use a static trial in which these markers are seen.",
             )
         self.height_m = self._estimated_height() if height_m is None else height_m
@@ -106,8 +106,8 @@ class StaticPose:
         """True if markers place the body in the static trial, False if it is only assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None
 
-    def _lacking(self, body: BodyRecipe) -> list[str]:
-        """Landmarks that would place the body by its first rule but that no marker shows, followed back to the markers."""
+    def lacking(self, body: BodyRecipe) -> list[str]:
+        """Return landmarks, followed back to markers, that would place the body by its first rule but that no marker shows."""
         exact, plane = body.frames[0]
         pending = [exact.start, exact.end, plane.start, plane.end, body.origin]
         lacking: dict[str, None] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 
+from biodyn.model.from_library.label_reading.meanings import read_labels
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import MarkerSet
 from biodyn.model.from_library.markersets import lacking, set_to_extend
@@ -28,9 +29,10 @@ def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     Parameters: `labels` of the recording, `file` its name, `own` the name of the file to be written.
     """
     nearest = set_to_extend(labels)
-    matched = {label: entry for label in labels if (entry := nearest.find(label)) is not None}
+    words = read_labels(labels).points
+    matched = {label: entry for label in labels if (entry := nearest.find(label) or words.get(label)) is not None}
     unknown = [label for label in labels if label not in matched]
-    unmarked = _lacking(nearest, labels)
+    unmarked = _lacking(nearest, labels, {point.landmark for point in words.values()})
     lines = [_HEAD.format(file=_comment(file), title=nearest.title, own=_comment(own), name=nearest.name)]
     needed = lacking(nearest, labels)
     lines.append("# It must have and does not find: " + (", ".join(needed) or "nothing, it has all") + ".\n")
@@ -60,13 +62,13 @@ def starting_marker_set(labels: Sequence[str], file: str, own: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _lacking(marker_set: MarkerSet, labels: Sequence[str]) -> dict[str, str]:
-    """First label of every entry that no label of the recording is known as -> what it marks."""
+def _lacking(marker_set: MarkerSet, labels: Sequence[str], marked: Collection[str]) -> dict[str, str]:
+    """First label of every entry that no label of the recording is known as, or marks -> what it marks."""
     present = {normalise(label) for label in labels}
     return {
         entry.keys[0]: (entry.landmark or f"on {entry.body}") + (", static trial only" if entry.static_only else "")
         for entry in marker_set.entries
-        if present.isdisjoint(entry.keys)
+        if present.isdisjoint(entry.keys) and not (entry.landmark and entry.landmark in marked)
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from biodyn.conventions import SIDES, other_side
@@ -26,17 +26,21 @@ class Missing:
     body: str
 
 
-def missing_from(candidate: MarkerSet, plain: Mapping[str, str], reading: LabelReading) -> list[Missing]:
+def missing_from(
+    candidate: MarkerSet, plain: Mapping[str, str], reading: LabelReading, whole: bool = True
+) -> list[Missing]:
     """Return what a set requires and the labels do not have.
 
-    Parameters: `plain` label -> as it is compared; `reading` what the words of the labels mean.
+    Parameters: `plain` label -> as it is compared; `reading` what the words of the labels mean; `whole` False for a file that
+    may be a walk alone: what stands in static trials only is not missed.
     """
+    later: set[str] = set() if whole else {key for e in candidate.entries if e.static_only for key in e.keys}
     present = set(plain.values()) | {normalise(label) for label in plain}
     bodies = _bodies(candidate)
     absent = [
         Missing(" or ".join(candidate.spelt(key) for key in group), bodies.get(group[0], ""))
         for group in candidate.requires
-        if not present.intersection(group)
+        if not present.intersection(group) and not later.issuperset(group)
     ]
     found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
     found |= {point.landmark for point in reading.points.values()}
@@ -65,6 +69,21 @@ def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing]) -> bool:
 def _bodies(candidate: MarkerSet) -> dict[str, str]:
     """Segment by label and landmark."""
     return {name: entry.body for entry in candidate.entries for name in (*entry.keys, entry.landmark)}
+
+
+def missing_landmarks(candidate: MarkerSet, marked: Collection[str], labels: Sequence[str]) -> list[Missing]:
+    """Return the markers of a recognised set that a walk should show, mark a landmark, and are not there.
+
+    Parameters: `marked` the landmarks that the labels mark. What stands in for another of the set (a sacral marker for those
+    of the PSIS) is not missed.
+    """
+    present = {normalise(label) for label in labels}
+    met = {key for group in candidate.requires if present.intersection(group) for key in group}
+    return [
+        Missing(f"{entry.shown or entry.keys[0]} ({entry.landmark})", entry.body)
+        for entry in candidate.entries
+        if entry.landmark and not entry.static_only and entry.landmark not in marked and met.isdisjoint(entry.keys)
+    ]
 
 
 def not_recognised(

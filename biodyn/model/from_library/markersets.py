@@ -16,8 +16,10 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 _HALF_THERE = 0.5
 
 
-def recognise(labels: Sequence[str], marker_set: str = "auto") -> MarkerMapping:
+def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = True) -> MarkerMapping:
     """Match labels to a marker set: the named one, or the most specific whose required markers are all there.
+
+    Parameters: `whole` False for the labels of one file, which may be a walk whose static trial has more.
 
     Labels the set does not explain are read word by word (`label_reading`), unless their landmark is taken.
     MarkerSetError says which set came closest, what it lacks and what that costs.
@@ -26,19 +28,26 @@ def recognise(labels: Sequence[str], marker_set: str = "auto") -> MarkerMapping:
     sets = [load_marker_set(name) for name in names]
     plain = _plain(labels)
     reading = read_labels(labels)
-    missing = {candidate.name: missing_from(candidate, plain, reading) for candidate in sets}
+    missing = {candidate.name: missing_from(candidate, plain, reading, whole) for candidate in sets}
     scores = {candidate.name: _score(candidate, plain, reading) for candidate in sets}
-    complete = [candidate for candidate in sets if not missing[candidate.name]]
-    complete = complete or [candidate for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])]
-    if not complete:
+    usable = {name for name, lacked in missing.items() if not lacked}
+    usable = usable or {candidate.name for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])}
+    if not usable:
         nearest = sorted(sets, key=lambda candidate: _closeness(candidate, plain, reading), reverse=True)
         raise not_recognised(labels, nearest, missing, scores, reading)
 
     # The specific sets explain labels more sharply than the dictionary of labels: it is the last resort.
-    def rank(candidate: MarkerSet) -> tuple[bool, int, float]:
-        return candidate.name != DICTIONARY, _matched(candidate, plain), scores[candidate.name]
+    def rank(candidate: MarkerSet) -> tuple[bool, bool, int, float]:
+        return (
+            candidate.name in usable,
+            candidate.name != DICTIONARY,
+            _matched(candidate, plain),
+            scores[candidate.name],
+        )
 
-    return _mapping(labels, max(complete, key=rank), scores)
+    best, *others = sorted(sets, key=rank, reverse=True)
+    runner_up = next((other.name for other in others if scores[other.name] > 0.0), "")
+    return _mapping(labels, best, scores, runner_up)
 
 
 def set_to_extend(labels: Sequence[str]) -> MarkerSet:
@@ -63,7 +72,7 @@ def _plain(labels: Sequence[str]) -> dict[str, str]:
     return {label: normalise(bare) for label, bare in without_shared_ending(labels, endings).items()}
 
 
-def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float]) -> MarkerMapping:
+def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float], runner_up: str) -> MarkerMapping:
     """Roles of the set's own labels first, then of what the words of the others mean."""
     roles = {} if best.name == DICTIONARY else _own_roles(labels, best)
     rest = read_labels(labels, {label: role.landmark for label, role in roles.items()})
@@ -73,7 +82,7 @@ def _mapping(labels: Sequence[str], best: MarkerSet, scores: dict[str, float]) -
         )
     ordered = tuple(roles[label] for label in labels if label in roles)
     unknown = tuple(label for label in labels if label not in roles)
-    return MarkerMapping(best.name, best.title, ordered, unknown, scores, dict(rest.ambiguous))
+    return MarkerMapping(best.name, best.title, ordered, unknown, scores, dict(rest.ambiguous), runner_up)
 
 
 def _own_roles(labels: Sequence[str], best: MarkerSet) -> dict[str, MarkerRole]:
@@ -99,12 +108,12 @@ def _matched(candidate: MarkerSet, plain: dict[str, str]) -> int:
 
 
 def _score(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> float:
-    """Share of the set's markers of a walk that are there; of the dictionary's landmarks, the share that is marked."""
+    """Share of the set's markers of a walk that are there; of the dictionary, the share of the labels that it explains."""
+    if candidate.name == DICTIONARY:
+        return len(reading.points) / max(len(plain), 1)
     expected = [entry for entry in candidate.entries if not entry.static_only]
     present = set(plain.values()) | {normalise(label) for label in plain}
-    marked = {point.landmark for point in reading.points.values()} - {""} if candidate.name == DICTIONARY else set()
-    found = sum(bool(present.intersection(entry.keys)) or entry.landmark in marked for entry in expected)
-    return found / max(len(expected), 1)
+    return sum(bool(present.intersection(entry.keys)) for entry in expected) / max(len(expected), 1)
 
 
 def _closeness(candidate: MarkerSet, plain: dict[str, str], reading: LabelReading) -> tuple[bool, float, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import MarkerSetError
 from biodyn.model.assembly import ScaledBody
-from biodyn.model.body_model import SubjectModel, body_model
+from biodyn.model.body_model import AttachedMarker, SubjectModel, body_model
 from biodyn.model.from_library.anthropometry import Sex, segment_inertias, segment_lines
 from biodyn.model.from_library.hip_centre import FunctionalTrial
 from biodyn.model.from_library.inside_body import inner_centres, points_inside
@@ -22,6 +23,8 @@ from biodyn.model.inertia import Inertia
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.model.observability import without_unseen
 from biodyn.model.skeleton import static_angles
+
+_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def scale(
     outside = [label for label in mapping.unknown if label not in inside]
     markers += attached_by_place(outside, static_points, pose, segment_lines(options.anthropometry, pose))
     outlines, sole_body = foot_outlines(pose)
+    _require_markers(markers, static_points, tracked)
     model = body_model(
         definition_of(skeleton),
         bodies,
@@ -81,7 +85,7 @@ def scale(
         sole_body=sole_body,
     )
     model = without_unseen(model, *pose.pose(skeleton.root))
-    model, leg_notes = with_seen_legs(model)
+    model, leg_notes = with_seen_legs(model, pose, markers, tracked)
     notes = inside_notes + leg_notes + not_in_walk(mapping, markers, tracked) + assumptions(model, pose)
     model = replace(
         model,
@@ -102,9 +106,7 @@ def standing_pose(
     known: Mapping[str, tuple[FloatArray, FloatArray]] | None = None,
 ) -> StaticPose:
     """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World; as `scale`."""
-    landmarks = {
-        role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points
-    }
+    landmarks = {role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points}
     return StaticPose(
         skeleton,
         landmarks,
@@ -131,6 +133,19 @@ def _scaled(
     R_PB = R_WP.T @ R_WB
     p_PB = R_WP.T @ (p_WB - p_WP)
     return ScaledBody(definition, R_PB, p_PB, inertia, static_angles(definition, R_PB), pose.located(recipe))
+
+
+def _require_markers(
+    markers: Sequence[AttachedMarker], static_labels: Collection[str], tracked: Collection[str]
+) -> None:
+    """Raise MarkerSetError where no marker that the static trial places on the body is seen in the walk."""
+    if any(marker.label in tracked for marker in markers):
+        return
+    there, here = (", ".join(sorted(labels)[:_SHOWN]) or "none" for labels in (static_labels, tracked))
+    raise MarkerSetError(
+        f"No marker that the static trial places on the body is seen in the walk (static trial: {there}; walk: {here}).",
+        "Name the static trial of this walk with --static, and label both with one marker set.",
+    )
 
 
 def _uncertain_turns(
