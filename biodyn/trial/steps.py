@@ -19,6 +19,7 @@ from biodyn.errors import PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_mass
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.corrected import corrected
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
@@ -58,9 +59,15 @@ def axes(trial: TrialState) -> None:
 
 
 def marker_set(trial: TrialState) -> None:
-    """Recognise which marker is which."""
+    """Recognise which marker is which: by the labels, mended where the points contradict them."""
+    settings = trial.settings.model
     labels = tuple(dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels))
-    trial.mapping = recognise(labels, trial.settings.model.marker_set)
+    trial.mapping = recognise(labels, settings.marker_set)
+    if settings.geometry:
+        standing = quiet_standing(trial.static.markers).points
+        mended = corrected(trial.walk.markers, trial.static.markers, standing, trial.mapping)
+        trial.walk, trial.static = trial.walk.with_markers(mended.walk), trial.static.with_markers(mended.static)
+        trial.notes += mended.notes
 
 
 def signals(trial: TrialState) -> None:
