@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
-from biodyn.errors import PlateError, SettingsError
+from biodyn.errors import MarkerSetError, PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import corrected
+from biodyn.model.from_library.recognition.named import named
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.refine import find_turns, refine_centres, sample
@@ -61,13 +62,21 @@ def axes(trial: TrialState) -> None:
 def marker_set(trial: TrialState) -> None:
     """Recognise which marker is which: by the labels, mended where the points contradict them."""
     settings = trial.settings.model
-    labels = tuple(dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels))
-    trial.mapping = recognise(labels, settings.marker_set)
-    if settings.geometry:
-        standing = quiet_standing(trial.static.markers).points
-        mended = corrected(trial.walk.markers, trial.static.markers, standing, trial.mapping)
-        trial.walk, trial.static = trial.walk.with_markers(mended.walk), trial.static.with_markers(mended.static)
-        trial.notes += mended.notes
+    walk, static = trial.walk.markers, trial.static.markers
+    labels = tuple(dict.fromkeys(walk.labels + static.labels))
+    if not settings.geometry:
+        trial.mapping = recognise(labels, settings.marker_set)
+        return
+    points = quiet_standing(static).points
+    try:
+        trial.mapping = recognise(labels, settings.marker_set)
+    except MarkerSetError as error:
+        found = named(walk, static, points, settings.marker_set, error)
+        walk, static, points, trial.mapping = found.walk, found.static, found.points, found.mapping
+        trial.notes += found.notes
+    mended = corrected(walk, static, points, trial.mapping)
+    trial.walk, trial.static = trial.walk.with_markers(mended.walk), trial.static.with_markers(mended.static)
+    trial.notes += mended.notes
 
 
 def signals(trial: TrialState) -> None:
