@@ -16,6 +16,7 @@ from biodyn.io.names import matcher, names
 _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
+_MOSTLY = 0.5  # share of the frames in which a point that nobody named is seen
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ def point_roles(
     _mark_by_name(labels, kinds)
     _mark_by_axes(labels, kinds, points)
     _mark_computed(labels, kinds, descriptions)
+    _keep_unnamed(labels, kinds, points)
     diagnostics += _computed_note(labels, kinds, points)
     diagnostics += _mark_duplicates(labels, kinds, points)
     return PointRoles(tuple(labels), tuple(kinds), tuple(diagnostics))
@@ -120,6 +122,17 @@ def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
     for i, label in enumerate(labels):
         if not label or _is_unnamed(label) or any(p.fullmatch(label) for p in numbered):
             kinds[i] = "dropped"
+
+
+def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> None:
+    """Where no marker has a name, points that are seen most of the time are markers all the same: their places may name them."""
+    if "marker" in kinds or not points.size:
+        return
+    seen = np.isfinite(points).all(axis=2).mean(axis=0)
+    for i, kind in enumerate(kinds):
+        if kind == "dropped" and seen[i] >= _MOSTLY:
+            kinds[i] = "marker"
+            labels[i] = labels[i] or f"point {i + 1}"
 
 
 def _mark_listed(labels: Sequence[str], kinds: list[str], groups: dict[str, list[str]]) -> None:

@@ -16,6 +16,9 @@ class ModelSettings(Section):
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )
+    geometry: bool = Field(
+        True, description="exchanged labels are put right, and unnamed markers named, by where the markers are"
+    )
     anthropometry: str = Field(
         "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
     )

@@ -98,6 +98,10 @@ class Recording:
             raise self._without("joint coordinates", "Give a motion file.")
         return self.motion.coordinates
 
+    def with_markers(self, markers: Markers) -> Recording:
+        """Return the recording with other markers."""
+        return replace(self, motion=replace(self.motion, markers=markers))
+
     def _without(self, what: str, hint: str) -> InputFileError:
         held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
         return InputFileError(f"'{self.path}' holds no {what}; it holds {', '.join(held) or 'nothing to use'}.", hint)

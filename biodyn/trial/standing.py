@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import BoolArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import for_each_side
 from biodyn.model.from_library.assembled_pose import assembled_pose, stands_upright
@@ -79,6 +79,14 @@ def calibrate(
     offsets = estimated_offsets(skeleton, mapping, seen, options)
     standing = _assembled(walk, skeleton, mapping, replace(options, joint_offsets_rad=offsets))
     return Calibration(source, standing, offsets, is_seen=False)
+
+
+def standing_points(files: TrialFiles, static: Markers) -> Mapping[str, FloatArray]:
+    """Markers (3,) m in World of the person as he or she stands, by label; none where nobody stands still."""
+    rows = files.standing_rows
+    if files.source != "static trial" and rows is None and not is_quiet_somewhere(static):
+        return {}
+    return quiet_standing(static, rows).points
 
 
 def stored_offsets(measures: Mapping[str, float]) -> dict[str, float]:

@@ -16,10 +16,12 @@ from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import PlateError, SettingsError
+from biodyn.errors import MarkerSetError, PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.corrected import corrected
+from biodyn.model.from_library.recognition.named import named
 from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
@@ -39,7 +41,7 @@ from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import prepare_signals
 from biodyn.trial.files import read_files, require_plates
-from biodyn.trial.standing import calibrate, calibration_note
+from biodyn.trial.standing import calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
 from biodyn.uncertainty.bands import torque_bands
@@ -67,12 +69,29 @@ def axes(trial: TrialState) -> None:
 
 
 def marker_set(trial: TrialState) -> None:
-    """Recognise which marker is which."""
-    labels = dict.fromkeys(trial.walk.markers.labels + trial.static.markers.labels)
+    """Recognise which marker is which: by the labels, mended where the points contradict them."""
+    settings = trial.settings.model
     centres = {centre.label for centre in trial.centres}
-    found = recognise([label for label in labels if label not in centres], trial.settings.model.marker_set)
-    trial.mapping, notes = centre_roles(found, trial.centres)
-    trial.notes += notes
+    walk, static = trial.walk.markers, trial.static.markers
+    labels = [label for label in dict.fromkeys(walk.labels + static.labels) if label not in centres]
+    points = standing_points(trial.files, static) if settings.geometry else {}
+    notes: list[Diagnostic] = []
+    try:
+        found = recognise(labels, settings.marker_set)
+    except MarkerSetError as error:
+        if not settings.geometry:
+            raise
+        by_place = named(walk, static, points, settings.marker_set, error)
+        walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
+        notes += by_place.notes
+    if settings.geometry:
+        mended = corrected(walk, static, points, found)
+        # where no static trial exists, the walk is both
+        walk, static = mended.walk, mended.walk if trial.files.source == "walk" else mended.static
+        notes += mended.notes
+    trial.walk, trial.static = trial.walk.with_markers(walk), trial.static.with_markers(static)
+    trial.mapping, centre_notes = centre_roles(found, trial.centres)
+    trial.notes += [*notes, *centre_notes]
 
 
 def signals(trial: TrialState) -> None:

@@ -1,0 +1,208 @@
+"""Labels that are exchanged in the walk against the static trial, in all frames or in some of them.
+
+Distances between markers of one segment do not change between static trial and walk, those to the neighbouring segments little.
+Two markers are exchanged where the distances of both fit far better the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.recording import Markers
+
+# An exchange must improve the distances of both markers by this much on average, in frame after frame, ...
+LEAST_GAIN_M = 0.02
+# ... and leave at most this share of the misfit.
+_REMAINING = 0.4
+_LEAST_S = 0.05
+# Neighbours that count for a marker; more only cost time. Those of its own segment suffice where there are enough.
+_NEIGHBOURS = 6
+_ENOUGH = 3
+_FRAMES_A_SECOND = 50.0
+_TRIED_AT_ONCE = 40_000  # pairs times frames: some megabytes
+
+
+# Exchanged in this share of the frames in which it can be told: in all of them.
+_ALWAYS = 0.9
+
+
+@dataclass(frozen=True)
+class TimedExchange:
+    """Markers `one` and `other` carry each other's label in frames first to last (inclusive).
+
+    It shows in `frames` of the `told` frames in which it could; `gain_m` as `exchanges` counts it.
+    """
+
+    one: str
+    other: str
+    first: int
+    last: int
+    frames: int
+    told: int
+    gain_m: float
+
+
+def exchanges(
+    markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
+) -> list[TimedExchange]:
+    """Find pairs that fit better exchanged, the clearest first; a marker is named once."""
+    labels = [label for label in markers.labels if label in static and label in bodies]
+    step = max(1, round(markers.rate_hz / _FRAMES_A_SECOND))
+    p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
+    shape = np.stack([static[label] for label in labels]) if labels else np.zeros((0, 3))
+    own = _distances(shape)
+    distance = _distances(p)
+    near = _neighbours(labels, own, bodies, parents)
+    # A marker whose distances fit takes part in no exchange.
+    shortest = max(_LEAST_S * markers.rate_hz / step, 1.0)
+    suspects = [
+        i
+        for i in range(len(labels))
+        if near[i]
+        and np.count_nonzero(_mean(np.abs(distance[:, i, near[i]] - own[i, near[i]])) > LEAST_GAIN_M / 2) >= shortest
+    ]
+    found: list[TimedExchange] = []
+    for i, j, gain, better in _tried(distance, own, near, list(combinations(suspects, 2))):
+        count = int(better.sum())
+        longest = max((stop - first for first, stop in _stretches(better)), default=0)
+        if longest * step >= _LEAST_S * markers.rate_hz:
+            rows = np.flatnonzero(better) * step
+            found.append(
+                TimedExchange(
+                    labels[i],
+                    labels[j],
+                    int(rows[0]),
+                    int(rows[-1]),
+                    count * step,
+                    int(np.isfinite(gain).sum()) * step,
+                    float(np.median(gain[better])),
+                )
+            )
+    found.sort(key=lambda item: item.frames * item.gain_m, reverse=True)
+    named: set[str] = set()
+    kept = []
+    for item in found:
+        if not named & {item.one, item.other}:
+            kept.append(item)
+            named |= {item.one, item.other}
+    return kept
+
+
+def _neighbours(
+    labels: Sequence[str], own: FloatArray, bodies: Mapping[str, str], parents: Mapping[str, str]
+) -> list[list[int]]:
+    """For each marker the nearest ones (while standing) of its own segment, and of those beside it if they are few."""
+    result = []
+    for i, label in enumerate(labels):
+        mine = bodies[label]
+        same = [k for k, other in enumerate(labels) if k != i and bodies[other] == mine]
+        beside = [
+            k
+            for k, other in enumerate(labels)
+            if parents.get(mine) == bodies[other] or parents.get(bodies[other]) == mine
+        ]
+        chosen = sorted(same, key=lambda k: own[i, k])
+        if len(same) < _ENOUGH:
+            chosen += sorted(beside, key=lambda k: own[i, k])
+        result.append(chosen[:_NEIGHBOURS])
+    return result
+
+
+def _tried(
+    distance: FloatArray, own: FloatArray, near: Sequence[Sequence[int]], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[int, int, FloatArray, BoolArray]]:
+    """Yield the pairs (i, j) that fit better exchanged in some frame: gain (T,) m and whether it is enough (T,).
+
+    All pairs are tried side by side, some at a time: `distance` (T, M, M) seen and `own` (M, M) standing between markers.
+    """
+    neighbours = np.zeros((len(near), _NEIGHBOURS), dtype=np.int64)
+    counts = np.zeros_like(neighbours, dtype=bool)
+    for i, mine in enumerate(near):
+        neighbours[i, : len(mine)] = mine
+        counts[i, : len(mine)] = True
+    at_once = max(1, _TRIED_AT_ONCE // max(1, len(distance)))
+    for first in range(0, len(pairs), at_once):
+        chosen = np.array(pairs[first : first + at_once])
+        as_labelled = np.zeros((len(distance), len(chosen)))
+        exchanged = np.zeros_like(as_labelled)
+        for one, other in (chosen.T, chosen.T[::-1]):
+            others = neighbours[one]  # (P, K)
+            counted = counts[one] & (others != other[:, None])
+            standing = own[one[:, None], others]
+            as_labelled += _mean(np.abs(distance[:, one[:, None], others] - standing), counted)
+            exchanged += _mean(np.abs(distance[:, other[:, None], others] - standing), counted)
+        gain = 0.5 * (as_labelled - exchanged)
+        better: BoolArray = np.asarray((gain > LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled))
+        for k in np.flatnonzero(better.any(axis=0)):
+            yield int(chosen[k, 0]), int(chosen[k, 1]), gain[:, k], better[:, k]
+
+
+def _distances(points: FloatArray) -> FloatArray:
+    """Distances (..., M, M) between points (..., M, 3)."""
+    squared = np.zeros((*points.shape[:-1], points.shape[-2]))
+    for axis in range(3):
+        squared += (points[..., :, None, axis] - points[..., None, :, axis]) ** 2
+    return np.asarray(np.sqrt(squared))
+
+
+def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:
+    """Mean over neighbours, the last axis, of those `counted` and seen; NaN where none is."""
+    seen = np.isfinite(values) & counted
+    total: FloatArray = np.where(seen, values, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return total / np.where(seen.any(axis=-1), seen.sum(axis=-1), np.nan)
+
+
+def mended(
+    markers: Markers,
+    found: TimedExchange,
+    static: Mapping[str, FloatArray],
+    bodies: Mapping[str, str],
+    parents: Mapping[str, str],
+) -> tuple[Markers, int]:
+    """Exchange the two trajectories back where their distances are nearer to the static trial's; frames concerned.
+
+    All frames, where that is so nearly whenever it can be told; else the stretches that hold a frame in which it is clear,
+    to their ends.
+    """
+    labels = [label for label in markers.labels if label in static and label in bodies]
+    shape = np.stack([static[label] for label in labels])
+    own = _distances(shape)
+    near = _neighbours(labels, own, bodies, parents)
+    pair = labels.index(found.one), labels.index(found.other)
+    used = sorted({*pair, *near[pair[0]], *near[pair[1]]})
+    p = markers.positions[:, [markers.labels.index(labels[k]) for k in used]]
+    at = {k: i for i, k in enumerate(used)}
+    distance = _distances(p)
+    as_labelled, exchanged = np.zeros(len(p)), np.zeros(len(p))
+    for one, other in (pair, pair[::-1]):
+        others = [k for k in near[one] if k != other]
+        columns = [at[k] for k in others]
+        as_labelled += _mean(np.abs(distance[:, at[one], columns] - own[one, others]))
+        exchanged += _mean(np.abs(distance[:, at[other], columns] - own[one, others]))
+    told = np.isfinite(as_labelled) & np.isfinite(exchanged)
+    nearer = told & (exchanged < as_labelled)
+    clear = nearer & (0.5 * (as_labelled - exchanged) > LEAST_GAIN_M) & (exchanged < _REMAINING * as_labelled)
+    if clear.sum() >= _ALWAYS * max(told.sum(), 1):
+        rows = np.ones(len(p), dtype=bool)
+    else:
+        rows = np.zeros(len(p), dtype=bool)
+        for first, stop in _stretches(nearer | ~told):
+            known = np.flatnonzero(nearer[first:stop])
+            if clear[first:stop].any():
+                rows[first + known[0] : first + known[-1] + 1] = True
+    i, j = markers.index(found.one), markers.index(found.other)
+    positions = markers.positions.copy()
+    positions[rows, i], positions[rows, j] = markers.positions[rows, j], markers.positions[rows, i]
+    return replace(markers, positions=positions), int(rows.sum())
+
+
+def _stretches(mask: BoolArray) -> list[tuple[int, int]]:
+    """Runs of True as (first, stop) pairs, stop exclusive."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]

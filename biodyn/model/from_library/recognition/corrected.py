@@ -1,0 +1,182 @@
+"""A walk and its static trial with the labels that their markers ought to have, and what was changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.library.tables import sided_rows
+from biodyn.model.from_library.recognition.between import TimedExchange, exchanges, mended
+from biodyn.model.from_library.recognition.exchanged import Exchange, Judged, judge
+from biodyn.model.from_library.recognition.person import mirrored_places, place_names, places_by_label
+from biodyn.model.marker_roles import MarkerMapping
+from biodyn.recording import Markers
+
+CODE = "markers-exchanged"
+_FRAMES = 3  # of a walk in which an exchange must be seen
+_LEAST_DIFFERENCE = 10.0  # of squared distances, between the two files' gains: which of them is wrong
+_ALWAYS = 0.9  # of the frames in which it can be told: an exchange of all of them
+_MOST = 12  # exchanges between static trial and walk
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """The recordings' markers under their mended labels; `notes` say what was changed and why, or why not."""
+
+    walk: Markers
+    static: Markers
+    points: Mapping[str, FloatArray]
+    notes: tuple[Diagnostic, ...]
+
+
+def places_of(mapping: MarkerMapping) -> dict[str, str]:
+    """Place (`person.place_names`) of every label whose marker has one; each place once."""
+    known, by_label = set(place_names()), places_by_label()
+    places: dict[str, str] = {}
+    for role in mapping.roles:
+        place = role.landmark if role.landmark in known else by_label.get(role.label.upper(), "")
+        if place and place not in places.values():
+            places[role.label] = place
+    return places
+
+
+def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], mapping: MarkerMapping) -> Corrected:
+    """Mend exchanged labels of both recordings, in World.
+
+    Parameters: `points` (3,) m by label, the static trial's markers as they stand; `mapping` what the labels say.
+    """
+    places = places_of(mapping)
+    notes: list[Diagnostic] = []
+    standing = judge(points, places)
+    notes += [_note(one, "static trial", places) for one in standing.exchanges]
+    notes += [_unclear(one, "static trial") for one in standing.unclear]
+    moved = _moves(standing.exchanges)
+    static, points = _relabelled(static, moved), _renamed(points, moved)
+    walking = _walking(walk, places)
+    notes += [_note(one, "walk", places) for one in walking.exchanges]
+    walk = _relabelled(walk, _moves(walking.exchanges))
+    bodies = {role.label: role.body for role in mapping.roles}
+    for _ in range(_MOST):
+        found = exchanges(walk, points, bodies, _parents())
+        clear = next((one for one in found if _is_walks(one, standing, walking, places)), None)
+        if clear is None:
+            break
+        walk, frames = mended(walk, clear, points, bodies, _parents())
+        notes.append(_timed_note(clear, frames, walk))
+    return Corrected(walk, static, points, tuple(notes))
+
+
+def _parents() -> dict[str, str]:
+    return {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
+
+
+def _moves(found: Sequence[Exchange]) -> dict[str, str]:
+    return {label: meant for one in found for label, meant in one.moved.items()}
+
+
+def _relabelled(markers: Markers, moved: Mapping[str, str]) -> Markers:
+    """The same trajectories; each under the label that it ought to have."""
+    return replace(markers, labels=tuple(moved.get(label, label) for label in markers.labels)) if moved else markers
+
+
+def _renamed(points: Mapping[str, FloatArray], moved: Mapping[str, str]) -> Mapping[str, FloatArray]:
+    return {moved.get(label, label): point for label, point in points.items()}
+
+
+def _walking(walk: Markers, places: Mapping[str, str]) -> Judged:
+    """What several frames of a walk agree on."""
+    columns = [i for i, label in enumerate(walk.labels) if label in places]
+    seen = np.isfinite(walk.positions[:, columns, 0]).sum(axis=1)
+    if not columns or not seen.any():
+        return Judged()
+    rows = np.flatnonzero(seen == seen.max())
+    chosen = rows[np.linspace(0, len(rows) - 1, _FRAMES + 2).round().astype(int)[1:-1]]
+    first: Judged | None = None
+    for row in dict.fromkeys(int(row) for row in chosen):
+        frame = {walk.labels[i]: walk.positions[row, i] for i in columns}
+        judged = judge(frame, places)
+        if first is None:
+            first = judged
+        shared = tuple(one for one in first.exchanges if dict(one.moved) in [dict(o.moved) for o in judged.exchanges])
+        first = replace(first, exchanges=shared)
+        if not shared:
+            break
+    assert first is not None
+    return first
+
+
+def _is_walks(found: TimedExchange, standing: Judged, walking: Judged, places: Mapping[str, str]) -> bool:
+    """Whether an exchange between static trial and walk is the walk's: its own, or of markers whose names mean no place.
+
+    In some frames only, it is the walk's. In all of them, the person's shape must tell which of the two files is right.
+    """
+    if (found.one not in places and found.other not in places) or found.frames < _ALWAYS * found.told:
+        return True
+    gains = []
+    for judged in (standing, walking):
+        if judged.fit is None or not {found.one, found.other} <= set(judged.labels):
+            return False
+        gains.append(judged.fit.exchange_gains()[judged.labels.index(found.one), judged.labels.index(found.other)])
+    return bool(gains[1] - gains[0] > _LEAST_DIFFERENCE)
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def _note(found: Exchange, file: str, places: Mapping[str, str]) -> Diagnostic:
+    labels = found.labels
+    if len(labels) == 2:
+        one, other = labels
+        sides = mirrored_places()[places[one]] == places[other]
+        who = f"Markers {one} and {other} are exchanged in the {file}" + (" (right and left)" if sides else "")
+    else:
+        changes = ", ".join(f"{label} is {meant}" for label, meant in found.moved.items())
+        who = f"Markers {', '.join(labels)} are exchanged in the {file} ({changes})"
+    return Diagnostic(
+        CODE,
+        "warning",
+        f"{who}: as labelled they lie {1000 * found.before_m:.0f} mm from where the body has these markers, exchanged "
+        f"{1000 * found.after_m:.0f} mm. Their labels were put right for this analysis.",
+        value=found.before_m,
+        limit=found.after_m,
+        unit="m",
+        hint="Correct the labels in the file.",
+        about=labels[0],
+    )
+
+
+def _unclear(found: Exchange, file: str) -> Diagnostic:
+    return Diagnostic(
+        "markers-unclear",
+        "warning",
+        f"Labels of {', '.join(found.labels)} do not fit the body in the {file}: they lie {1000 * found.before_m:.0f} mm "
+        "from where it has these markers, but which of them are exchanged cannot be told. Nothing was changed.",
+        value=found.before_m,
+        unit="m",
+        hint="Look at these labels in the capture software.",
+        about=found.labels[0],
+    )
+
+
+def _timed_note(found: TimedExchange, frames: int, walk: Markers) -> Diagnostic:
+    rate = walk.rate_hz
+    when = (
+        "in the whole walk"
+        if frames == walk.frame_count
+        else f"in {frames} frames of the walk ({found.first / rate:.2f} to {found.last / rate:.2f} s)"
+    )
+    return Diagnostic(
+        CODE,
+        "warning",
+        f"Markers {found.one} and {found.other} are exchanged {when}: exchanged back, their distances to neighbouring markers "
+        f"are {1000 * found.gain_m:.0f} mm nearer to those of the static trial. They were exchanged back for this analysis.",
+        value=found.gain_m,
+        unit="m",
+        frames=(found.first, found.last),
+        hint="Correct the labels of these two trajectories.",
+        about=found.one,
+    )

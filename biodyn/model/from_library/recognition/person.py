@@ -1,0 +1,299 @@
+"""A jointed person with the spread of people, postures and marker placements: where landmarks may lie.
+
+The person is a function from parameters to places of markers. Parameters are in units of their standard deviation, 0 is the
+mean: where the person is, the heading, body height, proportions, joint angles. Numbers: library/body/person.toml.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from biodyn.conventions import SIDES, FloatArray, other_side
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side, sided_rows
+
+_TABLE = "body/person"
+_ANGLES = ("flexion", "abduction", "turning")
+_ANYWHERE_M = 10.0
+_ANY_HEADING = 3.0  # rad
+_ROOT = 5  # parameters of the person as a whole: place (3), heading, height
+
+
+@dataclass(frozen=True)
+class _Segment:
+    name: str
+    parent: int
+    centre: FloatArray
+    from_parent: FloatArray
+    sign: float
+    means: FloatArray  # (3,) rad
+    both: tuple[int, ...]  # columns: of both sides, of this side, of its proportions
+    own: tuple[int, ...]
+    both_sd: FloatArray
+    own_sd: FloatArray
+    proportions: tuple[int, int]
+    spread: tuple[float, float]
+    along: int
+    children: list[int]
+
+
+@dataclass(frozen=True)
+class _Pose:
+    """Attitude, joint centre, axes of the three turns (World of the standing person) and scale of a segment."""
+
+    R: FloatArray
+    p: FloatArray
+    axes: tuple[FloatArray, FloatArray, FloatArray]
+    scale: FloatArray
+
+
+@cache
+def place_names() -> tuple[str, ...]:
+    """Names of all places: landmarks, and first labels of markers that mark none."""
+    return tuple(entry.get("landmark") or entry["labels"][0] for _, entry in sided_rows(_TABLE, "place"))
+
+
+@cache
+def places_by_label() -> dict[str, str]:
+    """Place by each label of markers that mark no landmark."""
+    rows = sided_rows(_TABLE, "place")
+    return {label: row["labels"][0] for _, row in rows if not row.get("landmark") for label in row["labels"]}
+
+
+@cache
+def mirrored_places() -> dict[str, str]:
+    """Place -> the same of the other side; midline places are their own."""
+    rows = sided_rows(_TABLE, "place")
+    names = place_names()
+    mirrored = dict(zip(names, names, strict=True))
+    for raw in load_table(_TABLE)["place"]:
+        pattern = raw.get("landmark") or raw["labels"][0]
+        sided = dict(for_each_side(pattern))
+        mirrored |= {sided[side]: sided[other_side(side)] for side in SIDES if side in sided}
+    assert len(rows) == len(mirrored)
+    return mirrored
+
+
+@cache
+def body_of_places() -> dict[str, str]:
+    """Segment of every place."""
+    rows = sided_rows(_TABLE, "place")
+    return dict(zip(place_names(), (row["body"] for _, row in rows), strict=True))
+
+
+@cache
+def parts_with_sides() -> tuple[frozenset[str], ...]:
+    """Segments of the parts of the body whose two sides may be exchanged as a whole."""
+    return tuple(
+        frozenset(name for raw in part for _, name in for_each_side(raw)) for part in load_table(_TABLE)["parts"]
+    )
+
+
+@cache
+def person_with(places: tuple[str, ...]) -> JointedPerson:
+    """Return the person that wears markers at these places (`place_names`)."""
+    return JointedPerson(places)
+
+
+class JointedPerson:
+    """A person with markers at N places; P parameters, each of mean 0 and standard deviation 1.
+
+    Attributes:
+        places: names of the places, length N. sd: (N, 3) spread of the marker on its segment at reference height.
+        size: number of parameters P.
+    """
+
+    def __init__(self, places: Sequence[str]) -> None:
+        table = load_table(_TABLE)
+        sided = dict(zip(place_names(), sided_rows(_TABLE, "place"), strict=True))
+        rows = {place: row for place, (_, row) in sided.items()}
+        self.places = tuple(places)
+        self.reference_m = float(table["reference_height_m"])
+        self._height_sd = float(table["height_sd"])
+        self._segments, self.size = _segments({rows[place]["body"] for place in places})
+        index = {segment.name: i for i, segment in enumerate(self._segments)}
+        self._body = np.array([index[rows[place]["body"]] for place in places], dtype=int)
+        mirror = np.array([[1.0, 1.0, -1.0 if sided[place][0] == "l" else 1.0] for place in places]).reshape(-1, 3)
+        position = np.array([rows[place]["position"] for place in places]).reshape(-1, 3) * mirror
+        centres = np.array([segment.centre for segment in self._segments])
+        self._local = position - centres[self._body]
+        placed = np.array([rows[place]["sd"] for place in places]).reshape(-1, 3)
+        self._prepare()
+        self.sd: FloatArray = np.hypot(placed, float(table["unmodelled_sd_m"]))
+
+    def _prepare(self) -> None:
+        """What the derivatives need of the chain: S segments, N places."""
+        segments, count = self._segments, len(self.places)
+        self._below = np.array([np.isin(self._body, list(_descendants(segments, i))) for i in range(len(segments))])
+        self._reach = np.zeros((len(segments), count, 3))
+        self._directions = np.zeros((len(segments), 2, 3))
+        self._to_parameters = np.zeros((self.size, 5 * len(segments)))
+        for i, segment in enumerate(segments):
+            self._reach[i, self._body == i] = self._local[self._body == i]
+            for child in segment.children:
+                self._reach[i, self._below[child]] = segments[child].from_parent
+            self._directions[i, 0, segment.along] = 1.0
+            self._directions[i, 1] = 1.0 - self._directions[i, 0]
+            for k in range(3):
+                self._to_parameters[segment.both[k], 3 * i + k] = segment.both_sd[k]
+                if segment.own:
+                    self._to_parameters[segment.own[k], 3 * i + k] = segment.own_sd[k]
+            for k in range(2):
+                self._to_parameters[segment.proportions[k], 3 * len(segments) + 2 * i + k] = segment.spread[k]
+
+    def positions(self, parameters: FloatArray) -> FloatArray:
+        """(N, 3) m in World of parameters (P,)."""
+        standing = self._places(self._posed(parameters))
+        moved: FloatArray = standing @ self._turned(parameters).T + _ANYWHERE_M * parameters[:3]
+        return moved
+
+    def linearised(self, parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Positions (N, 3) and their derivative (3 N, P) at parameters (P,)."""
+        posed = self._posed(parameters)
+        standing = self._places(posed)
+        R, p = np.array([pose.R for pose in posed]), np.array([pose.p for pose in posed])
+        axes = np.array([pose.axes for pose in posed])
+        arm = (standing - p[:, None]) * self._below[..., None]
+        x, y, z = axes[:, :, None].transpose(3, 0, 1, 2)
+        ax, ay, az = arm[:, None].transpose(3, 0, 1, 2)
+        by_angle = np.stack([y * az - z * ay, z * ax - x * az, x * ay - y * ax], axis=-1)
+        by_scale = np.einsum("sab,skb,snb->skna", R, self._directions, self._reach, optimize=True)
+        count = len(standing)
+        J = self._to_parameters @ np.concatenate([by_angle.reshape(-1, 3 * count), by_scale.reshape(-1, 3 * count)])
+        J = J.reshape(self.size, count, 3)
+        turned_W = self._turned(parameters)
+        J = J @ turned_W.T
+        own_place = standing @ turned_W.T
+        J[:3] = _ANYWHERE_M * np.eye(3)[:, None]
+        J[3, :, 0], J[3, :, 2] = _ANY_HEADING * own_place[:, 2], -_ANY_HEADING * own_place[:, 0]
+        J[4] = self._height_sd * own_place
+        return own_place + _ANYWHERE_M * parameters[:3], J.reshape(self.size, -1).T
+
+    def _turned(self, parameters: FloatArray) -> FloatArray:
+        """(3, 3) of heading and size."""
+        return self.size_of(parameters) * _about_y(_ANY_HEADING * float(parameters[3]))
+
+    def _posed(self, parameters: FloatArray) -> list[_Pose]:
+        posed: list[_Pose] = []
+        for segment in self._segments:
+            grown = 1.0 + np.array(segment.spread) * parameters[list(segment.proportions)]
+            scale = np.full(3, grown[1])
+            scale[segment.along] = grown[0]
+            angles = segment.means + segment.both_sd * parameters[list(segment.both)]
+            if segment.own:
+                angles = angles + segment.own_sd * parameters[list(segment.own)]
+            if segment.parent < 0:
+                R, p = np.eye(3), segment.centre
+            else:
+                above = posed[segment.parent]
+                R, p = above.R, above.p + above.R @ (above.scale * segment.from_parent)
+            own, axes = _rotation(R, angles, segment.sign or 1.0)
+            posed.append(_Pose(own, p, axes, scale))
+        return posed
+
+    def _places(self, posed: list[_Pose]) -> FloatArray:
+        R, p, scale = (np.array([getattr(pose, name) for pose in posed])[self._body] for name in ("R", "p", "scale"))
+        places: FloatArray = p + np.einsum("nij,nj->ni", R, scale * self._local)
+        return places
+
+    @cached_property
+    def standing(self) -> tuple[FloatArray, FloatArray]:
+        """(N, 3) m, the places of the mean person in mean posture; (N,) m2, their spread, mean of the three directions."""
+        mean, J = self.linearised(np.zeros(self.size))
+        spread = (J[:, _ROOT:] ** 2).sum(axis=1).reshape(-1, 3).mean(axis=1) + (self.sd**2).mean(axis=1)
+        return mean, spread
+
+    def laid(self, points: FloatArray, heading: float, size: float, weight: FloatArray) -> FloatArray:
+        """Parameters (P,) of the mean posture, `size` times the reference height, turned to `heading` rad, over points (N, 3)."""
+        mean = self.standing[0] @ _about_y(heading).T
+        parameters = np.zeros(self.size)
+        parameters[:3] = np.average(points - size * mean, axis=0, weights=weight) / _ANYWHERE_M
+        parameters[3] = heading / _ANY_HEADING
+        parameters[4] = np.log(size) / self._height_sd
+        return parameters
+
+    def size_of(self, parameters: FloatArray) -> float:
+        """Body height as a share of the reference height."""
+        return math.exp(self._height_sd * float(parameters[4]))
+
+
+@cache
+def _chain() -> tuple[tuple[str, dict[str, object]], ...]:
+    return sided_rows(_TABLE, "segment")
+
+
+def _segments(worn: set[str]) -> tuple[list[_Segment], int]:
+    """The segments that carry markers, with those between them and the pelvis, and the number of parameters."""
+    rows = {str(row["name"]): (side, row) for side, row in _chain()}
+    needed: set[str] = set()
+    for name in worn:
+        while name and name not in needed:
+            needed.add(name)
+            name = str(rows[name][1].get("parent", ""))
+    columns: dict[tuple[str, str], int] = {}
+
+    def column(owner: str, what: str) -> int:
+        return columns.setdefault((owner, what), _ROOT + len(columns))
+
+    segments: list[_Segment] = []
+    index: dict[str, int] = {}
+    for name, (side, row) in rows.items():
+        if name not in needed:
+            continue
+        sign = {"r": 1.0, "l": -1.0}.get(side, 0.0)
+        kind = name.removesuffix(f"_{side}") if side else name
+        centre = np.asarray(row["centre"]) * (1.0, 1.0, sign or 1.0)
+        parent = index.get(str(row.get("parent", "")), -1)
+        spread = np.deg2rad(np.array([row[angle] for angle in _ANGLES]))
+        index[name] = len(segments)
+        if parent >= 0:
+            segments[parent].children.append(index[name])
+        segments.append(
+            _Segment(
+                name=name,
+                parent=parent,
+                centre=centre,
+                from_parent=centre - segments[parent].centre if parent >= 0 else centre,
+                sign=sign,
+                means=spread[:, 0],
+                both=tuple(column(kind, angle) for angle in _ANGLES),
+                own=tuple(column(name, angle) for angle in _ANGLES) if sign else (),
+                both_sd=spread[:, 1],
+                own_sd=spread[:, 2],
+                proportions=(column(kind, "length"), column(kind, "breadth")),
+                spread=(row["length"], row["breadth"]),  # type: ignore[arg-type]
+                along="xyz".index(str(row.get("along", "y"))),
+                children=[],
+            )
+        )
+    return segments, _ROOT + len(columns)
+
+
+def _descendants(segments: Sequence[_Segment], start: int) -> set[int]:
+    found = {start}
+    for child in segments[start].children:
+        found |= _descendants(segments, child)
+    return found
+
+
+def _rotation(
+    R: FloatArray, angles: FloatArray, sign: float
+) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
+    """A segment turned from `R` by angles (3,): forward about Z, outward about X, outward about Y; and the axes of the turns."""
+    c, s = [math.cos(a) for a in angles], [math.sin(a) for a in angles]
+    about_z = np.array([[c[0], -s[0], 0.0], [s[0], c[0], 0.0], [0.0, 0.0, 1.0]])
+    about_x = np.array([[1.0, 0.0, 0.0], [0.0, c[1], sign * s[1]], [0.0, -sign * s[1], c[1]]])
+    about_y = np.array([[c[2], 0.0, -sign * s[2]], [0.0, 1.0, 0.0], [sign * s[2], 0.0, c[2]]])
+    forward = R @ about_z
+    outward = forward @ about_x
+    return outward @ about_y, (R[:, 2], -sign * forward[:, 0], -sign * outward[:, 1])
+
+
+def _about_y(angle: float) -> FloatArray:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])

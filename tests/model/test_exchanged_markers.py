@@ -1,0 +1,184 @@
+"""Exchanged labels are found by where the markers are, and nothing is changed on people whose labels are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.standing_people import SETS, standing_person
+
+from biodyn.io import read
+from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.corrected import corrected, places_of
+from biodyn.model.from_library.recognition.exchanged import judge
+from biodyn.model.from_library.recognition.person import person_with, place_names
+from biodyn.processing.calibration.standing import quiet_standing
+from biodyn.processing.signals.orientation import find_world
+from biodyn.recording import Markers
+from biodyn.trial.run import analyse_trial
+
+SEEDS = range(100, 112)
+FAST = {"uncertainty": {"compute": False}}
+
+
+def swapped(points: Mapping[str, np.ndarray], one: str, other: str) -> dict[str, np.ndarray]:
+    return {**points, one: points[other], other: points[one]}
+
+
+def other_side(label: str) -> str:
+    return {"L": "R", "R": "L"}.get(label[0], label[0]) + label[1:]
+
+
+def test_derivatives_of_the_person_are_those_of_its_places() -> None:
+    person = person_with(place_names())
+    x = np.random.default_rng(0).normal(size=person.size)
+    _, J = person.linearised(x)
+    h = 1e-6
+    steps = [(person.positions(x + h * e) - person.positions(x - h * e)).ravel() / (2 * h) for e in np.eye(person.size)]
+    np.testing.assert_allclose(J, np.transpose(steps), atol=1e-7)
+
+
+@pytest.mark.parametrize("marker_set", SETS)
+def test_people_whose_labels_are_right_are_left_alone(marker_set: str) -> None:
+    for seed in SEEDS:
+        points = standing_person(marker_set, np.random.default_rng(seed))
+        judged = judge(points, places_of(recognise(tuple(points))))
+        assert judged.fit is not None
+        assert (judged.exchanges, judged.unclear) == ((), ()), seed
+
+
+@pytest.mark.parametrize("marker_set", SETS)
+def test_exchanged_markers_are_found(marker_set: str) -> None:
+    found = wrong = total = 0
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        points = standing_person(marker_set, rng)
+        places = places_of(recognise(tuple(points)))
+        pairs = [(a, b) for a, b in combinations(points, 2) if np.linalg.norm(points[a] - points[b]) > 0.1]
+        sides = [(a, b) for a, b in pairs if other_side(a) == b]
+        chosen = [pairs[rng.integers(len(pairs))], sides[rng.integers(len(sides))]]
+        for one, other in chosen:
+            judged = judge(swapped(points, one, other), places)
+            total += 1
+            found += [set(exchange.moved) for exchange in judged.exchanges] == [{one, other}]
+            wrong += any(not {one, other} >= set(exchange.moved) for exchange in judged.exchanges)
+    assert wrong == 0
+    assert found >= 0.95 * total
+
+
+@pytest.mark.parametrize("marker_set", SETS)
+@pytest.mark.parametrize("lower", [False, True])
+def test_both_sides_exchanged_are_found(marker_set: str, lower: bool) -> None:
+    legs = ("THI", "KNE", "TIB", "ANK", "HEE", "TOE")
+    for seed in list(SEEDS)[:5]:
+        points = standing_person(marker_set, np.random.default_rng(seed))
+        meant = {a: other_side(a) for a in points if other_side(a) in points and (not lower or a[1:] in legs)}
+        spoilt = {label: points[meant.get(label, label)] for label in points}
+        judged = judge(spoilt, places_of(recognise(tuple(points))))
+        assert {a: b for exchange in judged.exchanges for a, b in exchange.moved.items()} == {
+            a: b for a, b in meant.items() if b != a
+        }
+
+
+def test_which_way_a_person_faces_is_told_by_the_feet_not_by_the_labels() -> None:
+    """Markers of one side alone (an amputee's, a one-legged set) are no reason to exchange anything."""
+    points = standing_person("plug_in_gait_full", np.random.default_rng(3))
+    kept = {label: p for label, p in points.items() if label not in ("LTIB", "LANK", "LHEE", "LTOE")}
+    judged = judge(kept, places_of(recognise(tuple(points))))
+    assert (judged.exchanges, judged.unclear) == ((), ())
+
+
+# -- a whole analysis ---------------------------------------------------------------------------------------------------
+
+
+def with_labels(trial: object, change: Callable[[list[str]], list[str]], rows: slice = slice(None)) -> object:
+    """The trial with the trajectories of some frames under other labels."""
+    labels = list(trial.labels)  # type: ignore[attr-defined]
+    order = [labels.index(label) for label in change(labels)]
+    markers = trial.markers.copy()  # type: ignore[attr-defined]
+    markers[rows] = markers[rows][:, order]
+    return replace(trial, markers=markers)  # type: ignore[type-var]
+
+
+def pair(one: str, other: str) -> Callable[[list[str]], list[str]]:
+    return lambda labels: [{one: other, other: one}.get(label, label) for label in labels]
+
+
+def all_sides(labels: list[str]) -> list[str]:
+    return [other_side(label) if other_side(label) in labels else label for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("change", "files", "rows", "named"),
+    [
+        (pair("RKNE", "RANK"), ("walk", "static"), slice(None), ("RKNE", "RANK")),
+        (pair("LASI", "RASI"), ("static",), slice(None), ("LASI", "RASI")),
+        (pair("LTOE", "LHEE"), ("walk",), slice(None), ("LTOE", "LHEE")),
+        (pair("RKNE", "LKNE"), ("walk",), slice(60, 130), ("RKNE", "LKNE")),
+        (all_sides, ("walk", "static"), slice(None), ("RKNE", "LKNE")),
+        (all_sides, ("walk",), slice(None), ("RKNE", "LKNE")),
+    ],
+    ids=["pair in both", "pair in static", "pair in walk", "pair for a while", "sides in both", "sides in walk"],
+)
+def test_a_mended_trial_gives_the_torques_of_the_sound_one(
+    laboratory, walk_result, tmp_path, change, files, rows, named
+):
+    frames = {"walk": rows, "static": slice(None)}
+    trials = {file: with_labels(laboratory.trials[file], change, frames[file]) for file in files}
+    spoilt = laboratory.copy(tmp_path, **trials)
+    analysis = analyse_trial(spoilt.walk, spoilt.static, settings=FAST)
+    notes = [note for note in analysis.diagnostics if note.code == "markers-exchanged"]
+    assert notes
+    assert all(note.severity == "warning" for note in notes)
+    assert any(set(named) <= set(note.message.replace(",", " ").split()) for note in notes)
+    assert not {"labels-exchanged", "sides-exchanged"} & {note.code for note in analysis.diagnostics}
+    sound = walk_result.analysis.dynamics.tau
+    np.testing.assert_allclose(analysis.dynamics.tau, sound, atol=0.02 * np.nanmax(np.abs(sound)))
+
+
+def test_nothing_is_changed_where_the_settings_say_so(laboratory, tmp_path) -> None:
+    trials = {file: with_labels(laboratory.trials[file], pair("RKNE", "RANK")) for file in ("walk", "static")}
+    spoilt = laboratory.copy(tmp_path, **trials)
+    analysis = analyse_trial(spoilt.walk, spoilt.static, settings=FAST | {"model": {"geometry": False}})
+    assert "markers-exchanged" not in {note.code for note in analysis.diagnostics}
+
+
+# -- real recordings ----------------------------------------------------------------------------------------------------
+
+SESSIONS = {
+    "biomechzoo/HC030A/Straight/HC030A05": "biomechzoo/HC030A/Static/HC030A01",
+    "schreiber2019/2014001_C1_01": "schreiber2019/2014001_ST",
+    "unzeroed_plate/Gait with EMG": "unzeroed_plate/Static Pose",
+    "sydney/dynamic/S4-AMGait03": "sydney/static/S4 AM Cal 01",
+    "btk_flatfoot/PiG_Motion-FlatFoot-Full": "btk_flatfoot/PiG_Calibration-FlatFoot-Full",
+    "fmc/dynamic/MH0222_BP15": "fmc/static/MH0222_BP01",
+}
+
+
+def in_world(path) -> Markers:
+    recording = read(path)
+    return recording.rotated(find_world(recording).R_WL).markers
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("walk", SESSIONS)
+def test_real_recordings_are_left_alone_and_their_exchanged_labels_are_found(real_data, walk) -> None:
+    moving, static = (in_world(real_data / "gait" / f"{name}.c3d") for name in (walk, SESSIONS[walk]))
+    mapping = recognise(tuple(dict.fromkeys(moving.labels + static.labels)))
+    points = quiet_standing(static).points
+    as_it_is = corrected(moving, static, points, mapping)
+    assert as_it_is.notes == ()
+    assert as_it_is.walk is moving
+    assert as_it_is.static is static
+    places = {label: place for label, place in places_of(mapping).items() if label in points}
+    rng = np.random.default_rng(4)
+    pairs = [(a, b) for a, b in combinations(places, 2) if np.linalg.norm(points[a] - points[b]) > 0.15]
+    found = 0
+    for k in rng.permutation(len(pairs))[:5]:
+        judged = judge(swapped(points, *pairs[k]), places)
+        assert all(set(exchange.moved) == set(pairs[k]) for exchange in judged.exchanges)
+        found += len(judged.exchanges)
+    assert found >= 4
