@@ -9,12 +9,12 @@ calls the stage that does the work and hands it its section of the settings. Ano
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDES, FloatArray
 from biodyn.errors import MarkerSetError, PlateError, SettingsError
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_mass
@@ -67,7 +67,7 @@ def marker_set(trial: TrialState) -> None:
     if not settings.geometry:
         trial.mapping = recognise(labels, settings.marker_set)
         return
-    points = quiet_standing(static).points
+    points: Mapping[str, FloatArray] = quiet_standing(static).points
     try:
         trial.mapping = recognise(labels, settings.marker_set)
     except MarkerSetError as error:
