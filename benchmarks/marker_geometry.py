@@ -26,7 +26,7 @@ from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import places_of
 from biodyn.model.from_library.recognition.exchanged import judge
-from biodyn.model.from_library.recognition.named import slots_of
+from biodyn.model.from_library.recognition.named import is_claimed, slots_of
 from biodyn.model.from_library.recognition.person import mirrored_places
 from biodyn.model.from_library.recognition.unnamed import name_points
 from biodyn.processing.calibration.standing import quiet_standing
@@ -71,7 +71,7 @@ def unnamed(points: Points, places: Mapping[str, str], set_name: str) -> Counter
     own = {f"M{i:02d}": label for i, label in enumerate(points)}
     found = name_points({name: points[label] for name, label in own.items()}, [slots_of(name) for name in SETS])
     count["unnamed people"] += 1
-    if found is None or len(found.beyond) > 1 + 0.05 * len(points) or not found.usual:
+    if found is None or not is_claimed(found, len(points)):
         count["unnamed refused"] += 1
         return count
     slots = slots_of(found.set_name)

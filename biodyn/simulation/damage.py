@@ -125,19 +125,14 @@ def _wrong_lengths(content: _Content, rng: np.random.Generator, number: int) -> 
 
 
 def _no_markers(content: _Content, rng: np.random.Generator, number: int) -> bytes:
-    """No points at all; points that no camera ever saw; points nobody named."""
-    if number % 3 == 0:
-        points, samples = content.values()
+    """No points at all; points that no camera ever saw."""
+    points, samples = content.values()
+    if number % 2 == 0:
         block = samples.astype("<f4").tobytes()
         data = _integer_parameter(content.replaced(2, b"\0\0"), "USED", 0)
         return data[: content.start] + block
-    if number % 3 == 1:
-        points, samples = content.values()
-        points[...] = (0.0, 0.0, 0.0, -1.0)
-        return content.with_values(points, samples)
-    at, width, count = _labels(content.data)
-    names = b"".join(f"*{i}".ljust(width)[:width].encode() for i in range(count))
-    return content.replaced(at, names)
+    points[...] = (0.0, 0.0, 0.0, -1.0)
+    return content.with_values(points, samples)
 
 
 def _hanging(content: _Content, rng: np.random.Generator, number: int) -> None:
@@ -199,9 +194,3 @@ def _integer_parameter(data: bytes, name: str, value: int) -> bytes:
     """Set the first integer parameter of that name, POINT's own: name, offset, type 2, no dimensions, value."""
     at = data.index(name.encode(), _PARAMETERS) + len(name) + 2 + 2
     return data[:at] + struct.pack("<h", value) + data[at + 2 :]
-
-
-def _labels(data: bytes) -> tuple[int, int, int]:
-    """Where POINT:LABELS begin, their width and number."""
-    at = data.index(b"LABELS", _PARAMETERS) + len(b"LABELS") + 2 + 2
-    return at + 2, data[at], data[at + 1]

@@ -88,7 +88,7 @@ class PersonFit:
         count = len(self.points)
         Q = self.precision.reshape(count, 3, count, 3)
         own = Q[np.arange(count), :, np.arange(count), :]
-        off: FloatArray = np.linalg.solve(own, self.pull[..., None])[..., 0]
+        off = np.asarray(np.linalg.solve(own, self.pull[..., None])[..., 0], dtype=np.float64)
         return np.einsum("ia,ia->i", self.pull, off), off
 
     def to_places(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -60,12 +60,14 @@ def named(
     labels = tuple(dict.fromkeys(walk.labels + static.labels))
     if len(points) < _LEAST_KNOWN:
         raise error
-    partly = _completed(points, labels, marker_set)
-    if partly:
-        both = dict(partly)
+    both = _completed(points, labels, marker_set)
+    if both:
         mapping = _understood(_renamed(labels, both), marker_set)
         if mapping is not None:
-            found = replace(walk, labels=_renamed(walk.labels, both)), replace(static, labels=_renamed(static.labels, both))
+            found = (
+                replace(walk, labels=_renamed(walk.labels, both)),
+                replace(static, labels=_renamed(static.labels, both)),
+            )
             moved = {both.get(label, label): point for label, point in points.items()}
             return NamedRecordings(*found, moved, mapping, (_completed_note(both),))
     standing = _wholly(points, marker_set, error)
@@ -76,7 +78,9 @@ def named(
     if _rigid(moving, moved, standing):
         # markers that the static trial does not wear: the walk alone tells them
         alone = [label for label in walk.labels if label not in points]
-        in_walk = {label: name for label, name in _named_walk(walk, standing).items() if label in alone} if alone else {}
+        in_walk = (
+            {label: name for label, name in _named_walk(walk, standing).items() if label in alone} if alone else {}
+        )
         moving = replace(moving, labels=_renamed(moving.labels, in_walk))
     else:
         in_walk = _named_walk(walk, standing)
@@ -169,18 +173,27 @@ def _wholly(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetE
     found = name_points(points, _candidates(marker_set))
     if found is None:
         raise error
+    if is_claimed(found, len(points)):
+        return found
     title = load_marker_set(found.set_name).title
-    if len(found.beyond) > 1 + _MOST_BEYOND * len(points) or not found.usual:
+    if not _explains(found, len(points)):
         off = 1000.0 * float(np.linalg.norm(found.fit.points - found.fit.predicted, axis=1).mean())
         raise _refused(
             error,
             f"the nearest set, {title}, explains {len(points) - len(found.beyond)} of {len(points)}, which lie {off:.0f} mm "
             "from where a person would have them",
         )
-    if _understood(tuple(found.labels.values()), found.set_name) is None:
-        open_ = ", ".join(f"{label} (or {other})" if other else label for label, other in found.open)
-        raise _refused(error, f"they look like {title}, but it cannot be told which is which of {open_ or 'those missing'}")
-    return found
+    open_ = ", ".join(f"{label} (or {other})" if other else label for label, other in found.open)
+    raise _refused(error, f"they look like {title}, but it cannot be told which is which of {open_ or 'those missing'}")
+
+
+def is_claimed(found: Named, points: int) -> bool:
+    """Whether a naming of so many points is clear enough to be used: nearly all explained, and all that the set must have."""
+    return _explains(found, points) and _understood(tuple(found.labels.values()), found.set_name) is not None
+
+
+def _explains(found: Named, points: int) -> bool:
+    return len(found.beyond) <= 1 + _MOST_BEYOND * points and found.usual
 
 
 def _refused(error: MarkerSetError, why: str) -> MarkerSetError:
@@ -202,7 +215,11 @@ def _rigid(walk: Markers, points: Mapping[str, FloatArray], standing: Named) -> 
                 apart = walk.positions[:, walk.index(one)] - walk.positions[:, walk.index(other)]
                 length = float(np.nanmedian(np.linalg.norm(apart, axis=1)))
                 kept.append(abs(length - float(np.linalg.norm(points[one] - points[other]))) < _RIGID_M)
-    return len(expected.intersection(there)) >= _THERE * len(wanted) and bool(kept) and float(np.mean(kept)) >= _RIGID_SHARE
+    return (
+        len(expected.intersection(there)) >= _THERE * len(wanted)
+        and bool(kept)
+        and float(np.mean(kept)) >= _RIGID_SHARE
+    )
 
 
 def _named_walk(walk: Markers, standing: Named) -> dict[str, str]:
@@ -218,10 +235,10 @@ def _named_walk(walk: Markers, standing: Named) -> dict[str, str]:
         found = name_points({walk.labels[i]: walk.positions[row, i] for i in often}, [slots])
         for label, name in found.labels.items() if found is not None else ():
             votes.setdefault(label, Counter())[name] += 1
-    meant = {label: count.most_common(1)[0] for label, count in votes.items()}
+    most = {label: count.most_common(1)[0] for label, count in votes.items()}
     clear = {
         label: name
-        for label, (name, times) in meant.items()
+        for label, (name, times) in most.items()
         if times >= _AGREE and times >= _AGREE_SHARE * votes[label].total()
     }
     twice = {name for name, times in Counter(clear.values()).items() if times > 1}

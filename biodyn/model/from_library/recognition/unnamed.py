@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.model.from_library.recognition.fit import PersonFit, fit_person
 from biodyn.model.from_library.recognition.person import JointedPerson, person_with
 
@@ -81,10 +81,7 @@ def name_points(
     tried = []
     for slots in sets:
         person = person_with(slots.places)
-        if fixed:
-            starts = [_fixed_start(person, own, seen, slots, fixed)]
-        else:
-            starts = _starts(person, seen, slots)
+        starts = [_fixed_start(person, own, seen, slots, fixed)] if fixed else _starts(person, seen, slots)
         tried += [(score, slots, start) for score, start in starts]
     tried.sort(key=lambda one: -one[0])
     found: list[_Naming] = []
@@ -145,7 +142,7 @@ def _gain(squared: FloatArray, volume: FloatArray, size: float) -> FloatArray:
     return -0.5 * (squared + volume + 3.0 * np.log(2.0 * np.pi)) + np.log(_ABOUT_M3 * size**3)
 
 
-def _best(gain: FloatArray, expected: np.ndarray) -> tuple[IntArray, IntArray, float]:
+def _best(gain: FloatArray, expected: BoolArray) -> tuple[IntArray, IntArray, float]:
     """Points (rows) and places (columns) one to one, and the score of all."""
     value = np.maximum(gain + np.where(expected, _MISSING, 0.0), 0.0)
     rows, columns = linear_sum_assignment(-value)
@@ -159,7 +156,7 @@ class _Naming:
     """Points at the places of a set: the point of each place (-1 for none), the fit to them, and the score."""
 
     slots: Slots
-    taken: FloatArray
+    taken: IntArray
     fit: PersonFit
     score: float
 
@@ -221,7 +218,9 @@ def _polished(naming: _Naming, seen: FloatArray) -> _Naming:
         taken = naming.taken.copy()
         taken[worn[[i, j]]] = naming.taken[worn[[j, i]]]
         starts = (None, naming.fit.parameters)
-        fit = min((fit_person(naming.fit.person, seen[taken[worn]], start) for start in starts), key=lambda one: one.cost)
+        fit = min(
+            (fit_person(naming.fit.person, seen[taken[worn]], start) for start in starts), key=lambda one: one.cost
+        )
         gained = naming.fit.cost - fit.cost
         if gained < 1.0:
             break
@@ -229,9 +228,7 @@ def _polished(naming: _Naming, seen: FloatArray) -> _Naming:
     return naming
 
 
-def _settled(
-    slots: Slots, seen: FloatArray, fit: PersonFit, known: Sequence[tuple[int, int]]
-) -> _Naming | None:
+def _settled(slots: Slots, seen: FloatArray, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Naming | None:
     expected = np.array(slots.expected)
     taken = np.full(len(slots.places), -1)
     for round_ in range(_ROUNDS):
@@ -256,7 +253,7 @@ def _settled(
     return _moved(_scored(slots, taken, seen), seen)
 
 
-def _scored(slots: Slots, taken: FloatArray, seen: FloatArray) -> _Naming:
+def _scored(slots: Slots, taken: IntArray, seen: FloatArray) -> _Naming:
     worn = np.flatnonzero(taken >= 0)
     last = fit_person(person_with(tuple(slots.places[k] for k in worn)), seen[taken[worn]])
     size = last.person.size_of(last.parameters)
