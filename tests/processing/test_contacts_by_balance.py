@@ -11,6 +11,9 @@ from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
+from biodyn.settings import Settings
+from biodyn.study.discovery.definition import read_definition
+from biodyn.trial.run import analyse_trial
 
 MASS_KG = WEIGHT_N / 9.80665
 #: Long single supports: right 0 to 0.9 s, left 0.75 to 1.65 s, right 1.5 to 2.4 s, on the floor or on plates.
@@ -177,3 +180,40 @@ def test_one_step_alone_is_told_by_the_motion_of_the_whole_body():
     contacts, _ = decide(scene, balance_of(scene))
     assert decisions(contacts) == [(1, "r", "assigned")]
     assert contacts[0].evidence["balance_told_s"] == pytest.approx(0.8, abs=0.03)
+
+
+def test_a_study_sets_contacts_of_single_trials(tmp_path):
+    entry = '{plate = 2, from_s = 0.4, side = "left"}'
+    (tmp_path / "study.toml").write_text(
+        f'[trials."walk 1".settings.contacts]\noverride = [{entry}]\n', encoding="utf-8"
+    )
+    definition = read_definition(tmp_path / "study.toml")
+    settings = Settings.model_validate(definition.trials["walk 1"].settings)
+    assert settings.contacts.override == (ContactOverride(plate=2, from_s=0.4, side="left"),)
+    (tmp_path / "study.toml").write_text(
+        f"[settings.contacts]\noverride = [{entry.replace('left', 'lft')}]\n", encoding="utf-8"
+    )
+    with pytest.raises(SettingsError, match="side"):
+        read_definition(tmp_path / "study.toml")
+
+
+# -- real recordings ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("walk_file", "decisions", "missing_n"),
+    [
+        # 5.4 cm beyond the plate: all of the body is on it in single support; the heel's landing is not told
+        ("FlatFoot-Full", [(1, "r", "rejected"), (1, "r", "assigned"), (2, "l", "assigned")], {1: 5.0}),
+        # 5.3 cm: a third of the body is not on it
+        ("FlatFoot-One", [(1, "r", "assigned"), (2, "l", "rejected")], {2: 209.0}),
+    ],
+)
+def test_feet_over_the_edge_are_judged_by_what_is_missing(real_data, walk_file, decisions, missing_n):
+    path = real_data / "gait" / "btk_flatfoot" / f"PiG_Motion-{walk_file}.c3d"
+    analysis = analyse_trial(path, settings={"uncertainty": {"compute": False}}, torques_only=True)
+    assert [(c.plate, c.side, c.decision) for c in analysis.contacts] == decisions
+    for contact in analysis.contacts:
+        if contact.plate in missing_n:
+            assert contact.evidence["balance_missing_n"] == pytest.approx(missing_n[contact.plate], abs=15.0)
