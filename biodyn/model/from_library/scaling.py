@@ -99,9 +99,7 @@ def standing_pose(
     turns_rad: Mapping[str, float] | None = None,
 ) -> StaticPose:
     """Return where landmarks and segments are with the markers at `points`, label -> (3,) m in World."""
-    landmarks = {
-        role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points
-    }
+    landmarks = {role.landmark: points[role.label] for role in mapping.roles if role.landmark and role.label in points}
     return StaticPose(
         skeleton,
         landmarks,
