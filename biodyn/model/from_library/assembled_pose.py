@@ -131,9 +131,7 @@ def _legs(skeleton: SkeletonRecipe, flat_of: Mapping[str, IntArray]) -> dict[str
     return rows
 
 
-def _attitudes(
-    skeleton: SkeletonRecipe, segments: _Segments, legs: Mapping[str, IntArray]
-) -> dict[str, FloatArray]:
+def _attitudes(skeleton: SkeletonRecipe, segments: _Segments, legs: Mapping[str, IntArray]) -> dict[str, FloatArray]:
     """Mean attitude (3, 3) of every placed segment in World, the root facing along X."""
     root = skeleton.root.name
     level = np.array([_facing(R).T @ R for R in segments.R[root] if np.isfinite(R).all()])
