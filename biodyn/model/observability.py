@@ -41,13 +41,28 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
 
 
-def badly_seen(lever: FloatArray, steady_m: float) -> BoolArray:
-    """Return where (T, C) levers (T, C) m are too short for a steady angle although other postures of the trial show it well."""
+def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
+    """Return where (T, C) levers (T, C) m are too short for a steady angle although other postures of the trial show it well.
+
+    Of legs alone: an arm's angle that goes astray moves no weight to speak of, and its markers are followed.
+    """
     solved = np.isfinite(lever).all(axis=1)
     if not solved.any():
         return np.zeros(lever.shape, dtype=bool)
     usual = np.percentile(lever[solved], _USUAL_PERCENTILE, axis=0)
-    return np.asarray(lever < np.minimum(steady_m, _USUAL_SHARE * usual))
+    limit = np.where(_in_legs(model), np.minimum(steady_m, _USUAL_SHARE * usual), 0.0)
+    return np.asarray(lever < limit)
+
+
+def _in_legs(model: SubjectModel) -> BoolArray:
+    """Coordinates (C,) of segments that carry a foot, and of the feet."""
+    found = set()
+    for foot in model.sole_body.values():
+        body = model.skeleton.body(foot)
+        while body.parent:
+            found.add(body.name)
+            body = model.skeleton.body(body.parent)
+    return np.array([coordinate.body in found for coordinate in model.coordinates], dtype=bool)
 
 
 def without_unseen(model: SubjectModel, R_WB: FloatArray, p_WB: FloatArray) -> SubjectModel:

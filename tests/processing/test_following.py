@@ -73,7 +73,7 @@ def test_an_unseen_coordinate_is_carried_on_a_curve_through_both_sides(
     unseen[:4, 1] = True
     spoiled = q.copy()
     spoiled[60:75, coordinate.q_index] += 0.5
-    weights, prior = bridge(truth, spoiled, unseen, ramp_frames=3)
+    weights, prior = bridge(truth, spoiled, unseen, np.zeros_like(unseen), ramp_frames=3, rate_hz=100.0)
     assert weights[coordinate.v_index] > 0.0
     assert np.count_nonzero(weights) == 2
     # Over 21 frames at 100 Hz a walking hip is followed to about 3 degrees by a cubic from outside.

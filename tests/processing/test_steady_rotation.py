@@ -23,14 +23,18 @@ RATE_HZ = 100.0
 
 
 def test_badly_seen_is_what_other_postures_show_well() -> None:
-    lever = np.full((100, 3), 0.15)
-    lever[40:50, 0] = 0.05  # hidden by the posture
-    lever[:, 1] = 0.05  # short in every posture: nothing better to go by
-    lever[40:50, 2] = 0.08  # half, but long enough
-    bad = badly_seen(lever, 0.06)
-    assert bad[40:50, 0].all()
+    model = skeleton_model()
+    names = [coordinate.name for coordinate in model.coordinates]
+    hip, hinge, other, arm = (names.index(f"{n}_r") for n in ("hip_rotation", "knee_angle", "hip_flexion", "arm_rot"))
+    lever = np.full((100, len(names)), 0.15)
+    lever[40:50, hip] = 0.05  # hidden by the posture
+    lever[:, hinge] = 0.05  # short in every posture: nothing better to go by
+    lever[40:50, other] = 0.08  # half, but long enough
+    lever[40:50, arm] = 0.05  # not of a leg
+    bad = badly_seen(model, lever, 0.06)
+    assert bad[40:50, hip].all()
     assert bad.sum() == 10
-    assert not badly_seen(lever, 0.0).any()
+    assert not badly_seen(model, lever, 0.0).any()
 
 
 def test_a_leap_and_what_lies_behind_it_belongs_to_the_bad_frames() -> None:

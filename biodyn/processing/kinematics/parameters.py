@@ -25,8 +25,8 @@ class InverseKinematicsSettings(Section):
         0.06,
         ge=0,
         le=0.5,
-        description="a coordinate is steadied over frames whose posture leaves the markers less than this for one radian of it, "
-        "m (hip rotation at the straight knee); 0 = never",
+        description="a leg's coordinate is steadied over frames in which one radian of it moves the markers by less than this, m "
+        "(hip rotation at the straight knee); 0 = never",
     )
     unseen_segments: Literal["carried", "fixed"] = Field(
         "carried",

@@ -66,29 +66,30 @@ def bridge(
 
     The prior is the fit itself where the coordinate is seen, and a monotone cubic between both sides where it is not
     (widened, so that it joins smoothly); before the first and after the last sight it holds still. Returned:
-    prior weights (nv,) and q_prior (T, nq). A coordinate that is never seen gets no prior.
+    prior weights (nv,) and q_prior (T, nq). A coordinate that is never seen gets no prior; one that is not seen at times is
+    carried over those frames alone.
     """
     beside = max(round(_BESIDE_BAD_S * rate_hz), 1)
     q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
     weights = np.zeros(model.multibody.nv)
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
-        gone = unseen[:, column] | ~np.isfinite(q[:, coordinate.q_index])
-        steadied = bad[:, column]
-        if not (unseen[:, column].any() or steadied.any()) or (gone | steadied).all():
+        carried = bool(unseen[:, column].any())
+        pulled = unseen[:, column] if carried else bad[:, column]
+        gone = pulled | ~np.isfinite(q[:, coordinate.q_index])
+        if not pulled.any() or gone.all():
             continue
-        wide = binary_dilation(gone, iterations=max(ramp_frames, 1)) if gone.any() else gone
-        wide = wide | binary_dilation(steadied, iterations=beside) if steadied.any() else wide
-        known = ~(wide if not wide.all() else gone | steadied)
+        wide = binary_dilation(gone, iterations=max(ramp_frames, 1) if carried else beside)
+        known = ~(wide if not wide.all() else gone)
         curve = np.full(len(q), np.nan)
         if known.sum() > 1:
             curve = PchipInterpolator(frames[known], q[known, coordinate.q_index], extrapolate=False)(frames)
         inside = np.isfinite(curve)
         curve[~inside] = np.interp(frames[~inside], frames[known], q[known, coordinate.q_index])
-        share = np.ones(len(q)) if gone.any() else _faded(steadied, beside)
-        here = np.where(known, q[:, coordinate.q_index], (1.0 - share) * q[:, coordinate.q_index] + share * curve)
-        q_prior[:, coordinate.q_index] = np.where(gone, curve, here)
-        weights[coordinate.v_index] = _BRIDGE_WEIGHT if unseen[:, column].any() else _STEADYING_WEIGHT
+        share = np.ones(len(q)) if carried else _faded(gone, beside)
+        mixed = (1.0 - share) * q_prior[:, coordinate.q_index] + share * curve
+        q_prior[~known, coordinate.q_index] = mixed[~known]
+        weights[coordinate.v_index] = _BRIDGE_WEIGHT if carried else _STEADYING_WEIGHT
     return weights, q_prior
 
 

@@ -86,16 +86,18 @@ def _carried_over_gaps(
     static = model.static_configuration(np.eye(3), np.zeros(3))
     solution = solve(held, static) if held.any() else solve()
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
-    lever = levers_through(model, solution.q, ramp >= _HALF_FADED, step)
-    unseen, bad = lever < LEAST_LEVER_M, astray(model, solution.q, badly_seen(lever, steady_lever_m), rate_hz)
+    visible = ramp >= _HALF_FADED
+    unseen = unseen_coordinates(model, solution.q, visible, step)
+    # By the posture, not by gaps: those fade in and out, and are bridged where they hide something.
+    whole = levers_through(model, solution.q, np.ones_like(visible), step)
+    bad = astray(model, solution.q, badly_seen(model, whole, steady_lever_m), rate_hz)
     if not (unseen.any() or bad.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)
     # What the posture hides (a straight elbow) cannot be told by any marker and changes nothing that can be: it is carried
     # on, never lost.
     lost = np.zeros_like(unseen)
     if unseen.any():
-        hidden = unseen_coordinates(model, solution.q, np.ones_like(ramp, dtype=bool), step)
-        lost = long_stretches(unseen & ~hidden, round(longest_bridge_s * rate_hz))
+        lost = long_stretches(unseen & ~(whole < LEAST_LEVER_M), round(longest_bridge_s * rate_hz))
     bridges, q_prior = bridge(model, solution.q, unseen, bad, ramp_frames, rate_hz)
     # What is bridged is held to its bridge, which is the fit itself where markers see it: held to both it would be pulled twice.
     others = [c for c in model.coordinates if not bridges[c.v_index]]
