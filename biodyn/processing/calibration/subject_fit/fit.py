@@ -182,8 +182,8 @@ class _Problem:
     def _found_errors(self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved]) -> FloatArray:
         """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
 
-        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of those that the coordinates could not
-        follow, of independent frames.
+        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of the errors in independent frames
+        that the coordinates could not follow.
         """
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
