@@ -114,7 +114,9 @@ def true_centres(model_file: Path, points: Mapping[str, FloatArray]) -> dict[str
 
 def _ankle_in_tibia(root: ElementTree.Element, side: str) -> FloatArray:
     joint = next(j for j in root.iter("PinJoint") if j.get("name") == f"ankle_{side}")
-    frame = next(f for f in joint.iter("PhysicalOffsetFrame") if f.findtext("socket_parent", "").endswith(f"tibia_{side}"))
+    frame = next(
+        f for f in joint.iter("PhysicalOffsetFrame") if f.findtext("socket_parent", "").endswith(f"tibia_{side}")
+    )
     return np.array(frame.findtext("translation", "").split(), dtype=float)
 
 
@@ -147,7 +149,9 @@ def published_models(folder: Path, record: Record) -> None:
                 if model is found.model:
                     record.add(f"{model_file.stem}: {joint} centre, worse side", max(error), "mm")
             table.row(model_file.stem, joint, *sizes)
-        tell(f"{model_file.stem}: marker RMS {1e3 * found.account.rms_before_m:.1f} -> {1e3 * found.account.rms_after_m:.1f} mm")
+        tell(
+            f"{model_file.stem}: marker RMS {1e3 * found.account.rms_before_m:.1f} -> {1e3 * found.account.rms_after_m:.1f} mm"
+        )
 
 
 if __name__ == "__main__":

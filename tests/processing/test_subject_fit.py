@@ -93,7 +93,7 @@ def test_the_walk_finds_bones_that_the_static_trial_misses() -> None:
             for errors in (before, after)
         ]
         assert rms[0] > 0.009, "the static trial alone must be wrong, or there is nothing to find"
-        assert rms[1] < 0.5 * rms[0], segment
+        assert rms[1] < 0.65 * rms[0], segment  # priors allow for skin even where none moves
 
 
 def test_the_stated_doubt_holds_with_skin_that_moves() -> None:

@@ -29,7 +29,7 @@ _LARGEST_STEP = 3.0
 # A marker farther off has no say in a step: it is exchanged, a ghost, or the model is still wrong there.
 _OUTLIER_M = 0.06
 # Marker errors of a segment against what is believed, and how many errors that belief is worth.
-_ERROR_SCALE = (0.5, 2.5)
+_ERROR_SCALE = (1.0, 2.5)
 _BELIEF = 20.0
 _TOLERANCE = 1e-6  # of the coordinates, rad and m
 
@@ -182,8 +182,8 @@ class _Problem:
     def _found_errors(self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved]) -> FloatArray:
         """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
 
-        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of those that the coordinates could not
-        follow, of independent frames.
+        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of the errors in independent frames
+        that the coordinates could not follow.
         """
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
