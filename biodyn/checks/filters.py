@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from biodyn.checks.evidence.signals import filters_differ
+from biodyn.checks.evidence.signals import cutoff_too_low, filters_differ
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
@@ -16,14 +16,17 @@ from biodyn.checks.registry import CheckResult, check
     turn=120,
     limit="signals.cutoff_hz",
     shown=(1.0, "Hz"),
-    findings={"filters-differ": "Different filters for markers and forces"},
+    findings={
+        "filters-differ": "Different filters for markers and forces",
+        "cutoff-low": "Filter too low for the activity",
+    },
     unless=("sides",),
 )
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
-    """Are markers and forces filtered alike?"""
+    """Are markers and forces filtered alike, and does the motion leave through the filter?"""
     analysis = trial.analysis
     # a smoothing method that chooses its own cut-off is not bound to that of the settings
     markers_hz = limit if analysis.propagation is None else analysis.propagation.cutoff_hz
-    return CheckResult(
-        value=analysis.force_cutoff_hz, limit=markers_hz, findings=filters_differ(markers_hz, analysis.force_cutoff_hz)
-    )
+    low = cutoff_too_low(markers_hz, analysis.activity.kind)
+    found = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
+    return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=found)

@@ -109,7 +109,8 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
     unit = "N" if force else "Nm"
     if trial.other_loads:
         return CheckResult(
-            "not_assessed", "Something else than the feet carried a part of the body: motion and forces cannot be compared."
+            "not_assessed",
+            "Something else than the feet carried a part of the body: motion and forces cannot be compared.",
         )
     if not (np.isfinite(size).any() and np.isfinite(limit)):
         return CheckResult(

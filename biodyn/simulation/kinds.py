@@ -84,7 +84,7 @@ def _plates_under(footholds: Sequence[Foothold], count: int, turned: bool = Fals
 def running(body: Body, speed_m_s: float = 3.3) -> Scene:
     """Running over two plates: stances of 0.24 s, flights of 0.11 s."""
     step, stance = 0.35, 0.24
-    strikes = [-0.10 + step * n for n in range(6)]
+    strikes = [-0.10 + step * n for n in range(9)]
     holds = _steps("l", strikes, stance, speed_m_s, {2: 0, 3: 1})
     duration = 1.9
     keys = _knees(holds, duration, 1.5, 0.35)

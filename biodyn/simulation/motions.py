@@ -183,6 +183,8 @@ class _Problem:
         standing = [0.0, body.static_q[1], *np.zeros(4), *(body.static_q[c.q_index] for c in self.model.coordinates)]
         reference = np.tile(standing, (len(self.time_s), 1))
         for name, pairs in self.plan.keys.items():
+            if name not in names:  # a skeleton without arms
+                continue
             times, values = np.array(sorted(dict(pairs).items())).T
             moved = (
                 PchipInterpolator(times, values)(np.clip(self.time_s, times[0], times[-1]))

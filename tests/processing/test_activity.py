@@ -140,6 +140,13 @@ def test_torques_come_back(analysed: Analysed, name: str, limit: float) -> None:
     assert found.verdict.status in ("pass", "warn")
 
 
+def test_a_filter_for_walking_is_named_where_there_are_impacts(analysed: Analysed) -> None:
+    low = {
+        name: [note.code for note in analysed(name).diagnostics].count("cutoff-low") for name in ("running", "squat")
+    }
+    assert low == {"running": 1, "squat": 0}
+
+
 def test_a_hop_in_the_middle_of_a_plate_is_no_wrong_unit(analysed: Analysed) -> None:
     found = analysed("hop")
     assert not [note for note in found.diagnostics if note.severity == "error"]
