@@ -33,6 +33,7 @@ def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = Tru
     if all(missing.values()):
         nearest = sorted(sets, key=lambda candidate: _closeness(candidate, plain, reading), reverse=True)
         raise not_recognised(labels, nearest, missing, scores, reading)
+
     # The specific sets explain labels more sharply than the dictionary of labels: it is the last resort.
     def rank(candidate: MarkerSet) -> tuple[bool, bool, int, float]:
         whole_set = not missing[candidate.name]
