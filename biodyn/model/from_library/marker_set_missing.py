@@ -10,6 +10,7 @@ from biodyn.errors import MarkerSetError
 from biodyn.model.from_library.label_reading.meanings import LabelReading
 from biodyn.model.from_library.label_reading.sides import mirrored
 from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_table import MarkerSet
 
 _SHOWN = 12
@@ -97,12 +98,12 @@ def not_recognised(
     closest, *others = nearest
     shown = ", ".join(labels[:_SHOWN]) + (" ..." if len(labels) > _SHOWN else "")
     text = (
-        f"The markers match no known marker set: the closest, {closest.title} ({100 * scores[closest.name]:.0f} % of its "
-        f"markers), lacks {', '.join(one.text for one in missing[closest.name])} (the file has {shown or 'none'})"
+        f"The markers match no known marker set: the closest, {closest.title} ({_share(closest, scores)}), lacks "
+        f"{', '.join(one.text for one in missing[closest.name])} (the file has {shown or 'none'})"
     )
     if others and scores[others[0].name] > 0.0:
         second = others[0]
-        text += f"; the runner-up is {second.title} ({100 * scores[second.name]:.0f} %)"
+        text += f"; the runner-up is {second.title} ({_share(second, scores)})"
     costs = _costs(missing[closest.name])
     unsure = [f"{label} ({' or '.join(could)})" for label, could in list(reading.ambiguous.items())[:_MOST_COSTS]]
     hint = (
@@ -112,6 +113,10 @@ def not_recognised(
     if unsure:
         hint = f"Not certain: {', '.join(unsure)}. {hint}"
     return MarkerSetError(f"{text}.", f"{costs} {hint}".strip())
+
+
+def _share(candidate: MarkerSet, scores: Mapping[str, float]) -> str:
+    return f"{100 * scores[candidate.name]:.0f} % of {'the labels' if candidate.name == DICTIONARY else 'its markers'}"
 
 
 def _costs(missing: Sequence[Missing]) -> str:

@@ -54,9 +54,7 @@ def with_stored_centres(static: Recording, centres: Sequence[StoredCentre]) -> R
     return replace(static, motion=replace(static.motion, markers=more))
 
 
-def centre_roles(
-    mapping: MarkerMapping, centres: Sequence[StoredCentre]
-) -> tuple[MarkerMapping, list[Diagnostic]]:
+def centre_roles(mapping: MarkerMapping, centres: Sequence[StoredCentre]) -> tuple[MarkerMapping, list[Diagnostic]]:
     """Return the mapping in which the stored centres mark their landmarks and are fitted to nothing, and the notice of it."""
     if not centres:
         return mapping, []

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from biodyn.conventions import SIDES
 from biodyn.library.load import load_table
 from biodyn.model.from_library.label_reading.sides import SideReading, side_readings
 from biodyn.model.from_library.label_reading.spelling import pieces, without_shared_ending
@@ -82,9 +83,11 @@ def _meanings(options: Sequence[Candidate]) -> set[tuple[str, str]]:
 
 
 def _claim(group: list[_Reading], point: Point, taken: set[str], reading: LabelReading) -> None:
+    # what gives way on one side does so on the other, where the clearer label may be lost
+    gives_way = point.yields and any(point.on_side(side).landmark in taken for side in SIDES)
     for one in group:
         here = point.on_side(one.side)
-        if here.landmark and here.landmark in taken:
+        if here.landmark and (gives_way or here.landmark in taken):
             reading.repeated[one.label] = here.landmark
             continue
         if here.landmark:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 from biodyn.library.load import load_table
@@ -19,6 +19,7 @@ _PART = "part"
 # Longer rows of letters than any label has words in are noise, and would cost time to cut.
 _LONGEST = 48
 _MOST_WORDS = 6
+_MOST_LETTERS = 2
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ def _cut_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Cu
         if at == len(piece):
             yield taken
             return
+        if len(taken) == _MOST_WORDS:
+            return
         if piece[at].isdigit():
             end = at + 1
             while end < len(piece) and piece[end].isdigit():
@@ -139,13 +142,20 @@ def _cut_piece(piece: str, several: bool, stem: str, start: int) -> Iterator[_Cu
                 yield from go(end, (*taken, (piece[at:end], word)))
 
     for row in go(0, ()):
-        inner = [word for _, word in row[1:-1]]
-        ones = sum(word.single for _, word in row)
-        if any(word.single for word in inner) or ones > 1 or (ones == len(row) and not several):
+        if not _well_placed([word.single for _, word in row], several):
             continue
+        ones = sum(word.single for _, word in row)
         means = tuple(name for _, word in row for name in word.means)
         words = sum(0.5 if text.isdigit() or not word.means else 1.0 for text, word in row)
         yield _Cut(means, words + 0.25 * ones, _needed(row, stem, start), any(word.short for _, word in row))
+
+
+def _well_placed(single: list[bool], several: bool) -> bool:
+    """True where one-letter words stand together at one end of a longer word, or alone beside other pieces."""
+    if all(single):
+        return several and len(single) == 1
+    runs = [sum(1 for _ in run) for letter, run in groupby(single) if letter]
+    return not runs or (len(runs) == 1 and runs[0] <= _MOST_LETTERS and (single[0] or single[-1]))
 
 
 def _needed(row: tuple[tuple[str, _Word], ...], stem: str, start: int) -> frozenset[str]:
