@@ -82,9 +82,9 @@ class SessionFiles:
 
     @property
     def quiet_parts(self) -> tuple[Companion, ...]:
-        """All recordings of the session in which the person stands at some time, the walk too, the worthiest first."""
+        """All recordings of the session in which the person stands at some time, the walk too; statics, then by worth."""
         own = (self.walk, *(c for c in self.companions if c.use != "stranger"))
-        return tuple(sorted((c for c in own if c.worth > 0.0), key=lambda c: -c.worth))
+        return tuple(sorted((c for c in own if c.worth > 0.0), key=lambda c: (c.use != "static", -c.worth)))
 
 
 def session_of(walk: str | Path, among: Sequence[Path] = (), max_files: int = MAX_HEADERS) -> SessionFiles:

@@ -34,8 +34,8 @@ class MotionFacts:
     """What is done in a recording.
 
     Attributes:
-        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot stands while the other moves, without
-            travel; "in_place": anything else without travel; "travelling".
+        kind: "standing" all the time, or long after stepping into place; "one_leg": one foot stands while the other moves,
+            without travel; "in_place": anything else without travel; "travelling".
         quiet: the half second in which the markers move least.
         typical_m: median over the markers of the largest range of a coordinate, m. still_share: of the recording.
     """

@@ -50,6 +50,7 @@ class Trial:
     hint: str
     excluded: str
     metrics: Mapping[str, str]
+    site: str = ""
 
     @property
     def done(self) -> bool:
@@ -158,7 +159,12 @@ def read_table(path: Path) -> pd.DataFrame:
 def _trial(row: Mapping[str, str]) -> Trial:
     fixed = (*LABELS, "file", "status", "error", "reason", "hint")
     metrics = {name: text for name, text in row.items() if name not in (*fixed, "excluded") and text}
-    return Trial(**{name: row[name] for name in fixed}, excluded=row.get("excluded", ""), metrics=metrics)
+    # a study of an earlier version knows no site
+    return Trial(
+        **{name: row.get(name, "") if name == "site" else row[name] for name in fixed},
+        excluded=row.get("excluded", ""),
+        metrics=metrics,
+    )
 
 
 def _unfinished(out: Path) -> ResultError:

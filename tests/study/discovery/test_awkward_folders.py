@@ -116,7 +116,9 @@ def test_results_of_the_program_are_no_recordings(tmp_path: Path) -> None:
     write_tree(tmp_path, {"P01/walk01.c3d": Fake(), "out/copy/walk01.c3d": Fake(), "P01/result/walk01.c3d": Fake()})
     (tmp_path / "out" / "study.json").write_text("{}")
     (tmp_path / "P01" / "result" / "run.json").write_text("{}")
-    assert _roles(discover(tmp_path)) == {"P01/walk01.c3d": "walk"}
+    plan = discover(tmp_path)
+    assert _roles(plan) == {"P01/walk01.c3d": "walk", "P01/result/walk01.c3d": "other"}
+    assert "result folder" in next(f.reason for f in plan.files if f.role == "other")
 
 
 def test_hidden_copies_of_macos_are_left_out(tmp_path: Path) -> None:

@@ -31,7 +31,8 @@ def subjects(page: StudyPage) -> Data:
 
 
 def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequence[str]) -> Table:
-    """Every subject with its page."""
+    """Every subject with its page, and the laboratory where there are several."""
+    several_sites = len({trial.site for _, trials in subjects for trial in trials}) > 1
     rows = []
     for (subject, trials), page in zip(subjects, address, strict=True):
         done = [trial for trial in trials if trial.done]
@@ -39,10 +40,20 @@ def subject_table(subjects: Sequence[tuple[str, Sequence[Trial]]], address: Sequ
         conditions = ", ".join(dict.fromkeys(trial.condition for trial in trials if trial.condition))
         first = done[0] if done else trials[0]
         rows.append((
-            link(page, subject), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
+            link(page, subject), *([first.site] if several_sites else []), first.group, conditions, str(len(trials)), str(len(done)), f"{cycles:.0f}",
             number(first.number("subject_mass_kg"), "%"), number(first.number("subject_height_m")),
         ))  # fmt: skip
-    heads = ("subject", "group", "conditions", "#trials", "#analysed", "#cycles", "#mass (kg)", "#height (m)")
+    heads = (
+        "subject",
+        *(["site"] if several_sites else []),
+        "group",
+        "conditions",
+        "#trials",
+        "#analysed",
+        "#cycles",
+        "#mass (kg)",
+        "#height (m)",
+    )
     return table(heads, rows)
 
 
