@@ -11,6 +11,7 @@ from biodyn.checks.registry import CheckResult, ask_in_turn, check
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
+from biodyn.model.from_library.recognition.corrected import noticed_in
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording
@@ -85,13 +86,14 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     kind="file",
     place=20,
     turn=20,
-    findings={"marker-set": "Marker set"},
+    findings={"marker-set": "Marker set", "markers-exchanged": "Marker labels exchanged"},
 )
 def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     """Is there a marker set that understands the labels?"""
     error = file.mapping
     if not isinstance(error, MarkerSetError):
-        return CheckResult()
+        geometry = file.settings.model.geometry
+        return CheckResult(findings=noticed_in(file.recording.markers, error) if geometry else ())
     return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
 
 

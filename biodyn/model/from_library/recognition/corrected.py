@@ -70,6 +70,12 @@ def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], 
     return Corrected(walk, static, points, tuple(notes))
 
 
+def noticed_in(markers: Markers, mapping: MarkerMapping) -> tuple[Diagnostic, ...]:
+    """Exchanged labels that one recording shows by itself, in World, whatever it is a recording of."""
+    judged = _walking(markers, places_of(mapping))
+    return (*(_note(one, "file", places_of(mapping)) for one in judged.exchanges),)
+
+
 def _parents() -> dict[str, str]:
     return {str(row["name"]): str(row.get("parent", "")) for _, row in sided_rows("body/person", "segment")}
 
