@@ -127,7 +127,7 @@ def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighb
     quiet, worth = (None, 0.0) if motion is None else (motion.quiet, worth_of(motion))
     body = body_difference_m(markers, glimpse.quiet_markers())
     strange = different_person(walk, facts)
-    same_name = bool(walk.subject) and person_name(walk.subject) == person_name(facts.subject)
+    same_name = bool(person_name(walk.subject)) and person_name(walk.subject) == person_name(facts.subject)
     if not strange and neighbours is not None:
         named = difference(walk.path, path, neighbours)
         strange = named.day or ("" if same_name else named.person)

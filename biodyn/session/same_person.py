@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from biodyn.recording import FileFacts
-from biodyn.session.words import plain_text, tokens
+from biodyn.session.words import plain_text, tokens, vocabulary
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
@@ -29,8 +29,16 @@ def without_role_words(stored: str) -> str:
 
 
 def person_name(stored: str) -> str:
-    """Return what two stored names of one person share: letters and digits in lower case, without role words."""
-    return "".join(c for c in without_role_words(stored).casefold() if c.isalnum())
+    """Return what two stored names of one person share: letters and digits in lower case, without role words.
+
+    Nothing for a name that names nobody: a template's, a device's.
+    """
+    whole, name = (_letters_and_digits(text) for text in (stored, without_role_words(stored)))
+    return "" if vocabulary()["nobody"].intersection((whole, name)) else name
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 @lru_cache(256)
@@ -58,6 +66,7 @@ def different_measures(mine: FileFacts, theirs: FileFacts) -> str:
 
 def different_person(mine: FileFacts, theirs: FileFacts) -> str:
     """Why the stored parameters cannot be one person's, "" if they can."""
-    if mine.subject and theirs.subject and person_name(mine.subject) != person_name(theirs.subject):
+    names = person_name(mine.subject), person_name(theirs.subject)
+    if all(names) and names[0] != names[1]:
         return f"it is of subject '{theirs.subject}', the walk of '{mine.subject}'"
     return different_measures(mine, theirs)

@@ -204,7 +204,7 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     reasons: list[str] = []
     doubt = ""
     difference = different_person(walk, other)
-    same_name = bool(walk.subject) and person_name(walk.subject) == person_name(other.subject)
+    same_name = bool(person_name(walk.subject)) and person_name(walk.subject) == person_name(other.subject)
     own, its_own = own_words(walk.path), own_words(path)
     if not difference and neighbours is not None:
         named = path_difference(walk.path, path, neighbours)

@@ -31,12 +31,12 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                 Diagnostic(
                     "centre-from-walk",
                     "warning" if far >= _STRANGE else "info",
-                    f"The joint centre of {centre.segment} lies {1000 * size:.0f} mm from where the static trial has it: there "
-                    "the markers of the walk fit best.",
+                    f"The joint centre of {centre.segment} lies {1000 * size:.0f} mm from where its landmarks have it: there the "
+                    "markers of the walk fit best.",
                     value=size,
                     limit=_STRANGE * float(np.linalg.norm(centre.prior_sd_m)),
                     unit="m",
-                    hint="Markers beside their landmarks move it; check those of the joint in the static trial.",
+                    hint="Markers beside their landmarks move it; check those of the joint.",
                 )
             )
     for turn in fit.turns:
