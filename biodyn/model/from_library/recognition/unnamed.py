@@ -197,16 +197,28 @@ def _lone(slots: Slots, worn: IntArray) -> int:
 
 
 def _moved(naming: _Naming, seen: FloatArray) -> _Naming:
-    """Points moved to empty places near their own, where that is likelier."""
+    """Points moved to empty places near their own, of one side or both, where that is likelier."""
     slots = naming.slots
     for k in np.flatnonzero(naming.taken >= 0):
         for empty in np.flatnonzero(naming.taken < 0):
-            if naming.taken[k] >= 0 and _are_close(slots, int(k), int(empty)):
-                taken = naming.taken.copy()
-                taken[empty], taken[k] = taken[k], -1
-                tried = _scored(slots, taken, seen)
-                naming = tried if tried.score > naming.score else naming
+            if naming.taken[k] < 0 or not _are_close(slots, int(k), int(empty)):
+                continue
+            one = naming.taken.copy()
+            one[empty], one[k] = one[k], -1
+            tried = [_scored(slots, one, seen)]
+            across = [_other_side(slots, int(i)) for i in (k, empty)]
+            if across[0] >= 0 and across[1] >= 0 and naming.taken[across[0]] >= 0 and naming.taken[across[1]] < 0:
+                both = one.copy()
+                both[across[1]], both[across[0]] = both[across[0]], -1
+                tried.append(_scored(slots, both, seen))
+            naming = max(naming, *tried, key=lambda found: found.score)
     return naming
+
+
+def _other_side(slots: Slots, k: int) -> int:
+    """The place of the other side, -1 where the set has none."""
+    across = mirrored_places()[slots.places[k]]
+    return slots.places.index(across) if across in slots.places and across != slots.places[k] else -1
 
 
 def _are_close(slots: Slots, one: int, other: int) -> bool:
