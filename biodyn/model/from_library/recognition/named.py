@@ -116,15 +116,23 @@ def slots_of(name: str) -> Slots:
     marker_set = load_marker_set(name)
     known, by_label = set(place_names()), places_by_label()
     either = {key for group in marker_set.requires if len(group) > 1 for key in group}
-    rows: dict[str, tuple[str, bool]] = {}
+    needed = {key for group in marker_set.requires if len(group) == 1 for key in group}
+    rows: dict[str, tuple[str, bool, bool]] = {}
     for entry in marker_set.entries:
         place = entry.landmark if entry.landmark in known else next(
             (by_label[key] for key in entry.keys if key in by_label), ""
         )  # fmt: skip
         if place and entry.weight > 0.0:
-            rows.setdefault(place, (entry.keys[0], not entry.static_only and either.isdisjoint(entry.keys)))
-    labels, expected = zip(*rows.values(), strict=True) if rows else ((), ())
-    return Slots(name, labels, tuple(rows), expected)
+            rows.setdefault(
+                place,
+                (
+                    entry.keys[0],
+                    not entry.static_only and either.isdisjoint(entry.keys),
+                    not needed.isdisjoint(entry.keys),
+                ),
+            )
+    labels, expected, required = zip(*rows.values(), strict=True) if rows else ((), (), ())
+    return Slots(name, labels, tuple(rows), expected, required)
 
 
 def _candidates(marker_set: str) -> list[Slots]:

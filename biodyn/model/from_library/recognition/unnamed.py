@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.model.from_library.recognition.fit import PersonFit, fit_person
-from biodyn.model.from_library.recognition.person import JointedPerson, person_with
+from biodyn.model.from_library.recognition.person import JointedPerson, mirrored_places, person_with
 
 _HEADINGS = 24
 _SIZES = (0.94, 1.0, 1.06)
@@ -38,12 +38,13 @@ _USUAL = 0.9  # squared distance per coordinate of all markers; people have 0.2 
 
 @dataclass(frozen=True)
 class Slots:
-    """The places of a marker set: names for them, and which of them every recording of the set has."""
+    """The places of a marker set: names for them, which of them recordings usually have, and which the set requires."""
 
     set_name: str
     labels: tuple[str, ...]
     places: tuple[str, ...]
     expected: tuple[bool, ...]
+    required: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -189,17 +190,35 @@ def _assigned(
     return best
 
 
+def _lone(slots: Slots, worn: IntArray) -> int:
+    """Places of one side without that of the other: laboratories put such markers on in pairs."""
+    mirrored, there = mirrored_places(), {slots.places[k] for k in worn}
+    return sum(mirrored[place] in slots.places and mirrored[place] not in there for place in there)
+
+
 def _moved(naming: _Naming, seen: FloatArray) -> _Naming:
-    """Points moved to empty places near their own, where that is likelier."""
+    """Points moved to empty places near their own, of one side or both, where that is likelier."""
     slots = naming.slots
     for k in np.flatnonzero(naming.taken >= 0):
         for empty in np.flatnonzero(naming.taken < 0):
-            if naming.taken[k] >= 0 and _are_close(slots, int(k), int(empty)):
-                taken = naming.taken.copy()
-                taken[empty], taken[k] = taken[k], -1
-                tried = _scored(slots, taken, seen)
-                naming = tried if tried.score > naming.score else naming
+            if naming.taken[k] < 0 or not _are_close(slots, int(k), int(empty)):
+                continue
+            one = naming.taken.copy()
+            one[empty], one[k] = one[k], -1
+            tried = [_scored(slots, one, seen)]
+            across = [_other_side(slots, int(i)) for i in (k, empty)]
+            if across[0] >= 0 and across[1] >= 0 and naming.taken[across[0]] >= 0 and naming.taken[across[1]] < 0:
+                both = one.copy()
+                both[across[1]], both[across[0]] = both[across[0]], -1
+                tried.append(_scored(slots, both, seen))
+            naming = max(naming, *tried, key=lambda found: found.score)
     return naming
+
+
+def _other_side(slots: Slots, k: int) -> int:
+    """The place of the other side, -1 where the set has none."""
+    across = mirrored_places()[slots.places[k]]
+    return slots.places.index(across) if across in slots.places and across != slots.places[k] else -1
 
 
 def _are_close(slots: Slots, one: int, other: int) -> bool:
@@ -257,7 +276,8 @@ def _scored(slots: Slots, taken: IntArray, seen: FloatArray) -> _Naming:
     worn = np.flatnonzero(taken >= 0)
     last = fit_person(person_with(tuple(slots.places[k] for k in worn)), seen[taken[worn]])
     size = last.person.size_of(last.parameters)
-    missing = int((np.array(slots.expected) & (taken < 0)).sum())
+    missing = int((np.array(slots.expected) & (taken < 0)).sum()) + 2 * _lone(slots, worn)
+    missing += 2 * int((np.array(slots.required) & (taken < 0)).sum())
     score = last.log_likelihood + len(worn) * np.log(_ABOUT_M3 * size**3) - _MISSING * missing
     return _Naming(slots, taken, last, float(score))
 
@@ -275,6 +295,19 @@ def _rivals(fit: PersonFit) -> list[tuple[int, int]]:
     return rivals
 
 
+def _elsewhere(naming: _Naming, seen: FloatArray) -> list[tuple[int, int]]:
+    """Places whose point could as well be at an empty one nearby: (place, empty place)."""
+    found = []
+    for k in np.flatnonzero(naming.taken >= 0):
+        for empty in np.flatnonzero(naming.taken < 0):
+            if _are_close(naming.slots, int(k), int(empty)):
+                taken = naming.taken.copy()
+                taken[empty], taken[k] = taken[k], -1
+                if naming.score - _scored(naming.slots, taken, seen).score < 0.25 * _CLEAR:
+                    found.append((int(k), int(empty)))
+    return found
+
+
 def _judged(found: Sequence[_Naming], own: Sequence[str], seen: FloatArray) -> Named:
     """The best naming without what other namings contradict that are nearly as good."""
     best = found[0]
@@ -287,6 +320,8 @@ def _judged(found: Sequence[_Naming], own: Sequence[str], seen: FloatArray) -> N
     for i, j in _rivals(fit):
         one, other = places[i], places[j]
         doubtful[label_of[one]], doubtful[label_of[other]] = name[other], name[one]
+    for k, empty in _elsewhere(best, seen):
+        doubtful[own[best.taken[k]]] = slots.labels[empty]
     off, _ = fit.alone()
     spare = [i for i, label in enumerate(own) if label not in meant]
     squared = fit.to_places(seen[spare])[0] if spare else np.full((1, len(places)), np.inf)
