@@ -526,9 +526,7 @@ def _copies(b: _Builder) -> None:
 @_habit
 def _hostile(b: _Builder) -> None:
     """Names that programs stumble over."""
-    strange = b.pick(
-        ("Ä ö/{}", "a'b\"c/{}", "$(x)/{}", "{} {{0}}", "%s/{}", "-{}", "‮{}", "日本/{}", "a;b&c/{}")
-    )
+    strange = b.pick(("Ä ö/{}", "a'b\"c/{}", "$(x)/{}", "{} {{0}}", "%s/{}", "-{}", "‮{}", "日本/{}", "a;b&c/{}"))
     for i, code in enumerate(b.codes(2)):
         place = strange.format(code) + "/"
         b.stored[i] = {"subject": code, "mass_kg": 60.0 + 9 * i}
