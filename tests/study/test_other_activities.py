@@ -6,7 +6,13 @@ from biodyn.study.exclusion import other_activities
 
 
 def test_the_activity_of_most_trials_of_a_condition_counts() -> None:
-    kinds = {("A", "1"): "walking", ("A", "2"): "walking", ("A", "3"): "squat", ("B", "1"): "running", ("B", "2"): "walking"}
+    kinds = {
+        ("A", "1"): "walking",
+        ("A", "2"): "walking",
+        ("A", "3"): "squat",
+        ("B", "1"): "running",
+        ("B", "2"): "walking",
+    }
     left_out = other_activities(kinds)
     assert set(left_out) == {("A", "3"), ("B", "1")}
     assert "squat" in left_out[("A", "3")]

@@ -74,7 +74,9 @@ def facing_as(recording: Recording, static: Recording, static_world: WorldFrame)
     up = static_world.R_WL[1]
     common = [label for label in static.markers.labels if label in recording.markers.labels]
     own, other = (
-        np.array([_mean_place(r.markers.positions[:, r.markers.labels.index(label)]) for label in common]).reshape(-1, 3)
+        np.array([_mean_place(r.markers.positions[:, r.markers.labels.index(label)]) for label in common]).reshape(
+            -1, 3
+        )
         for r in (recording, static)
     )
     seen = np.isfinite(own).all(axis=1) & np.isfinite(other).all(axis=1)

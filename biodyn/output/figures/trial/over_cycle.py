@@ -35,4 +35,6 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
 
 
 for _place, _entry in enumerate(display_table()["figure"]):
-    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal", "ground_reaction"), "cycles")(over_cycle(_entry))
+    figure(_entry["name"], 10 + 0.01 * _place, ("gait_cycles", "spatiotemporal", "ground_reaction"), "cycles")(
+        over_cycle(_entry)
+    )
