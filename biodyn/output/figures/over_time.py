@@ -32,7 +32,7 @@ def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Fi
     for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
         shown = variable(name)
         y = Axis(unit_words(_place(name)[-1]), holds=(0.0,), grid=True)
-        layers: tuple[Layer, ...] = lines if _place(name)[0] == "" else (*behind, *lines)
+        layers: tuple[Layer, ...] = (*behind, *lines) if _place(name)[0] else lines
         panels.append(Panel(f"{shown.title} ({shown.positive} +)", time_axis(lines[0].x, label), y, layers))
     keys: list[Key] = [*(side_key(side) for side in SIDES), UNMEASURED_KEY]
     return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
