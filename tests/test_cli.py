@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from support.sessions import Laboratory, cut, hidden, renamed, unloaded, without_parameter, without_plates
+from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, without_parameter, without_plates
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
@@ -197,7 +197,9 @@ def _garbled(lab: Laboratory) -> None:
 
 
 def _unknown_markers(lab: Laboratory) -> None:
-    lab.copy(lab.folder, **{kind: renamed(trial, "P{:02d}") for kind, trial in lab.trials.items()})
+    """Labels that mean nothing, and too few markers for their places to tell it."""
+    trials = {kind: shown(renamed(trial, "P{:02d}"), 11) for kind, trial in lab.trials.items()}
+    lab.copy(lab.folder, **trials)
 
 
 def _no_plates(lab: Laboratory) -> None:

@@ -211,8 +211,9 @@ def test_renamed_labels_give_the_same_torques(
     (tmp_path / "mine.toml").write_text(f'extends = "plug_in_gait_full"\n[rename]\n{rename}\n', encoding="utf-8")
     (tmp_path / "quick.toml").write_text(QUICK, encoding="utf-8")
     (tmp_path / "settings.toml").write_text(f'{QUICK}[model]\nmarker_set = "mine.toml"\n', encoding="utf-8")
+    (tmp_path / "labels.toml").write_text(f"{QUICK}[model]\ngeometry = false\n", encoding="utf-8")
     refused(
-        biodyn("run", renamed_session.walk, "--settings", tmp_path / "quick.toml", "--out", tmp_path / "none"), "lacks"
+        biodyn("run", renamed_session.walk, "--settings", tmp_path / "labels.toml", "--out", tmp_path / "none"), "lacks"
     )
     for session, settings in ((laboratory, "quick"), (renamed_session, "settings")):
         result = biodyn(

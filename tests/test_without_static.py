@@ -105,14 +105,29 @@ def test_standing_at_the_beginning_of_the_walk_is_found_and_used(
 
 
 def test_standing_in_another_trial_of_the_same_person_is_found(laboratory: Laboratory, tmp_path: Path) -> None:
-    both = standing_first(laboratory)
-    write_c3d(tmp_path / "walk02.c3d", both)
-    write_c3d(tmp_path / "walk01.c3d", laboratory.trials["walk"])
-    files = read_files(tmp_path / "walk01.c3d", None)
+    walk, other = two_walks(laboratory, tmp_path, "walk01.c3d", "walk02.c3d")
+    files = read_files(walk, None)
     assert files.source == "quiet part"
-    assert files.static.path.name == "walk02.c3d"
-    analysis = analyse_trial(tmp_path / "walk01.c3d", settings=_NO_BANDS, files=files)
+    assert files.static.path == other
+    analysis = analyse_trial(walk, settings=_NO_BANDS, files=files)
     assert (analysis.static.source, analysis.static.path.name) == ("quiet part", "walk02.c3d")
+
+
+def test_standing_on_another_day_is_not_taken(laboratory: Laboratory, tmp_path: Path) -> None:
+    walk, other = two_walks(laboratory, tmp_path, "pre_walk01.c3d", "post_walk02.c3d")
+    files = read_files(walk, None)
+    assert files.source == "walk"
+    known = read_files(walk, None, among=[other])  # said to be this person's of that day, whatever the names say
+    assert (known.source, known.static.path) == ("quiet part", other)
+
+
+def two_walks(laboratory: Laboratory, root: Path, plain: str, standing: str) -> tuple[Path, Path]:
+    """A walk and one that begins with standing, out of reach of the static trials in other tests' folders."""
+    folder = root / "lab" / "session" / "subject01"
+    folder.mkdir(parents=True)
+    write_c3d(folder / plain, laboratory.trials["walk"])
+    write_c3d(folder / standing, standing_first(laboratory))
+    return folder / plain, folder / standing
 
 
 def test_somebody_elses_static_trial_is_not_taken(laboratory: Laboratory, tmp_path: Path) -> None:

@@ -125,12 +125,15 @@ def _mark_unnamed(labels: Sequence[str], kinds: list[str]) -> None:
 
 
 def _keep_unnamed(labels: list[str], kinds: list[str], points: FloatArray) -> None:
-    """Where no marker has a name, points that are seen most of the time are markers all the same: their places may name them."""
-    if "marker" in kinds or not points.size:
+    """Where no point has a name, those seen most of the time are markers all the same: their places may name them.
+
+    Beside computed points they are leftovers: somebody named the markers that those were computed from, and took them out.
+    """
+    if any(kind != "dropped" for kind in kinds) or not points.size:
         return
     seen = np.isfinite(points).all(axis=2).mean(axis=0)
-    for i, kind in enumerate(kinds):
-        if kind == "dropped" and seen[i] >= _MOSTLY:
+    for i in range(len(kinds)):
+        if seen[i] >= _MOSTLY:
             kinds[i] = "marker"
             labels[i] = labels[i] or f"point {i + 1}"
 

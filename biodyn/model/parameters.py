@@ -29,7 +29,9 @@ class ModelSettings(Section):
         "nothing (none)",
     )
     stored_centres: bool = Field(
-        False, description="joint centres that the static trial's file stores take the place of biodyn's own"
+        False,
+        description="joint centres that the static trial's file stores take the place of biodyn's own; where it stores some, "
+        "the walk corrects nothing",
     )
     sex: Literal["male", "female", "mean"] | None = Field(
         None, description="row of the anthropometric table; omitted = the file's, else the mean of both"

@@ -37,7 +37,7 @@ _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
 SAME_BODY_M = 0.012
 _SAME_NAME_BODY_M = 0.03
-_DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
+DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 
 
 @dataclass(frozen=True)
@@ -181,9 +181,9 @@ def same_body(walk: Path, static: Path) -> bool | None:
     except (InputFileError, OSError):
         return None
     body = body_difference_m(moving, standing)
-    if body is None or _DOUBTFUL_BODY_M < body <= SAME_BODY_M:
+    if body is None or DOUBTFUL_BODY_M < body <= SAME_BODY_M:
         return None
-    return body <= _DOUBTFUL_BODY_M
+    return body <= DOUBTFUL_BODY_M
 
 
 def _looked_into(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> StaticCandidate:
@@ -295,7 +295,7 @@ def _checked(
     body = body_difference_m(markers, standing)
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
-        limit = _SAME_NAME_BODY_M if same_name else _DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
+        limit = _SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
         if body > limit:
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
             text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"

@@ -9,13 +9,13 @@ from biodyn.io import read_facts, read_many
 from biodyn.recording import Markers, Recording, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
 from biodyn.session import StaticSearch, judge_static
+from biodyn.session.path_names import Neighbours
 from biodyn.session.static_choice import body_difference_m
+from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M
 
 # Recordings read in full; a person's trials begin and end alike, so the nearest ones tell.
 _MOST_READS = 4
 _LEAST_SECONDS = 0.4  # an instant at rest is no standing
-# Markers sit where they sit in the walk: the distances within segments agree as those of one session do.
-_SAME_BODY_M = 0.012
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,33 @@ def is_quiet_somewhere(markers: Markers) -> bool:
     return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= _LEAST_SECONDS
 
 
-def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
-    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None."""
+def quiet_part_elsewhere(search: StaticSearch, same_person: bool = False) -> QuietPart | None:
+    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None.
+
+    `same_person`: they are known to be of the walk's person and day, whatever the names of files and folders say.
+    """
     try:
         walk = read_facts(search.walk.path)
     except InputFileError:
         return None
+    neighbours = None if same_person else Neighbours([walk.path, *(c.path for c in search.candidates)])
     likely = []
     for candidate in search.candidates:
         try:
-            judged = judge_static(walk, read_facts(candidate.path))
+            judged = judge_static(walk, read_facts(candidate.path), neighbours)
         except InputFileError:
             continue
         if not judged.rejected:
-            likely.append((judged.score, candidate.path))
-    likely.sort(key=lambda item: -item[0])
+            likely.append(judged)
+    likely.sort(key=lambda one: -one.score)
+    # markers sit where they sit in the walk: the distances within segments agree as those of one session do
+    limits = [DOUBTFUL_BODY_M if one.doubt else SAME_BODY_M for one in likely[:_MOST_READS]]
     found = []
-    for read in read_many([path for _, path in likely[:_MOST_READS]]):
+    for limit, read in zip(limits, read_many([one.path for one in likely[:_MOST_READS]]), strict=True):
         if not isinstance(read, Recording) or read.motion.markers is None or not is_quiet_somewhere(read.markers):
             continue
         difference = body_difference_m(search.walk.markers, read.markers)
-        if difference is not None and difference <= _SAME_BODY_M:
+        if difference is not None and difference <= limit:
             found.append((quietest_part(read.markers).movement_m, difference, read))
     if not found:
         return None

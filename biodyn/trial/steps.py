@@ -131,9 +131,11 @@ def scaling(trial: TrialState) -> None:
 
 def calibration(trial: TrialState) -> None:
     """Let the walk correct what the static trial leaves uncertain: joint centres, axial rotation offsets, marker places."""
-    if trial.settings.model.fit != "none":
+    if trial.settings.model.fit != "none" and not trial.centres:  # centres that were asked for stay where they are
         soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
-        fitted = fit_subject([trial.signals.markers], trial.model, trial.scaling, soft)
+        # Moved centres are no reason to estimate the height, and the widths that follow from it, anew.
+        scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
+        fitted = fit_subject([trial.signals.markers], trial.model, scaling, soft)
         if fitted is not None:
             trial.model, trial.subject_fit = fitted.model, fitted.account
             trial.notes += fit_notes(fitted.account, trial.model.uncertain_turns)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.people import standing_person
+from support.standing_people import standing_person
 
 from biodyn.errors import MarkerSetError
 from biodyn.model.from_library.markersets import recognise

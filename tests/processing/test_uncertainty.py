@@ -220,9 +220,13 @@ def test_nothing_uncertain_gives_no_band(analysis: TrialAnalysis) -> None:
     ],
 )
 def test_twice_the_error_is_twice_the_band(analysis: TrialAnalysis, source: str, doubled: str) -> None:
-    """Linear: exact to single precision, in which the markers' part is computed."""
-    inputs = analysis.propagation
-    assert inputs is not None
+    """Linear: exact to single precision, in which the markers' part is computed.
+
+    The library's joint centre errors are those of a static trial alone: without what the fit says of them.
+    """
+    assert analysis.propagation is not None
+    assert analysis.propagation.centre_sd_m
+    inputs = replace(analysis.propagation, centre_sd_m={})
     magnitudes = load_magnitudes()
     value = getattr(magnitudes, doubled)
     twice = {name: 2.0 * sd for name, sd in value.items()} if isinstance(value, Mapping) else 2.0 * value
@@ -230,6 +234,28 @@ def test_twice_the_error_is_twice_the_band(analysis: TrialAnalysis, source: str,
     one = torque_uncertainty(inputs, magnitudes, only).by_source[source]
     two = torque_uncertainty(inputs, replace(magnitudes, **{doubled: twice}), only).by_source[source]
     known = np.isfinite(one)
+    np.testing.assert_allclose(two[known], 2.0 * one[known], rtol=1e-5, atol=1e-9)
+
+
+def test_twice_the_doubt_of_the_fitted_centres_is_twice_the_band(analysis: TrialAnalysis) -> None:
+    inputs = analysis.propagation
+    assert inputs is not None
+    # every centre that the library counts, or its own errors would stay as they are
+    assert inputs.centre_sd_m.keys() >= {"femur_r", "femur_l", "tibia_r", "tibia_l", "calcn_r", "calcn_l"}
+    model = inputs.model
+    centres = {
+        body.definition.name: np.asarray(inputs.centre_sd(body.definition.name, load_magnitudes()))
+        for body in model.moving
+    }
+    only = {name: float(name == "joint_centres") for name in SOURCES}
+    one, two = (
+        torque_uncertainty(
+            replace(inputs, centre_sd_m={name: factor * sd for name, sd in centres.items()}), load_magnitudes(), only
+        ).by_source["joint_centres"]
+        for factor in (1.0, 2.0)
+    )
+    known = np.isfinite(one)
+    assert one[known].any()
     np.testing.assert_allclose(two[known], 2.0 * one[known], rtol=1e-5, atol=1e-9)
 
 

@@ -17,21 +17,24 @@ from biodyn.trial.run import analyse_trial
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 LEG_JOINTS = ("hip", "knee", "ankle")
+# What the program believes of people and the simulated person does not do: trunk and arms without markers stay fixed to their
+# parent, and hip rotation is known at the straight knee too.
+EXACT = {"steady_lever_m": 0.0, "unseen_segments": "fixed"}
 
 
-def recovered(walk, options, folder, cutoff_hz):
+def recovered(walk, options, folder, cutoff_hz, kinematics=None):
     person = walk.body.person
     trial = simulate_trial(person, options, "walk", walk)
     write_c3d(folder / "static.c3d", simulate_trial(person, options, "static", walk))
     write_c3d(folder / "walk.c3d", trial)
-    settings = {"signals": {"cutoff_hz": cutoff_hz}}
+    settings = {"signals": {"cutoff_hz": cutoff_hz}, "inverse_kinematics": kinematics or {}}
     found = analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=settings)
     return found, compare(found, trial)
 
 
 def test_perfect_files_give_back_body_and_torques(walking, tmp_path):
     """Without noise and filter nothing is left but the files' single precision."""
-    found, result = recovered(walking.walk, walking.options, tmp_path, 0.0)
+    found, result = recovered(walking.walk, walking.options, tmp_path, 0.0, EXACT)
     true = walking.body.model
     assert found.model.locked == true.locked
     np.testing.assert_allclose(found.R_WL, walking.options.R_LW.T, atol=0)
@@ -49,12 +52,19 @@ def test_perfect_files_give_back_body_and_torques(walking, tmp_path):
     assert result.residual_n < 1.0
 
 
+def test_steadying_the_straight_knee_costs_perfect_files_little(walking, tmp_path):
+    """A smooth course over the badly seen frames is not the true one: 0.08 degrees and 1.4 % of the peak of hip rotation."""
+    _, result = recovered(walking.walk, walking.options, tmp_path, 0.0)
+    assert result.worst.worst_share < 0.02
+    assert max(row.angle_rms_deg for row in result.coordinates) < 0.15
+
+
 @pytest.mark.parametrize("kind", [3, 4])
 def test_every_type_of_plate_serves(walking, tmp_path, kind):
     options = replace(
         walking.options, plate_types=(kind, kind, kind), forward="-y", rate_hz=120.0, analog_rate_hz=1200.0
     )
-    _, result = recovered(walking.walk, options, tmp_path, 0.0)
+    _, result = recovered(walking.walk, options, tmp_path, 0.0, EXACT)
     assert result.worst.worst_share < 0.01
 
 
@@ -74,7 +84,7 @@ def test_realistic_files_give_useful_torques(walking, tmp_path):
 def test_lower_body_markers_are_enough_for_the_legs(tmp_path):
     person = Person("L", 1.70, 65.0, "male", marker_set="plug_in_gait_lower", skeleton="lower_limb")
     walk = solve_walk(embody(person), 1.2, 1.1)
-    _, result = recovered(walk, TrialOptions(speed_m_s=1.2), tmp_path, 0.0)
+    _, result = recovered(walk, TrialOptions(speed_m_s=1.2), tmp_path, 0.0, EXACT)
     assert result.worst.worst_share < 0.01
     assert {row.joint for row in result.coordinates} == {"hip", "knee", "ankle"}
 

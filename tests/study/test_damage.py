@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from biodyn.errors import SettingsError
-from biodyn.output.tables.gait import stride_columns
+from biodyn.output.tables.gait import spatiotemporal, stride_columns
 from biodyn.study.collecting.data_set import read_shard
 from biodyn.study.collecting.shard import write_table
 from biodyn.study.discovery import StudyDefinition
@@ -23,6 +23,7 @@ from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import read_record
 from biodyn.study.result import StudyResult
 from biodyn.study.study import Study
+from biodyn.trial.result import TrialResult
 
 sys.path.insert(0, str(Path(__file__).parent / "report"))
 from support.made_folder import made_folder, two_by_two
@@ -207,12 +208,19 @@ def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variabl
     variables, strides = walk_variables
     possible = possible_names(plan_of(out))
     assert variables <= set(possible.variables)
-    assert strides == set(possible.strides) == set(stride_columns())
+    assert set(possible.strides) == set(stride_columns())
+    assert set(possible.strides) - strides == {"contact_time_s", "flight_time_s"}  # new since the stored result
+    assert strides <= set(possible.strides)
+
+
+def test_the_strides_known_beforehand_are_the_columns_of_a_walk(walk_result: TrialResult) -> None:
+    written = spatiotemporal(walk_result.analysis).columns
+    assert set(written) - {"side", "cycle", "start_s", "foot_off_s", "end_s"} == set(stride_columns())
 
 
 @pytest.fixture(scope="module")
 def walk_variables() -> tuple[set[str], set[str]]:
-    """Of a stored result with the full skeleton."""
+    """Of a stored result of 0.1.0 with the full skeleton."""
     import tarfile
 
     archive = Path(__file__).parents[1] / "support" / "data" / "plain.tar.xz"

@@ -98,7 +98,7 @@ def odd_folder(root: Path) -> Path:
     os.makedirs(folder, exist_ok=True)
     for name in ODD:
         with open(os.path.join(folder, name), "wb") as stream:
-            stream.write(b"nothing")
+            stream.write(b"nothing in " + name)  # copies of one file would be one trial
     return root
 
 

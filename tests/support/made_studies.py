@@ -11,7 +11,7 @@ import pandas as pd
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 
 PERCENT = np.linspace(0.0, 100.0, CYCLE_POINTS)
-LABELS = ("subject", "session", "condition", "group", "trial", "side", "variable", "unit")
+LABELS = ("subject", "session", "condition", "group", "site", "trial", "side", "variable", "unit")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ def made_subject(name: str, cycles: Sequence[MadeCycle], units: Mapping[str, str
                         "session": cycle.session,
                         "condition": cycle.condition,
                         "group": cycle.group,
+                        "site": "",
                         "trial": cycle.trial,
                         "cycle": np.int32(cycle.cycle),
                         "side": cycle.side,

@@ -43,6 +43,11 @@ def renamed(trial: SimulatedTrial, pattern: str) -> SimulatedTrial:
     return replace(trial, labels=tuple(pattern.format(i) for i in range(len(trial.labels))))
 
 
+def shown(trial: SimulatedTrial, count: int) -> SimulatedTrial:
+    """The trial with its first markers only."""
+    return replace(trial, labels=trial.labels[:count], markers=trial.markers[:, :count])
+
+
 def unloaded(trial: SimulatedTrial) -> SimulatedTrial:
     """The trial with nobody on the plates."""
     return replace(trial, components=tuple(np.zeros_like(c) for c in trial.components))

@@ -39,7 +39,7 @@ def missing_from(
     present = set(plain.values()) | {normalise(label) for label in plain}
     bodies = _bodies(candidate)
     absent = [
-        Missing(" or ".join(candidate.spelt(key) for key in group), bodies.get(group[0], ""))
+        Missing(" or ".join(candidate.spelt(key) for key in group), _body_of(group, bodies))
         for group in candidate.requires
         if not present.intersection(group) and not later.issuperset(group)
     ]
@@ -47,7 +47,7 @@ def missing_from(
     found |= {point.landmark for point in reading.points.values()}
     return absent + [
         Missing(
-            " or ".join(_own_spelling(landmark, reading) or landmark for landmark in group), bodies.get(group[0], "")
+            " or ".join(_own_spelling(landmark, reading) or landmark for landmark in group), _body_of(group, bodies)
         )
         for group in candidate.requires_landmarks
         if not found.intersection(group)
@@ -63,8 +63,14 @@ def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing]) -> bool:
     if len(sides) != 1 or not sides <= _SIDE_ENDS:
         return False
     bodies = _bodies(candidate)
-    required = [bodies.get(group[0], "")[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
+    required = [_body_of(group, bodies)[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
     return len(missing) > _MOST_OF_A_LEG * sum(side in sides for side in required)
+
+
+def _body_of(group: Sequence[str], bodies: Mapping[str, str]) -> str:
+    """The segment that a group of labels or landmarks places; none where each could be on another one."""
+    placed = {bodies.get(name, "") for name in group}
+    return placed.pop() if len(placed) == 1 else ""
 
 
 def _bodies(candidate: MarkerSet) -> dict[str, str]:

@@ -8,13 +8,21 @@ from operator import and_
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.schema import DATA_SET_COLUMNS, DATA_SET_SCHEMA, PRUNING_COLUMNS, WORD_COLUMNS
+from biodyn.study.collecting.schema import (
+    DATA_SET_COLUMNS,
+    DATA_SET_SCHEMA,
+    LATER_LABELS,
+    PRUNING_COLUMNS,
+    WORD,
+    WORD_COLUMNS,
+)
 
 DATA_SET_NAME = "study.parquet"
 Wanted = str | float | bool | Sequence[str] | Sequence[float]
@@ -40,7 +48,7 @@ def read_cycles(source: str | Path, columns: Sequence[str] | None = None, **want
         parts = [DATA_SET_SCHEMA.empty_table().select(shown)]
         for number in range(file.num_row_groups):
             if all(_may_hold(file, number, name, wanted[name]) for name in PRUNING_COLUMNS if name in wanted):
-                table = file.read_row_group(number, columns=needed)
+                table = _rows(file, [number], needed)
                 parts.append(
                     (table.filter(reduce(and_, terms)) if terms else table).select(shown).cast(parts[0].schema)
                 )
@@ -71,8 +79,7 @@ def iterate_subjects(source: str | Path, columns: Sequence[str] | None = None) -
         for number in range(file.num_row_groups):
             groups.setdefault(_subject_of(file, number), []).append(number)
         for numbers in groups.values():
-            table = file.read_row_groups(numbers, columns=None if columns is None else list(columns))
-            yield _frame(table)
+            yield _frame(_rows(file, numbers, columns))
 
 
 def data_set_path(source: str | Path) -> Path:
@@ -83,6 +90,17 @@ def data_set_path(source: str | Path) -> Path:
     if not path.is_file():
         raise ResultError(f"'{path}' does not exist.", "Run 'biodyn study FOLDER --out DIR' to its end.")
     return path
+
+
+def _rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] | None) -> pa.Table:
+    """Columns (None = all) of some row groups; a label that earlier versions did not write is "" in every row."""
+    table = file.read_row_groups(list(numbers), columns=None if columns is None else list(columns))
+    missing = [n for n in LATER_LABELS if n not in table.column_names and (columns is None or n in columns)]
+    for name in missing:
+        codes = pa.array(np.zeros(table.num_rows, dtype=np.int32))
+        words = pa.DictionaryArray.from_arrays(codes, pa.array([""], pa.string()))
+        table = table.append_column(pa.field(name, WORD, nullable=False), words)
+    return table.select([n for n in DATA_SET_COLUMNS if n in table.column_names]) if missing else table
 
 
 def _subject_of(file: pq.ParquetFile, number: int) -> str:
@@ -102,7 +120,7 @@ def _may_hold(file: pq.ParquetFile, number: int, name: str, values: Wanted) -> b
 
 
 def _range(file: pq.ParquetFile, number: int, name: str) -> tuple[str, str] | tuple[None, None]:
-    statistics = file.metadata.row_group(number).column(DATA_SET_COLUMNS.index(name)).statistics
+    statistics = file.metadata.row_group(number).column(file.schema_arrow.get_field_index(name)).statistics
     return (None, None) if statistics is None or not statistics.has_min_max else (statistics.min, statistics.max)
 
 
@@ -134,7 +152,7 @@ def _require_values(file: pq.ParquetFile, wanted: dict[str, Wanted]) -> None:
             continue
         there: dict[str, None] = {}
         for number in range(file.num_row_groups):
-            there.update(dict.fromkeys(file.read_row_group(number, columns=[name])[name].unique().to_pylist()))
+            there.update(dict.fromkeys(_rows(file, [number], [name])[name].unique().to_pylist()))
         asked = _several(wanted[name])
         if there and not set(asked) & set(there):
             shown = ", ".join(sorted(map(repr, there)))

@@ -13,6 +13,8 @@ WORD: Final = pa.dictionary(pa.int32(), pa.string())
 
 #: What the plan says of a trial; added when the trials are collected, so that a new label needs no new analysis.
 LABELS: Final = ("subject", "session", "condition", "group", "site", "trial")
+#: Of these, what data sets of earlier versions do not hold: "" in all of their rows.
+LATER_LABELS: Final = ("site",)
 
 #: Row for row `TrialResult.gait_cycles`, then whether the value is known and, if not, why.
 CYCLE_FIELDS: Final = (

@@ -259,3 +259,24 @@ def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:
         read_cycles(study_folder.out / "elsewhere")
     with pytest.raises(ResultError, match="no value of column 'cycle'"):
         read_cycles(study_folder.out, cycle="first")
+
+
+def test_a_data_set_of_a_version_without_sites_is_read(study_folder: StudyFolder) -> None:
+    collect(study_folder.plan, study_folder.out)
+    path = study_folder.out / "study.parquet"
+    new = read_cycles(path)
+    with pq.ParquetFile(path) as file:
+        groups = [file.read_row_group(n).drop_columns(["site"]) for n in range(file.num_row_groups)]
+    with pq.ParquetWriter(path, groups[0].schema, write_statistics=["subject", "group"]) as old:
+        for group in groups:
+            old.write_table(group)
+    pd.testing.assert_frame_equal(read_cycles(path), new)
+    pd.testing.assert_frame_equal(
+        read_cycles(path, ["trial"], site="", group="b"), read_cycles(path, ["trial"], group="b")
+    )
+    with pytest.raises(ResultError, match="site"):
+        read_cycles(path, site="Hospital North")
+    frames = list(iterate_subjects(path))
+    assert list(frames[0].columns) == list(DATA_SET_COLUMNS)
+    assert len(frames) == len(subjects(path)) == 3
+    assert list(next(iter(iterate_subjects(path, ["trial", "value"]))).columns) == ["trial", "value"]

@@ -14,14 +14,9 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError
 from biodyn.library.tables import entry_names
 from biodyn.model.from_library.label_reading.meanings import read_labels
-from biodyn.model.from_library.markersets import (
-    MarkerSet,
-    lacking,
-    load_marker_set,
-    normalise,
-    recognise,
-    set_to_extend,
-)
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_set
+from biodyn.model.from_library.markersets import lacking, recognise, set_to_extend
 from biodyn.model.from_library.recognition.person import body_of_places, place_names, places_by_label
 from biodyn.model.from_library.recognition.unnamed import Named, Slots, name_points
 from biodyn.model.marker_roles import MarkerMapping

@@ -117,7 +117,12 @@ class _Problem:
         markers = tuple(
             replace(own[m.label], p_BM=own[m.label].p_BM + shifts.get(m.label, 0.0)) for m in self.model.markers
         )
-        return replace(made, markers=markers)
+        # A leg that the static trial could not place stays unplaced: its sole stays unknown, whatever was moved.
+        outlines = {
+            side: own if np.isfinite(self.model.foot_outlines[side]).all() else np.full_like(own, np.nan)
+            for side, own in made.foot_outlines.items()
+        }
+        return replace(made, markers=markers, foot_outlines=outlines)
 
     def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
