@@ -96,13 +96,12 @@ def hip_rotation(analysis: TrialAnalysis) -> tuple[float, float]:
     return float(speed), float(np.nanmax(np.abs(analysis.dynamics.torques[:, column]))) / analysis.subject.mass_kg
 
 
-def test_hip_rotation_no_longer_snaps_at_the_straight_knee(bare_thighs: TrialFiles) -> None:
-    speed, torque = hip_rotation(analysed(bare_thighs, 0.0))
-    assert speed > 500.0
-    assert torque > 1.0
-    speed, torque = hip_rotation(analysed(bare_thighs, 0.06))
-    assert speed < 250.0
-    assert torque < 0.3
+def test_hip_rotation_does_not_snap_at_the_straight_knee(bare_thighs: TrialFiles) -> None:
+    """Steadied or not; a curve carried on beyond the last frames that tell made a leap of 360 deg/s of it."""
+    for lever_m in (0.0, 0.06):
+        speed, torque = hip_rotation(analysed(bare_thighs, lever_m))
+        assert speed < 250.0
+        assert torque < 0.3
 
 
 # -- the knee that turns ---------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ def bridge(
     The prior is the fit itself where the coordinate is seen, and a monotone cubic between both sides where it is not
     (widened, so that it joins smoothly); before the first and after the last sight it holds still. Returned:
     prior weights (nv,) and q_prior (T, nq). A coordinate that is never seen gets no prior; one that is not seen at times is
-    carried over those frames alone.
+    carried over those frames alone. Where nothing on one side tells how to go on, what is seen badly is left as it was fitted.
     """
     beside = max(round(_BESIDE_BAD_S * rate_hz), 1)
     q_prior = np.where(np.isfinite(q), q, model.multibody.neutral())
@@ -75,7 +75,7 @@ def bridge(
     frames = np.arange(len(q))
     for column, coordinate in enumerate(model.coordinates):
         carried = bool(unseen[:, column].any())
-        pulled = unseen[:, column] if carried else bad[:, column]
+        pulled = unseen[:, column] if carried else _between(bad[:, column], 2 * beside)
         gone = pulled | ~np.isfinite(q[:, coordinate.q_index])
         if not pulled.any() or gone.all():
             continue
@@ -91,6 +91,15 @@ def bridge(
         q_prior[~known, coordinate.q_index] = mixed[~known]
         weights[coordinate.v_index] = _BRIDGE_WEIGHT if carried else _STEADYING_WEIGHT
     return weights, q_prior
+
+
+def _between(bad: BoolArray, frames: int) -> BoolArray:
+    """The stretches of `bad` (T,) with at least so many frames before and behind them."""
+    kept = bad.copy()
+    for first, stop in finite_stretches(bad):
+        if first < frames or len(bad) - stop < frames:
+            kept[first:stop] = False
+    return kept
 
 
 def _faded(bad: BoolArray, frames: int) -> FloatArray:
