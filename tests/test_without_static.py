@@ -185,7 +185,11 @@ def test_stored_offsets_are_used_where_the_file_holds_them(laboratory: Laborator
 
 @pytest.mark.parametrize(
     "walk",
-    ["fmc/dynamic/MH0222_BP06.c3d", "sydney/dynamic/S4-AMGait03.c3d", "biomechzoo/HC032A/Turn/HC032A18.c3d"],
+    [
+        "fmc/dynamic/MH0222_BP06.c3d",
+        "sydney/dynamic/S4-AMGait03.c3d",
+        pytest.param("biomechzoo/HC032A/Turn/HC032A18.c3d", marks=pytest.mark.slow),
+    ],
 )
 def test_real_walks_alone_come_near_their_models_with_a_static_trial(real_data: Path, walk: str) -> None:
     path = real_data / "gait" / walk

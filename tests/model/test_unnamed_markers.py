@@ -52,7 +52,7 @@ def relabelled(trial, pattern: str, only: str = ""):
     return replace(trial, labels=tuple(labels))
 
 
-@pytest.mark.parametrize("pattern", ["M{:02d}", "*{}"])
+@pytest.mark.parametrize("pattern", [pytest.param("M{:02d}", marks=pytest.mark.slow), "*{}"])
 def test_a_trial_without_names_gives_the_torques_of_the_named_one(laboratory, walk_result, tmp_path, pattern) -> None:
     trials = {file: relabelled(trial, pattern) for file, trial in laboratory.trials.items()}
     spoilt = laboratory.copy(tmp_path, **trials)
