@@ -65,4 +65,5 @@ def _is_wanted(group: str, name: str) -> bool:
 @lru_cache(256)
 def _label_set(labels: tuple[str, ...]) -> frozenset[str]:
     """One set for all files with the same labels."""
-    return frozenset(label.rpartition(":")[2] for label in labels if label and not label.startswith("*"))
+    texts = map(str, labels)  # a damaged file may hold numbers there
+    return frozenset(text.rpartition(":")[2] for text in texts if text and not text.startswith("*"))
