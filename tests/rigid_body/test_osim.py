@@ -208,9 +208,9 @@ def test_small_sins_are_forgiven(tmp_path, spoilt):
 @pytest.mark.slow
 def test_opensims_own_solver_gives_the_same(tmp_path):
     """Random states of every model at hand; OpenSim rounds to six digits what it converts from before 4.0."""
-    python = os.environ.get("BIODYN_OPENSIM_PYTHON")
+    python = os.environ.get("BIODYN_OPENSIM")
     if not python:
-        pytest.skip("BIODYN_OPENSIM_PYTHON names no interpreter that has opensim")
+        pytest.skip("BIODYN_OPENSIM names no interpreter that has opensim")
     files = [tmp_path / f"{kind}.osim" for kind in KINDS]
     for kind, path in zip(KINDS, files, strict=True):
         path.write_text(two_bodies(kind))
