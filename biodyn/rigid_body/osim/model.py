@@ -32,11 +32,13 @@ _GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
 class Coordinate:
     """One coordinate of the model: rad or m, and the joint it belongs to.
 
-    rotational: its unit is rad. lower, upper: its range, whether or not the model keeps to it (clamped).
+    rotational: its unit is rad. to_ground: its joint hangs on ground. lower, upper: its range, whether or not the model keeps
+    to it (clamped).
     """
 
     name: str
     joint: str
+    to_ground: bool
     rotational: bool
     default: float
     lower: float
@@ -174,16 +176,17 @@ def _moved(
         for one in elements:
             if name_of(one) in {known.name for known in coordinates}:
                 raise ModelError(f"Two coordinates are named '{name_of(one)}'.")
-            coordinates.append(_coordinate(one, joint.name, name_of(one) in moves))
+            coordinates.append(_coordinate(one, joint, name_of(one) in moves))
     return tuple(coordinates), steps, tuple(turning)
 
 
-def _coordinate(element: ET.Element, joint: str, turns: bool) -> Coordinate:
+def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordinate:
     motion = text_of(element, "motion_type").lower()
     lower, upper = numbers(element, "range", 2, np.array([-np.pi, np.pi] if turns else [-np.inf, np.inf]))
     return Coordinate(
         name=name_of(element),
-        joint=joint,
+        joint=joint.name,
+        to_ground=joint.parent.body is None,
         rotational=turns if motion not in ("rotational", "translational") else motion == "rotational",
         default=number(element, "default_value", number(element, "initial_value", 0.0)),
         lower=float(lower),
