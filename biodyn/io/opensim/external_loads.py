@@ -8,13 +8,11 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, text_of
 
-_SIDES = {"r": "r", "right": "r", "l": "l", "left": "l"}
-_PLAIN = re.compile(
-    r"^(?:(?P<before>r|l|right|left)_)?ground_(?P<what>force|torque|moment)_?(?:(?P<after>r|l|right|left)_)?"
-)
+_PLAIN = re.compile(r"^(?:(?P<before>[a-z]+)_)?ground_(?P<what>force|torque|moment)_?(?:(?P<after>[a-z]+)_)?")
 
 
 @dataclass(frozen=True)
@@ -103,11 +101,12 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
 
 
 def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
-    """Loads of a plain table: the side in the columns' names says which foot (calcn_r, calcn_l) they act on."""
+    """Loads of a plain table: the side in the columns' names says which foot they act on."""
+    known = load_table("formats/opensim_names")["ground_force"]
     parts: dict[str, dict[str, list[str]]] = {}
     for name in table.names:
         match = _PLAIN.match(name.lower())
-        side = _SIDES.get((match["before"] or match["after"] or "") if match else "")
+        side = known["sides"].get((match["before"] or match["after"] or "") if match else "")
         if match is None or side is None:
             continue
         what = "moment" if match["what"] != "force" else "point" if re.search(r"p[xyz]$", name.lower()) else "force"
@@ -120,7 +119,7 @@ def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
         loads.append(
             ExternalForce(
                 f"ground_{side}",
-                f"calcn_{side}",
+                known["bodies"][side],
                 tuple(columns["force"]),
                 tuple(columns["point"]),
                 moment if len(moment) == 3 else (),
