@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +13,21 @@ from biodyn.cli.endings import CHECKS_FAILED, plain_errors
 from biodyn.cli.screen import open_console, print_diagnostics, progress
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from biodyn.trial.result import TrialResult
+
+#: Files of coordinates of an OpenSim model.
+COORDINATE_SUFFIXES = (".mot", ".sto")
 
 
 def run(
     walk: Annotated[
-        Path, typer.Argument(help="The walk: a C3D file with markers and force plates.", metavar="WALK.c3d")
+        Path,
+        typer.Argument(
+            help="The walk: a C3D file with markers and force plates; or, with --model, coordinates (.mot, .sto).",
+            metavar="WALK.c3d",
+        ),
     ],
     static: Annotated[
         Path | None,
@@ -50,6 +59,17 @@ def run(
             metavar="FACTORS",
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="OpenSim model that the coordinates of MOTION.mot or .sto move.", metavar="MODEL.osim"),
+    ] = None,
+    forces: Annotated[
+        Path | None,
+        typer.Option(
+            help="What loads that model: ExternalLoads XML, or a table of ground forces (.mot, .sto).",
+            metavar="LOADS.xml|GRF.mot",
+        ),
+    ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.store.replacing import default_folder, require_free
@@ -58,6 +78,16 @@ def run(
     with plain_errors():
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
+        if model is not None or forces is not None or walk.suffix.lower() in COORDINATE_SUFFIXES:
+            others = {
+                "--static": static,
+                "--static-frames": static_frames,
+                "--mass": mass,
+                "--height": height,
+                "--vary": vary,
+            }
+            _from_coordinates(walk, model, forces, settings, folder, force, others, console)
+            return
         frames = _frame_range(static_frames)
         with progress(console) as step:
             result = _analysed(walk, static, frames, mass, height, settings, vary, step)
@@ -68,6 +98,40 @@ def run(
         console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
     if result.failed:
         raise typer.Exit(CHECKS_FAILED)
+
+
+def _from_coordinates(
+    motion: Path,
+    model: Path | None,
+    forces: Path | None,
+    settings: Path | None,
+    folder: Path,
+    force: bool,
+    others: Mapping[str, object],
+    console: Console,
+) -> None:
+    """Torques of an OpenSim model; SettingsError where an option does not go with that."""
+    from biodyn.errors import SettingsError
+    from biodyn.settings import settings_from
+    from biodyn.trial.from_coordinates import run_coordinates
+
+    if motion.suffix.lower() not in COORDINATE_SUFFIXES:
+        raise SettingsError(
+            f"--model and --forces go with coordinates (.mot, .sto), and '{motion.name}' is none.",
+            "Leave them out to analyse markers with biodyn's own model.",
+        )
+    if model is None:
+        raise SettingsError(f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim.")
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
+    cutoff_hz = settings_from(settings).signals.cutoff_hz
+    result = run_coordinates(motion, model, forces, cutoff_hz)
+    result.save(folder, force=force)
+    for line in result.summary():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    print_diagnostics(console, result.notes)
+    console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
 
 
 def _analysed(

@@ -6,7 +6,7 @@ which `__init__.pyi` lists once for the program and for type checkers.
 
 Read `joint` and `multibody` (the model), `algorithms` (one call an algorithm), then what builds on them: `motion`, `dynamics`,
 `jacobians`, `whole_body`, `second_order`, `constraints`, `identification`, `simulation`, `marker_fit` (inverse kinematics),
-and the formats `urdf`, `mjcf`.
+the formats `urdf`, `mjcf`, and `coupling` (coordinates that move several joints by a law) with `osim`, which needs it.
 """
 
 import lazy_loader

@@ -31,6 +31,7 @@ from .constraints import constrained_dynamics as constrained_dynamics
 from .constraints import constrained_inverse_dynamics as constrained_inverse_dynamics
 from .constraints import constraint_state as constraint_state
 from .constraints import point_contact as point_contact
+from .coupling.coupled import CoupledMultibody as CoupledMultibody
 from .identification import Masses as Masses
 from .identification import estimate_masses as estimate_masses
 from .joint import Body as Body
@@ -43,6 +44,8 @@ from .marker_fit import inverse_kinematics as inverse_kinematics
 from .mjcf import to_mjcf as to_mjcf
 from .motion import random_configuration as random_configuration
 from .multibody import Multibody as Multibody
+from .osim.model import OpenSimModel as OpenSimModel
+from .osim.model import from_osim as from_osim
 from .simulation import coordinate_rates as coordinate_rates
 from .simulation import simulate as simulate
 from .simulation import state_derivative as state_derivative

@@ -135,6 +135,8 @@ class Body:
         mass_kg: >= 0; massless bodies are links of a chain.
         com_m: (3,) centre of mass in body axes from the body origin, m.
         inertia_com: (3, 3) about the centre of mass in body axes, kg m^2.
+        any_inertia: take an inertia that breaks the triangle inequality as it is: models of others hold such ones, and
+            their numbers shall come out.
 
     Raises ModelError naming the body: non-finite numbers, R_PJ not a rotation, negative mass, inertia not symmetric,
     not positive semidefinite or against the triangle inequality (by more than 1e-6 of its trace), inertia of a
@@ -149,6 +151,7 @@ class Body:
     mass_kg: float = 0.0
     com_m: FloatArray = field(default_factory=_zeros3)
     inertia_com: FloatArray = field(default_factory=_zeros33)
+    any_inertia: bool = False
 
     def __post_init__(self) -> None:
         for name, shape in (("R_PJ", (3, 3)), ("p_PJ", (3,)), ("com_m", (3,)), ("inertia_com", (3, 3))):
@@ -182,7 +185,7 @@ class Body:
         a, b, c = np.linalg.eigvalsh(0.5 * (inertia + inertia.T))
         if a < -slack:
             raise ModelError(f"The inertia of body '{self.name}' has a negative principal moment, {a:.6g} kg m^2.")
-        if a + b < c - slack:
+        if a + b < c - slack and not self.any_inertia:
             raise ModelError(
                 f"The inertia of body '{self.name}' breaks the triangle inequality: "
                 f"{a:.6g} + {b:.6g} < {c:.6g} kg m^2.",

@@ -128,3 +128,15 @@ class LabOutputs(Strict):
     title: Text
     citation: Text
     output: Annotated[tuple[_LabOutput, ...], Field(strict=False, min_length=1)]
+
+
+class _GroundForce(Strict):
+    sides: dict[Name, Literal["r", "l"]]
+    bodies: dict[Literal["r", "l"], Name]
+
+
+@SCHEMAS.register("formats/opensim_names")
+class OpenSimNames(Strict):
+    """How plain tables of ground forces name the foot."""
+
+    ground_force: _GroundForce

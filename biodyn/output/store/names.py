@@ -9,6 +9,10 @@ RECORD_NAME = "run.json"
 #: Where `run.json` lists the files that were written with it.
 FILES_ENTRY = "files"
 
+#: Where `run.json` says what kind of result it is, if not a walk's; and the kind that comes from given coordinates.
+KIND_ENTRY = "kind"
+COORDINATES = "coordinates"
+
 ARRAYS_NAME = "result.npz"
 REPORT_NAME = "report.html"
 TABLES_FOLDER = "tables"

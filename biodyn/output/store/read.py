@@ -15,7 +15,9 @@ import pandas as pd
 from biodyn.errors import ResultError
 from biodyn.output.store.names import (
     ARRAYS_NAME,
+    COORDINATES,
     FILES_ENTRY,
+    KIND_ENTRY,
     RECORD_NAME,
     RECORD_VERSION,
     REPLAY_ANIMATION,
@@ -146,6 +148,11 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"'{folder}' was written by a newer biodyn ({made}, record version {version}; this one reads up to "
             f"{RECORD_VERSION}).",
             "Update biodyn to read it.",
+        )
+    if record.get(KIND_ENTRY) == COORDINATES:
+        raise ResultError(
+            f"'{folder}' holds joint torques from given coordinates: its tables and {RECORD_NAME} are all there is.",
+            "Reports, figures and replays need a walk of markers and plates.",
         )
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
     if missing:

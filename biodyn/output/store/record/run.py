@@ -21,9 +21,10 @@ _PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib
 
 
 @cache
-def _versions() -> dict[str, str]:
-    versions = {name: _installed(name) for name in _PACKAGES}
-    return versions | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}
+def versions() -> dict[str, str]:
+    """Return what computed a result: this program, the libraries beneath, Python, the platform."""
+    found = {name: _installed(name) for name in _PACKAGES}
+    return found | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}
 
 
 def _installed(package: str) -> str:
@@ -38,7 +39,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "record_version": lambda _: RECORD_VERSION,
     "verdict": lambda analysis: checks.verdict_of(analysis).status,
     "verdict_checks": checks.verdict_causes,
-    "versions": lambda _: _versions(),
+    "versions": lambda _: versions(),
     "input": trial.input_record,
     "static": trial.static_record,
     "user_files": lambda analysis: user_file_records(analysis.user_files),

@@ -1,0 +1,9 @@
+"""OpenSim's files beside the model: tables through time (.mot, .sto), and which column loads which body (ExternalLoads XML).
+
+In: the path of a file that nobody has to trust. Out: a `Storage` (names and columns, as the file has them, with its unit of
+angle), or `ExternalForces` (per load the body and the columns of force, point and moment). One InputFileError in a sentence
+where that cannot be.
+
+Read `storage`, then `external_loads`. Models are read by `biodyn.rigid_body.osim`; marker files (.trc) are recordings like
+any other, `io/formats/trc`.
+"""

@@ -1,0 +1,135 @@
+"""Which columns of a table load which body: ExternalLoads XML, or the names of a plain table of ground forces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from biodyn.errors import InputFileError, ModelError
+from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.library.load import load_table
+from biodyn.rigid_body.osim.document import read_document
+from biodyn.rigid_body.osim.elements import is_true, members, name_of, text_of
+
+_PLAIN = re.compile(r"^(?:(?P<before>[a-z]+)_)?ground_(?P<what>force|torque|moment)_?(?:(?P<after>[a-z]+)_)?")
+
+
+@dataclass(frozen=True)
+class ExternalForce:
+    """One load.
+
+    Attributes:
+        name: of the load. body: it acts on. force, point, moment: (3) columns of the table each, empty = none of it.
+        force_in, point_in: the bodies in whose axes force and point are given; "ground" = the world.
+    """
+
+    name: str
+    body: str
+    force: tuple[str, ...]
+    point: tuple[str, ...]
+    moment: tuple[str, ...]
+    force_in: str
+    point_in: str
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalForces:
+    """The loads and the table their columns are in."""
+
+    loads: tuple[ExternalForce, ...]
+    table: Storage
+
+
+def read_external_loads(path: str | Path) -> ExternalForces:
+    """Return the loads of an ExternalLoads XML, or of a table whose columns say which foot they belong to.
+
+    Raises InputFileError: no such file, no loads, columns that are not there or not three of a kind.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".mot", ".sto"):
+        table = read_storage(path)
+        return ExternalForces(_by_names(table), table)
+    try:
+        root = read_document(path)
+    except ModelError as error:
+        raise InputFileError(str(error)) from error
+    found = next((element for element in root if element.tag == "ExternalLoads"), None)
+    if found is None:
+        raise InputFileError(f"'{path.name}' holds no <ExternalLoads>.")
+    file = text_of(found, "datafile")
+    if not file or file.lower() == "unassigned":
+        raise InputFileError(f"'{path.name}' names no <datafile> with the forces.")
+    # written on any system: the last part of a foreign path lies beside the XML
+    beside = path.parent / file
+    table = read_storage(beside if beside.is_file() else path.parent / re.split(r"[\\/]", file)[-1])
+    loads = []
+    for element in members(found, "objects") if found.find("objects") is not None else found:
+        if element.tag not in ("ExternalForce", "PrescribedForce"):
+            continue
+        if is_true(element, "isDisabled") or not is_true(element, "appliesForce", True):
+            continue
+        force, point, moment = (
+            _columns(table, text_of(element, f"{what}_identifier")) for what in ("force", "point", "torque")
+        )
+        loads.append(
+            ExternalForce(
+                name_of(element),
+                text_of(element, "applied_to_body"),
+                force,
+                point,
+                moment,
+                text_of(element, "force_expressed_in_body", otherwise="ground"),
+                text_of(element, "point_expressed_in_body", otherwise="ground"),
+            )
+        )
+    if not loads:
+        raise InputFileError(f"'{path.name}' holds no load that is applied.")
+    return ExternalForces(tuple(loads), table)
+
+
+def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
+    """The three columns whose names begin with the identifier, in the table's order."""
+    if not identifier or identifier.lower() == "unassigned":
+        return ()
+    found = tuple(name for name in table.names if name.startswith(identifier))
+    if len(found) != 3:
+        raise InputFileError(
+            f"'{table.path.name}' has {len(found)} columns that begin with '{identifier}', not the three of a vector."
+        )
+    return found
+
+
+def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
+    """Loads of a plain table: the side in the columns' names says which foot they act on."""
+    known = load_table("formats/opensim_names")["ground_force"]
+    parts: dict[str, dict[str, list[str]]] = {}
+    for name in table.names:
+        match = _PLAIN.match(name.lower())
+        side = known["sides"].get((match["before"] or match["after"] or "") if match else "")
+        if match is None or side is None:
+            continue
+        what = "moment" if match["what"] != "force" else "point" if re.search(r"p[xyz]$", name.lower()) else "force"
+        parts.setdefault(side, {}).setdefault(what, []).append(name)
+    loads = []
+    for side, columns in sorted(parts.items(), reverse=True):
+        if any(len(columns.get(what, ())) != 3 for what in ("force", "point")):
+            continue
+        moment = tuple(columns.get("moment", ()))
+        loads.append(
+            ExternalForce(
+                f"ground_{side}",
+                known["bodies"][side],
+                tuple(columns["force"]),
+                tuple(columns["point"]),
+                moment if len(moment) == 3 else (),
+                "ground",
+                "ground",
+            )
+        )
+    if not loads:
+        raise InputFileError(
+            f"The columns of '{table.path.name}' do not say which foot they load.",
+            "Give the ExternalLoads XML that goes with it (--forces LOADS.xml).",
+        )
+    return tuple(loads)

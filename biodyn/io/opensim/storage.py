@@ -1,0 +1,145 @@
+"""Tables through time: .mot and .sto in every variant of their header."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.text import clean_text
+
+#: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
+MOST_BYTES: Final = 2_000_000_000
+_MOST_HEADER_LINES: Final = 500
+# What C runtimes print for a number that is none.
+_NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """One table.
+
+    Attributes:
+        path: of the file. names: (C,) of the columns without time. time_s: (T,). values: (T, C), NaN where there is none.
+        in_degrees: the file's word for its angles; None where it says nothing.
+        unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
+            an error.
+    """
+
+    path: Path
+    names: tuple[str, ...]
+    time_s: FloatArray
+    values: FloatArray
+    in_degrees: bool | None
+    unclear: frozenset[str] = frozenset()
+
+    def column(self, name: str) -> FloatArray:
+        """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
+        if name in self.unclear:
+            raise InputFileError(f"'{self.path.name}' has several columns '{name}' with different numbers.")
+        if name not in self.names:
+            shown = ", ".join(self.names[:6])
+            raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"It has {shown} ...")
+        return self.values[:, self.names.index(name)]
+
+
+def read_storage(path: str | Path) -> Storage:
+    """Return the table of a .mot or .sto file.
+
+    Headers with `nRows=`, with `datarows` (SIMM) and with `DataType=double` are read. Columns that hold a state's path, as
+    /jointset/hip_r/hip_flexion_r/value, are named by its coordinate. Raises InputFileError in one sentence: cannot be opened, no
+    `endheader`, no column `time`, rows of different lengths, not numbers, time that does not increase.
+    """
+    path = Path(path)
+    lines = _lines(path)
+    end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
+    if end is None:
+        raise InputFileError(f"'{path.name}' is no motion file: no line 'endheader' ends its header.")
+    head = lines[:end]
+    body = [line for line in lines[end + 1 :] if line.strip()]
+    if len(body) < 2:
+        raise InputFileError(f"'{path.name}' holds no rows.")
+    labels = [clean_text(label) for label in (body[0].split("\t") if "\t" in body[0] else body[0].split())]
+    labels = [label for label in labels if label]
+    if not labels or labels[0].lower() != "time":
+        raise InputFileError(f"'{path.name}' has no column 'time' as its first one.")
+    values = _numbers(path, body[1:], len(labels))
+    time_s = values[:, 0]
+    if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
+        raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
+    first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
+    kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
+    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
+    if b"\0" in content[:1000]:
+        raise InputFileError(f"'{path.name}' is no text: motion files are tables of numbers.")
+    return content.decode("utf-8", errors="replace").splitlines()
+
+
+def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
+    try:
+        values = np.loadtxt(rows, dtype=np.float64, ndmin=2, comments=None)
+    except ValueError:
+        values = _row_by_row(path, rows, columns)
+    if values.shape[1] != columns:
+        raise InputFileError(f"'{path.name}' names {columns} columns, but its rows have {values.shape[1]} numbers.")
+    return values
+
+
+def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
+    """The slow way, which knows other spellings of no number and names the row that is wrong."""
+    found = []
+    for k, row in enumerate(rows):
+        words = _NO_NUMBER.sub("nan", row).split()
+        try:
+            found.append([float(word) for word in words])
+        except ValueError as error:
+            raise InputFileError(
+                f"Row {k + 1} of '{path.name}' holds what is no number: '{row.strip()[:60]}'."
+            ) from error
+        if len(words) != columns:
+            raise InputFileError(
+                f"Row {k + 1} of '{path.name}' has {len(words)} numbers, but there are {columns} columns."
+            )
+    return np.array(found)
+
+
+def _plain(label: str) -> str:
+    """The coordinate of a state's path, any other label as it is."""
+    parts = label.split("/")
+    return parts[-2] if len(parts) > 2 and parts[-1] == "value" else label
+
+
+def _named(names: list[str], values: FloatArray) -> tuple[dict[str, int], frozenset[str]]:
+    """Return the first column of each name, and the names of columns that differ."""
+    first: dict[str, int] = {}
+    unclear = set()
+    for k, name in enumerate(names):
+        if not np.array_equal(values[:, first.setdefault(name, k)], values[:, k], equal_nan=True):
+            unclear.add(name)
+    return first, frozenset(unclear)
+
+
+def _in_degrees(head: list[str]) -> bool | None:
+    text = "\n".join(head).lower()
+    said = re.search(r"indegrees\s*=\s*(yes|no|true|false|1|0)", text)
+    if said:
+        return said[1] in ("yes", "true", "1")
+    if "angles are in degrees" in text:
+        return True
+    if "angles are in radians" in text:
+        return False
+    return True if re.search(r"^datacolumns\s+\d+", text, re.MULTILINE) else None  # SIMM knows no radians

@@ -1,0 +1,94 @@
+"""XML from anywhere: no entities, bounded depth and size, and the small sins real files have."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import XMLParser
+
+from biodyn.errors import ModelError
+
+#: The largest model of 4.x with 2,000 muscles has 30 MB and 20 levels.
+MOST_BYTES: Final = 200_000_000
+MOST_LEVELS: Final = 100
+MOST_ELEMENTS: Final = 5_000_000
+# C++ names that were written as tags, as SimTK::Function: a colon would be a name space
+_QUALIFIED: Final = re.compile(rb"(</?\s*)([A-Za-z_]\w*(?:::?[A-Za-z_]\w*)+)")
+# bytes that no XML 1.0 file may hold
+_STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+class _TooMuch(Exception):
+    """The file is deeper or longer than any model."""
+
+
+class _Bounded(ET.TreeBuilder):
+    """Builds the tree while depth and number of elements stay within what a model has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._level = 0
+        self._count = 0
+
+    def start(self, tag: Any, attrs: Any, /) -> Any:
+        self._level += 1
+        self._count += 1
+        if self._level > MOST_LEVELS:
+            raise _TooMuch(f"its elements are nested more than {MOST_LEVELS} deep")
+        if self._count > MOST_ELEMENTS:
+            raise _TooMuch(f"it has more than {MOST_ELEMENTS} elements")
+        return super().start(tag, attrs)
+
+    def end(self, tag: Any, /) -> Any:
+        self._level -= 1
+        return super().end(tag)
+
+
+def read_document(path: str | Path) -> ET.Element:
+    """Return the root element of an OpenSim XML file.
+
+    Bytes that are no text are passed over, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
+    sentence: cannot be opened, no XML, entities, too large, too deep, not OpenSim's.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise ModelError(f"'{path.name}' has {size / 1e6:.0f} MB: no OpenSim model is larger than 200 MB.")
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
+    root = _parsed(_clean(content), path.name)
+    if root.tag != "OpenSimDocument":
+        raise ModelError(
+            f"'{path.name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>."
+        )
+    return root
+
+
+def _clean(content: bytes) -> bytes:
+    """Return what an XML parser can read: text of one encoding, plain tags, nothing behind the end."""
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        content = content.decode("utf-16", errors="replace").encode()
+    content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
+    text = content.decode("utf-8", errors="replace").encode()
+    text = _STRAY.sub(b"", text)
+    text = re.sub(rb'^(<\?xml[^>]*?)\s+encoding\s*=\s*["\'][^"\']*["\']', rb"\1", text, count=1)
+    return _QUALIFIED.sub(lambda m: m[1] + re.sub(rb"::?", b".", m[2]), text)
+
+
+def _parsed(content: bytes, name: str) -> ET.Element:
+    parser = XMLParser(target=_Bounded(), forbid_dtd=True)
+    try:
+        parser.feed(content)
+        root: ET.Element = parser.close()
+    except (_TooMuch, DefusedXmlException) as error:
+        what = str(error) if isinstance(error, _TooMuch) else "it declares entities or a document type"
+        raise ModelError(f"'{name}' is not read: {what}, which no OpenSim model does.") from error
+    except (ET.ParseError, ValueError, LookupError) as error:
+        raise ModelError(f"'{name}' is no XML file: {error}.") from error
+    return root

@@ -1,0 +1,357 @@
+"""An OpenSim model as a coupled multibody with coordinates and markers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ModelError
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody
+from biodyn.rigid_body.coupling.functions import Function, Linear, Scaled
+from biodyn.rigid_body.coupling.maps import CoordinateMap, Term
+from biodyn.rigid_body.joint import INERTIA_TOLERANCE, Body, Joint
+from biodyn.rigid_body.multibody import Multibody
+from biodyn.rigid_body.osim.document import read_document
+from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.functions import function_of
+from biodyn.rigid_body.osim.joints import Step, steps_of, turning_coordinates
+from biodyn.rigid_body.osim.tree import Frame, JointElement, Mass, joints, masses, station
+
+_GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One coordinate of the model: rad or m, and the joint it belongs to.
+
+    rotational: its unit is rad. to_ground: its joint hangs on ground. lower, upper: its range, whether or not the model keeps
+    to it (clamped).
+    """
+
+    name: str
+    joint: str
+    to_ground: bool
+    rotational: bool
+    default: float
+    lower: float
+    upper: float
+    clamped: bool
+    locked: bool
+    prescribed: bool
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A marker of the model: (3,) m in the axes of its body; body None = ground."""
+
+    name: str
+    body: str | None
+    place_m: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """One coordinate as a function of others, in every frame."""
+
+    dependent: str
+    sources: tuple[str, ...]
+    function: Function
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSimModel:
+    """What the mechanics need of an .osim file.
+
+    Attributes:
+        name: of the model. coordinates: in the order of q, v and tau. markers: in the file's order.
+        coupled: the tree of bodies and its layer; q (T, n) in the order of `coordinates`. Speeds are rates, except for
+            ball, free and ellipsoid joints, where the three rotational ones are the angular velocity in parent axes.
+        couplings: coordinates that a constraint ties to others. Inverse dynamics of `coupled` passes over them, as
+            OpenSim's does; `independent()` lets the tied ones follow.
+        notes: what of the file is not used, and what it costs.
+    """
+
+    name: str
+    coordinates: tuple[Coordinate, ...]
+    coupled: CoupledMultibody
+    markers: tuple[Marker, ...]
+    couplings: tuple[Coupling, ...]
+    notes: tuple[Diagnostic, ...]
+
+    @property
+    def multibody(self) -> Multibody:
+        """The tree of one-axis joints beneath; bodies have their names of the file, axes before them a '/'."""
+        return self.coupled.multibody
+
+    def default_configuration(self) -> FloatArray:
+        """Return q (n,) with every coordinate at its default; couplings hold."""
+        q = np.array([[one.default for one in self.coordinates]])
+        return self.with_couplings(q)[0]
+
+    def with_couplings(self, q: FloatArray) -> FloatArray:
+        """Return q (T, n) with the tied coordinates where the others put them."""
+        names, free = [one.name for one in self.coordinates], self._free()
+        return self._tied().at(q[:, [names.index(name) for name in free]]).z if self.couplings else q
+
+    def independent(self) -> tuple[tuple[str, ...], CoupledMultibody]:
+        """Return the coordinates that no coupling ties, and the multibody reached through them alone."""
+        return self._free(), self.coupled.beneath(self._tied()) if self.couplings else self.coupled
+
+    def _free(self) -> tuple[str, ...]:
+        tied = {coupling.dependent for coupling in self.couplings}
+        return tuple(one.name for one in self.coordinates if one.name not in tied)
+
+    def _tied(self) -> CoordinateMap:
+        free = self._free()
+        by_name = {coupling.dependent: coupling for coupling in self.couplings}
+        same = tuple((k, free.index(one.name)) for k, one in enumerate(self.coordinates) if one.name in free)
+        terms = tuple(
+            Term(k, tuple(free.index(name) for name in by_name[one.name].sources), by_name[one.name].function)
+            for k, one in enumerate(self.coordinates)
+            if one.name in by_name
+        )
+        return CoordinateMap(len(free), len(self.coordinates), same, terms)
+
+
+def from_osim(path: str | Path) -> OpenSimModel:
+    """Return the model of an .osim file, versions 1.9 to 4.x.
+
+    Muscles, geometry, contact and controllers are passed over (notes count them). Raises ModelError in one sentence: not
+    OpenSim's file, joints or functions of a kind that is not read, no tree, masses that no body has.
+    """
+    root = read_document(path)
+    model = root.find("Model")
+    if model is None:
+        raise ModelError(f"'{Path(path).name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
+    found = list(joints(model))
+    body_masses = masses(model)
+    coordinates, steps, turning = _moved(found)
+    bodies, sources = _bodies(found, steps, body_masses)
+    gravity = numbers(model, "gravity", 3, _GRAVITY)
+    multibody = Multibody(bodies, (float(gravity[0]), float(gravity[1]), float(gravity[2])))
+    names = [coordinate.name for coordinate in coordinates]
+    couplings, notes = _couplings(model, names)
+    return OpenSimModel(
+        name=name_of(model),
+        coordinates=coordinates,
+        coupled=CoupledMultibody(multibody, (_layer(multibody, names, sources, turning),)),
+        markers=_markers(model),
+        couplings=couplings,
+        notes=(*notes, *_unphysical(body_masses), *_passed_over(model)),
+    )
+
+
+def _holds(root: ET.Element) -> str:
+    return ", ".join(f"<{child.tag}>" for child in list(root)[:3]) or "nothing"
+
+
+def _moved(
+    found: Sequence[JointElement],
+) -> tuple[tuple[Coordinate, ...], dict[str, list[Step]], tuple[str, ...]]:
+    """Return the coordinates, the steps of the joint that carries each body, and the first of each angular velocity."""
+    coordinates: list[Coordinate] = []
+    steps: dict[str, list[Step]] = {}
+    turning: list[str] = []
+    for joint in found:
+        child = joint.child.body
+        if child is None:
+            raise ModelError(f"Joint '{joint.name}' carries ground itself: joints turned round are not read.")
+        if child in steps:
+            raise ModelError(f"Body '{child}' hangs on two joints: a model with closed chains of joints is not read.")
+        if is_true(joint.element, "reverse"):
+            raise ModelError(f"Joint '{joint.name}' is turned round (<reverse>), which is not read.")
+        elements = [one for one in members(joint.element, "coordinates", "CoordinateSet") if one.tag == "Coordinate"]
+        own = [name_of(one) for one in elements]
+        steps[child] = steps_of(joint.element, own)
+        turning += turning_coordinates(joint.element, own)[:1]
+        moves = {name: step.kind for step in steps[child] for name in step.coordinates if step.kind == "revolute"}
+        for one in elements:
+            if name_of(one) in {known.name for known in coordinates}:
+                raise ModelError(f"Two coordinates are named '{name_of(one)}'.")
+            coordinates.append(_coordinate(one, joint, name_of(one) in moves))
+    return tuple(coordinates), steps, tuple(turning)
+
+
+def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordinate:
+    motion = text_of(element, "motion_type").lower()
+    lower, upper = numbers(element, "range", 2, np.array([-np.pi, np.pi] if turns else [-np.inf, np.inf]))
+    return Coordinate(
+        name=name_of(element),
+        joint=joint.name,
+        to_ground=joint.parent.body is None,
+        rotational=turns if motion not in ("rotational", "translational") else motion == "rotational",
+        default=number(element, "default_value", number(element, "initial_value", 0.0)),
+        lower=float(lower),
+        upper=float(upper),
+        clamped=is_true(element, "clamped"),
+        locked=is_true(element, "locked"),
+        prescribed=is_true(element, "prescribed"),
+    )
+
+
+def _bodies(
+    found: Sequence[JointElement], steps: dict[str, list[Step]], body_masses: dict[str, Mass]
+) -> tuple[tuple[Body, ...], dict[str, Step]]:
+    """Return the bodies with the axes before them, and the step that moves each one-axis body."""
+    carried = {joint.child.body: joint for joint in found}
+    loose = [name for name in body_masses if name not in carried]
+    if loose:
+        raise ModelError(
+            f"Body '{loose[0]}' hangs on no joint.", "OpenSim would let it float; give it a FreeJoint to ground."
+        )
+    bodies: list[Body] = []
+    sources: dict[str, Step] = {}
+    for child, joint in carried.items():
+        if child not in body_masses:
+            raise ModelError(f"Joint '{joint.name}' carries '{child}', which is no body of the model.")
+        holder, frame = joint.parent.body, Frame(None, joint.parent.R, joint.parent.p)
+        for k, step in enumerate(steps[str(child)]):
+            constant = step.constant
+            if constant is not None:
+                frame = _after(frame, step, constant)
+                continue
+            name = f"{child}/{joint.name}/{k}"
+            bodies.append(Body(name, holder, Joint(step.kind, step.axis), frame.R, frame.p))
+            sources[name] = step
+            holder, frame = name, Frame(None, np.eye(3), np.zeros(3))
+        back = joint.child.R.T
+        bodies.append(_with_mass(str(child), holder, frame, back, -back @ joint.child.p, body_masses[str(child)]))
+    return _joined(bodies, sources)
+
+
+def _after(frame: Frame, step: Step, value: float) -> Frame:
+    """Return the frame behind a step that stands still at a value."""
+    axis = np.array(step.axis)
+    if step.kind == "prismatic":
+        return replace(frame, p=frame.p + frame.R @ (value * axis))
+    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
+    return replace(frame, R=frame.R @ (np.eye(3) + np.sin(value) * K + (1.0 - np.cos(value)) * (K @ K)))
+
+
+def _with_mass(name: str, holder: str | None, frame: Frame, R: FloatArray, p: FloatArray, mass: Mass) -> Body:
+    """Return the body, welded where its last axis ends."""
+    inertia = mass.inertia if mass.mass_kg > 0.0 else np.zeros((3, 3))
+    place = frame.p + frame.R @ p
+    return Body(name, holder, Joint("weld"), frame.R @ R, place, mass.mass_kg, mass.com_m, inertia, any_inertia=True)
+
+
+def _joined(bodies: Sequence[Body], sources: dict[str, Step]) -> tuple[tuple[Body, ...], dict[str, Step]]:
+    """Let a body be moved by its last axis itself where nothing lies between, so that the engine has one link less."""
+    by_name = {body.name: body for body in bodies}
+    taken: dict[str, Step] = {}
+    dropped: set[str] = set()
+    made: dict[str, Body] = {}
+    for body in bodies:
+        if body.joint.kind == "weld" and body.parent in sources:
+            axis = by_name[body.parent]
+            if np.array_equal(body.R_PJ, np.eye(3)) and not body.p_PJ.any():
+                dropped.add(axis.name)
+                made[body.name] = replace(body, parent=axis.parent, joint=axis.joint, R_PJ=axis.R_PJ, p_PJ=axis.p_PJ)
+                taken[body.name] = sources[axis.name]
+                continue
+        made[body.name] = body
+    kept = {name: step for name, step in sources.items() if name not in dropped}
+    return tuple(body for name, body in made.items() if name not in dropped), {**kept, **taken}
+
+
+def _layer(
+    multibody: Multibody, names: Sequence[str], sources: dict[str, Step], turning: Sequence[str]
+) -> CoordinateMap:
+    same, terms = [], []
+    for body, step in sources.items():
+        out = multibody.v_slice(body).start
+        indices = tuple(names.index(name) for name in step.coordinates)
+        if step.function == Linear((1.0,)):
+            same.append((out, indices[0]))
+        else:
+            terms.append(Term(out, indices, step.function))
+    firsts = tuple(names.index(name) for name in turning)
+    return CoordinateMap(len(names), multibody.nv, tuple(same), tuple(terms), firsts)
+
+
+def _markers(model: ET.Element) -> tuple[Marker, ...]:
+    markers = []
+    for element in members(model, "MarkerSet"):
+        if element.tag == "Marker":
+            place = station(model, element)
+            x, y, z = place.p
+            markers.append(Marker(name_of(element), place.body, (float(x), float(y), float(z))))
+    return tuple(markers)
+
+
+def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:
+    """Return the coordinate couplings that are enforced; other constraints are named."""
+    couplings, notes = [], []
+    for element in members(model, "ConstraintSet"):
+        off = is_true(element, "isDisabled") or not is_true(element, "isEnforced", True)
+        if off:
+            continue
+        if element.tag != "CoordinateCouplerConstraint":
+            notes.append(
+                Diagnostic(
+                    "osim-constraint",
+                    "warning",
+                    f"The {element.tag} '{name_of(element)}' is not held: inverse dynamics leaves its force in the joint "
+                    "torques, as OpenSim's does; inverse kinematics does not keep it.",
+                    about=name_of(element),
+                )
+            )
+            continue
+        inside = element.find("coupled_coordinates_function")
+        dependent = text_of(element, "dependent_coordinate_name")
+        sources = tuple(text_of(element, "independent_coordinate_names").split())
+        unknown = [name for name in (dependent, *sources) if name not in names]
+        if inside is None or not len(inside) or unknown:
+            raise ModelError(
+                f"The coupling '{name_of(element)}' names '{unknown[0]}', which is no coordinate."
+                if unknown
+                else f"The coupling '{name_of(element)}' holds no function."
+            )
+        function = Scaled(function_of(inside[0]), number(element, "scale_factor", 1.0))
+        couplings.append(Coupling(dependent, sources, function))
+    tied = {coupling.dependent for coupling in couplings}
+    chained = [coupling for coupling in couplings if tied & set(coupling.sources)]
+    if chained:
+        raise ModelError(
+            f"The coupling of '{chained[0].dependent}' depends on a coupled coordinate, which is not read."
+        )
+    return tuple(couplings), notes
+
+
+def _unphysical(body_masses: dict[str, Mass]) -> list[Diagnostic]:
+    """Name the bodies whose inertia no mass distribution has; they are taken as they are."""
+    beyond = []
+    for name, mass in body_masses.items():
+        if mass.mass_kg > 0.0:
+            a, b, c = np.linalg.eigvalsh(mass.inertia)
+            if a + b < (1.0 - INERTIA_TOLERANCE) * c:
+                beyond.append(name)
+    if not beyond:
+        return []
+    message = f"The inertia of {', '.join(beyond)} is one that no mass distribution has; it is used as it is."
+    return [Diagnostic("osim-inertia", "info", message)]
+
+
+def _passed_over(model: ET.Element) -> list[Diagnostic]:
+    """Count what the mechanics here do not use."""
+    notes = []
+    for tag, words in (
+        ("ForceSet", "forces (muscles, springs, actuators): they apply no load"),
+        ("ContactGeometrySet", "contact shapes: measured ground forces are used"),
+        ("ControllerSet", "controllers"),
+    ):
+        kinds = Counter(element.tag for element in members(model, tag) if element.tag not in ("objects", "groups"))
+        if kinds:
+            listed = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(3))
+            notes.append(
+                Diagnostic("osim-not-used", "info", f"Not used of the model: {sum(kinds.values())} {words} ({listed}).")
+            )
+    return notes

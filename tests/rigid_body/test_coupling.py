@@ -1,0 +1,124 @@
+"""Functions of coordinates and the layers they make: derivatives, rates, virtual power."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from biodyn.errors import ModelError
+from biodyn.rigid_body.coupling.functions import (
+    EllipsoidPoint,
+    Linear,
+    Polynomial,
+    Scaled,
+    Sine,
+    cubic_spline,
+    natural_spline,
+    piecewise_linear,
+)
+from biodyn.rigid_body.coupling.maps import CoordinateMap, Term
+
+X = np.array([-1.0, -0.6, -0.3, 0.05, 0.3, 0.6, 1.0])
+Y = np.array([0.0, 0.02, 0.01, 0.03, 0.04, 0.02, 0.05])
+FUNCTIONS = {
+    "constant": Linear((), 0.3),
+    "linear of two": Linear((0.3, -0.7), 0.1),
+    "polynomial": Polynomial((0.3, -0.2, 1.0, 0.1)),
+    "sine": Sine(0.4, 2.0, 0.3, 0.1),
+    "spline": cubic_spline(X, Y),
+    "quintic": natural_spline(X, Y, 5),
+    "scaled": Scaled(cubic_spline(X, Y), -2.5),
+    **{f"ellipsoid {i}": EllipsoidPoint(0.2, i) for i in range(3)},
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_are_those_of_the_value(name):
+    function = FUNCTIONS[name]
+    # inside and beyond the knots, none on a knot: there the third derivative jumps
+    x = np.random.default_rng(1).uniform(-1.4, 1.4, (function.arguments, 40))
+    h = 1e-5
+    _, gradient, hessian = function.at(x)
+    curvature = np.zeros((function.arguments, function.arguments, 40)) if hessian is None else hessian
+    for i in range(function.arguments):
+        step = np.zeros_like(x)
+        step[i] = h
+        after, before = function.at(x + step), function.at(x - step)
+        assert np.abs((after[0] - before[0]) / (2 * h) - gradient[i]).max() < 1e-8
+        assert np.abs((after[1] - before[1]) / (2 * h) - curvature[i]).max() < 1e-5  # third derivatives of some 1
+
+
+def test_the_cubic_spline_is_exact_for_cubics_and_straight_beyond_its_knots():
+    cubic = np.poly1d([0.7, -0.3, 0.2, 0.1])
+    spline = cubic_spline(X, cubic(X))
+    x = np.linspace(-1.0, 1.0, 31)
+    assert np.abs(spline.at(x[None])[0] - cubic(x)).max() < 1e-14
+    value, slope, curvature = spline.at(np.array([[1.5, 2.0]]))
+    np.testing.assert_allclose(slope[0], cubic.deriv()(1.0))
+    np.testing.assert_allclose(value, cubic(1.0) + cubic.deriv()(1.0) * np.array([0.5, 1.0]))
+    assert not curvature.any()
+
+
+def test_a_natural_quintic_has_no_third_derivative_at_its_ends():
+    spline = natural_spline(X, Y, 5)
+    h = 1e-3
+    assert np.abs(spline.at(X[None])[0] - Y).max() < 1e-14
+    for end, sign in ((-1.0, 1.0), (1.0, -1.0)):
+        near = [spline.at(np.array([[end + sign * k * h]]))[2][0, 0, 0] for k in range(2)]
+        inner = np.abs(spline.at(np.linspace(-0.9, 0.9, 50)[None])[2]).max()
+        assert abs(near[1] - near[0]) / h < 1e-2 * inner
+
+
+@pytest.mark.parametrize(("x", "y"), [([0.0, 0.0, 1.0], [0, 1, 2]), ([0.0, 1.0], [0.0]), ([0.0, np.nan], [0.0, 1.0])])
+def test_points_that_make_no_function_are_refused(x, y):
+    with pytest.raises(ModelError, match="function through points"):
+        piecewise_linear(np.array(x), np.array(y, dtype=float))
+
+
+def _layer() -> CoordinateMap:
+    terms = (
+        Term(1, (0,), cubic_spline(X, Y)),
+        Term(2, (1, 2), EllipsoidPoint(0.3, 1)),
+        Term(5, (4,), Polynomial((0.5, 1.0, 0.2))),
+    )
+    return CoordinateMap(5, 6, ((0, 0), (3, 1), (4, 2)), terms, turning=(1,))
+
+
+def _rates_of_angles(q, v):
+    """qdot of speeds v, written from the angular velocity of three turns about body-fixed X, Y, Z."""
+    from scipy.spatial.transform import Rotation
+
+    qdot = v.copy()
+    for t, (angles, omega) in enumerate(zip(q[:, 1:4], v[:, 1:4], strict=True)):
+        first, second = (Rotation.from_euler("XYZ"[: k + 1], angles[: k + 1]).as_matrix() for k in range(2))
+        E = np.stack([np.eye(3)[0], first @ np.eye(3)[1], second @ np.eye(3)[2]], axis=1)
+        qdot[t, 1:4] = np.linalg.solve(E, omega)
+    return qdot
+
+
+def test_rates_and_accelerations_are_the_derivatives_of_the_coordinates_beneath():
+    layer, rng = _layer(), np.random.default_rng(2)
+    q, v, vdot = (rng.uniform(-0.8, 0.8, (20, 5)) for _ in range(3))
+    at = layer.at(q, v)
+    h = 1e-5
+    qdot = _rates_of_angles(q, v)
+    zdot = (layer.at(q + h * qdot).z - layer.at(q - h * qdot).z) / (2 * h)
+    np.testing.assert_allclose(at.rates(v), zdot, atol=1e-9)
+
+    def rates_at(t):
+        middle = q + 0.5 * t * qdot
+        moved = q + t * _rates_of_angles(middle, v + 0.5 * t * vdot)  # midpoint rule: error t^3
+        speeds = v + t * vdot
+        return layer.at(moved, speeds).rates(speeds)
+
+    acceleration = (rates_at(h) - rates_at(-h)) / (2 * h)
+    np.testing.assert_allclose(at.rates(vdot) + at.bias, acceleration, atol=1e-6)
+
+
+def test_forces_do_the_same_work_above_and_beneath():
+    layer, rng = _layer(), np.random.default_rng(3)
+    q, v = rng.uniform(-0.8, 0.8, (20, 5)), rng.normal(size=(20, 5))
+    below = rng.normal(size=(20, 6))
+    at = layer.at(q, v)
+    np.testing.assert_allclose((at.forces(below) * v).sum(1), (below * at.rates(v)).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(np.einsum("tij,tj->ti", at.matrix(), v), at.rates(v), atol=1e-13)

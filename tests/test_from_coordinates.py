@@ -1,0 +1,173 @@
+"""Torques of OpenSim models from coordinates and forces: what OpenSim's own tool gives, and a motion whose torques are known."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.osim_files import two_bodies
+from support.real import recordings, reference_vectors
+from typer.testing import CliRunner
+
+from biodyn.cli import app
+from biodyn.errors import InputFileError, ModelError
+from biodyn.io.opensim.storage import read_storage
+from biodyn.trial.from_coordinates import run_coordinates
+
+
+def _written(path, names, time_s, values, degrees=True):
+    lines = [f"x\ninDegrees={'yes' if degrees else 'no'}\nendheader", "\t".join(["time", *names])]
+    lines += ["\t".join(f"{x:.15g}" for x in (t, *row)) for t, row in zip(time_s, values, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def swing(tmp_path):
+    """A model of two hinges and a smooth motion of it, in degrees."""
+    model = tmp_path / "model.osim"
+    model.write_text(two_bodies("PinJoint"))
+    t = np.linspace(0.0, 2.0, 201)
+    q = np.column_stack([30.0 * np.sin(3.0 * t), 20.0 * np.cos(2.0 * t)])
+    return model, _written(tmp_path / "motion.mot", ("hinge", "c0"), t, q), t, q
+
+
+def test_torques_of_a_known_motion(swing):
+    model, motion, t, q = swing
+    result = run_coordinates(motion, model, cutoff_hz=0.0)
+    w = np.array([3.0, 2.0])
+    v = np.radians(np.column_stack([90.0 * np.cos(3 * t), -40.0 * np.sin(2 * t)]))
+    vdot = -np.radians(q) * w**2
+    exact = result.model.coupled.inverse_dynamics(np.radians(q), v, vdot)
+    inside = slice(20, -20)  # the ends of a natural spline bend otherwise than a sine
+    assert np.abs(result.tau - exact)[inside].max() < 1e-6 * np.ptp(exact)
+    assert result.proof < 1e-12
+
+
+def test_a_load_is_felt_as_the_virtual_work_it_does(swing, tmp_path):
+    model, motion, t, _ = swing
+    force, point = np.array([3.0, -5.0, 2.0]), np.array([0.2, 0.1, -0.3])
+    columns = np.column_stack([np.tile(np.r_[force, point, 0.0, 4.0, 0.0], (len(t), 1))])
+    names = [f"f_v{a}" for a in "xyz"] + [f"f_p{a}" for a in "xyz"] + [f"m_{a}" for a in "xyz"]
+    _written(tmp_path / "grf.mot", names, t, columns)
+    loads = tmp_path / "loads.xml"
+    loads.write_text(
+        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="f"><applied_to_body>b</applied_to_body>'
+        "<force_identifier>f_v</force_identifier><point_identifier>f_p</point_identifier><torque_identifier>m_</torque_identifier>"
+        "</ExternalForce></objects><datafile>grf.mot</datafile></ExternalLoads></OpenSimDocument>"
+    )
+    free, loaded = (run_coordinates(motion, model, forces, cutoff_hz=0.0) for forces in (None, loads))
+    # the point of body b where the load acts, moved by small changes of each coordinate
+    coupled, b = free.model.coupled, free.model.multibody.body_index("b")
+    R, p = coupled.body_poses(free.q)
+    local = np.einsum("tji,tj->ti", R[:, b], point - p[:, b])
+    for k in range(2):
+        h = np.zeros(2)
+        h[k] = 1e-6
+        moved = [coupled.body_poses(free.q + s * h) for s in (1, -1)]
+        places = [pp[:, b] + np.einsum("tij,tj->ti", RR[:, b], local) for RR, pp in moved]
+        turn = np.einsum("tij,tkj->tik", moved[0][0][:, b], moved[1][0][:, b])
+        axis = 0.5 * np.stack(
+            [turn[:, 2, 1] - turn[:, 1, 2], turn[:, 0, 2] - turn[:, 2, 0], turn[:, 1, 0] - turn[:, 0, 1]], 1
+        )
+        work = ((places[0] - places[1]) @ force + axis @ [0.0, 4.0, 0.0]) / 2e-6
+        np.testing.assert_allclose(free.tau[:, k] - loaded.tau[:, k], work, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("case", "cutoff_hz", "file", "limit"),
+    [
+        ("gait2354", 0.0, "id_nofilter.sto", 1e-6),  # the file's printed digits
+        ("gait10", 0.0, "id_nofilter.sto", 1e-6),
+        ("gait2354", 6.0, "id_6hz.sto", 1e-3),  # the first rows feel how the record is continued before its begin
+        ("gait10", 6.0, "id_6hz.sto", 1e-3),
+    ],
+)
+def test_a_walk_gives_what_opensims_tool_gives(case, cutoff_hz, file, limit):
+    folder = reference_vectors() / "opensim" / case
+    result = run_coordinates(folder / "ik.mot", folder / "model.osim", folder / "external_loads.xml", cutoff_hz)
+    theirs = read_storage(folder / file)
+    rows = np.abs(result.time_s[:, None] - theirs.time_s).argmin(axis=1)
+    for k, c in enumerate(result.model.coordinates):
+        column = theirs.column(c.name + ("_moment" if c.rotational else "_force"))
+        # their rows lie up to 1e-6 s beside ours
+        assert np.abs(result.tau[:, k] - column[rows]).max() < (limit + 1e-3 * (cutoff_hz > 0)) * np.ptp(column), c.name
+
+
+@pytest.mark.parametrize("subject", ["subject18", "subject19"])
+def test_a_consistent_motion_leaves_no_residual(subject):
+    folder = recordings() / "opensim/arnold2013_synthetic" / subject
+    result = run_coordinates(
+        folder / "coordinates.sto", folder / f"{subject}.osim", folder / "trials/walk2/grf.mot", cutoff_hz=0.0
+    )
+    assert max(result.residual.values()) < 2.0
+    theirs = read_storage(folder / "id.sto")
+    differences = []
+    for k, c in enumerate(result.model.coordinates):
+        name = c.name + ("_moment" if c.rotational else "_force")
+        if name in theirs.names and not c.to_ground:
+            differences.append(result.tau[:, k] - np.interp(result.time_s, theirs.time_s, theirs.column(name)))
+    assert np.sqrt(np.mean(np.square(differences))) < 0.5
+
+
+def test_coordinates_that_are_not_given_stay_or_follow_and_are_named(swing, tmp_path):
+    model, _, t, q = swing
+    motion = _written(tmp_path / "one.mot", ("c0",), t, q[:, 1:])
+    result = run_coordinates(motion, model)
+    assert not result.q[:, 0].any()
+    note = next(note for note in result.notes if note.code == "coordinates-at-default")
+    assert "hinge" in note.message
+
+
+@pytest.mark.parametrize("fault", ["gap", "few rows", "no coordinate", "unknown body"])
+def test_what_cannot_be_computed_is_refused(swing, tmp_path, fault):
+    model, _, t, q = swing
+    names, forces, q = ("hinge", "c0"), None, q.copy()
+    if fault == "gap":
+        q[7, 1] = np.nan
+    if fault == "few rows":
+        t, q = t[:5], q[:5]
+    if fault == "no coordinate":
+        names = ("knee", "ankle")
+    if fault == "unknown body":
+        table = [f"ground_force_r_{v}{a}" for v in "vp" for a in "xyz"]
+        forces = _written(tmp_path / "grf.mot", table, t, np.zeros((len(t), 6)))
+    motion = _written(tmp_path / "m.mot", names, t, q)
+    words = {
+        "gap": "no number for c0",
+        "few rows": "at least",
+        "no coordinate": "no coordinate",
+        "unknown body": "calcn_r",
+    }
+    with pytest.raises((InputFileError, ModelError), match=words[fault]):
+        run_coordinates(motion, model, forces)
+
+
+def test_the_command_writes_tables_and_a_record(swing, tmp_path):
+    model, motion, t, _ = swing
+    out = tmp_path / "out"
+
+    def biodyn(*words):
+        return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+
+    result = biodyn("run", motion, "--model", model, "--out", out)
+    assert result.exit_code == 0, result.output
+    torques = pd.read_csv(out / "tables" / "joint_torques.csv")
+    assert list(torques) == ["time_s", "hinge_Nm", "c0_Nm"]
+    assert len(torques) == len(t)
+    record = json.loads((out / "run.json").read_text())
+    assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
+    assert {entry["path"] for entry in record["files"]} == {"tables/joint_angles.csv", "tables/joint_torques.csv"}
+    assert biodyn("run", motion, "--model", model, "--out", out).exit_code == 2  # not replaced unasked
+    for words, why in (
+        (("report", out), "given coordinates"),
+        (("run", motion, "--out", tmp_path / "no"), "--model"),
+        (("run", motion, "--model", model, "--mass", "70", "--out", tmp_path / "no"), "--mass"),
+        (("run", model, "--model", model, "--out", tmp_path / "no"), "is none"),
+    ):
+        refused = biodyn(*words)
+        assert refused.exit_code == 2
+        assert why in refused.output
+    assert not (tmp_path / "no").exists()
