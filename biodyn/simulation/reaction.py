@@ -13,10 +13,24 @@ from biodyn.simulation.walking import Walk, required_wrench
 
 
 def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
-    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
+    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike.
+
+    The two sum to what the motion needs. Impacts are the leading foot's alone; both share the rest.
+    """
     q, v, vdot = walk.motion(time_s)
     total = required_wrench(walk.body.model, q, v, vdot)
     R, p = body_poses(walk.body.model.multibody, q)
+    if walk.impacts is None:
+        return shared_by_feet(walk, time_s, total, R, p)
+    struck = walk.impacts.loads(time_s, walk.stride_s, walk.feet, R, p)
+    carried = shared_by_feet(walk, time_s, total - sum(struck.values()), R, p)
+    return {side: carried[side] + struck[side] for side in SIDES}
+
+
+def shared_by_feet(
+    walk: Walk, time_s: FloatArray, total: FloatArray, R: FloatArray, p: FloatArray
+) -> dict[Side, FloatArray]:
+    """Split a total wrench (T, 6) between the feet as a smooth walk does; R, p: poses of the links."""
     half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
     right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
     gait = load_data("gait")

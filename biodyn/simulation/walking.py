@@ -15,6 +15,7 @@ from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
 from biodyn.simulation.feet import Foot, standing_feet
+from biodyn.simulation.impacts import Impacts
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.solver import least_squares
 
@@ -43,6 +44,7 @@ class Walk:
         curves, coefficients: the Fourier series, (n,) rad and m.
         foothold: (3,) m, heel of the right foot on the floor at phase 0, with the curves as they are.
         cost: of the solution.
+        impacts: what the foot strikes add to the smooth course (`rough.with_impacts`); None: nothing.
     """
 
     body: Body
@@ -54,6 +56,7 @@ class Walk:
     coefficients: FloatArray
     foothold: FloatArray
     cost: float
+    impacts: Impacts | None = None
 
     @property
     def stride_m(self) -> float:
@@ -65,13 +68,21 @@ class Walk:
         """Share of the cycle a foot is on the floor."""
         return 0.5 + self.double_support
 
-    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
+    def smooth_rows(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curve values without impacts, and their time derivatives, (T, ny) at the times (T,) s."""
         phase = time_s / self.stride_s
         y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.model.coordinates))
         y[:, 0] += self.stride_m * phase
         yd[:, 0] += self.stride_m
-        return motion(self.body.model, y, yd / self.stride_s, ydd / self.stride_s**2)
+        return y, yd / self.stride_s, ydd / self.stride_s**2
+
+    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
+        rows = self.smooth_rows(time_s)
+        if self.impacts is not None:
+            added = self.impacts.rows(time_s, self.stride_s)
+            rows = (rows[0] + added[0], rows[1] + added[1], rows[2] + added[2])
+        return motion(self.body.model, *rows)
 
 
 def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:

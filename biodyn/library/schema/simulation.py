@@ -111,3 +111,54 @@ class Motions(Strict):
     parts: dict[Name, Name]
     root: dict[Name, Annotated[float, Field(gt=0)]]
     joints: dict[Name, Annotated[float, Field(gt=0)]]
+
+
+_Positive = Annotated[float, Field(gt=0)]
+
+
+class _Impact(Strict):
+    peak_bw: float = Field(ge=0, le=3)
+    length_s: float = Field(gt=0, le=0.1)
+    recoil_s: Annotated[tuple[_Positive, _Positive], Field(strict=False)]
+    forward: float = Field(ge=-1, le=1)
+    sideways: float = Field(ge=-1, le=1)
+
+
+class _HeelImpact(_Impact):
+    approach_m_s: float = Field(ge=0, le=3)
+    approach_s: float = Field(gt=0, le=0.3)
+
+
+class _BallImpact(_Impact):
+    delay_s: float = Field(ge=0, le=0.2)
+
+
+class _ImpactSpread(Strict):
+    size: Share
+    step: Share
+    length: Share
+
+
+class _ImpactWindow(Strict):
+    before_s: _Positive
+    after_s: _Positive
+    taper_s: _Positive
+    knot_s: _Positive
+
+
+class _Damping(Strict):
+    share_s: _Positive
+    tolerance_rad: _Positive
+
+
+@SCHEMAS.register("simulation/rough")
+class Rough(Table):
+    """Foot strikes and what the body makes of them."""
+
+    heel: _HeelImpact
+    ball: _BallImpact
+    spread: _ImpactSpread
+    window: _ImpactWindow
+    stiffness: dict[Name, _Positive]
+    damping: _Damping
+    tremor: dict[Name, Annotated[float, Field(ge=0)]]
