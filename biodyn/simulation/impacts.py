@@ -124,9 +124,7 @@ def strikes(time_s: FloatArray, stride_s: float, before_s: float, after_s: float
     return [(number, 0.5 * stride_s * number) for number in range(first, last + 1)]
 
 
-def pulse_wrench(
-    pulses: Sequence[Pulse], since_s: FloatArray, foot: Foot, R: FloatArray, p: FloatArray
-) -> FloatArray:
+def pulse_wrench(pulses: Sequence[Pulse], since_s: FloatArray, foot: Foot, R: FloatArray, p: FloatArray) -> FloatArray:
     """Return the wrench (T, 6) about the world origin of a strike's pulses on a foot, s after the strike."""
     total = np.zeros((len(since_s), 6))
     outward = np.array([1.0, 1.0, SIDE_SIGN[foot.side]])

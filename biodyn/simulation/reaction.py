@@ -8,8 +8,11 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
+from biodyn.simulation.impacts import strikes
 from biodyn.simulation.person import load_data
 from biodyn.simulation.walking import Walk, required_wrench
+
+_REFERENCE_M_S = 1.3  # at which the sizes of what a strike does are given
 
 
 def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
@@ -55,6 +58,15 @@ def stance_of(walk: Walk, time_s: FloatArray, number: int) -> BoolArray:
     """Mask of the times in which stance `number` lasts."""
     since = time_s / walk.stride_s - 0.5 * number
     return np.asarray((since >= 0.0) & (since <= walk.stance))
+
+
+def walk_strikes(walk: Walk, time_s: FloatArray) -> list[tuple[Side, float, float]]:
+    """Return side, time (s, 0 = a right strike) and size of the foot strikes in and shortly before the times (T,)."""
+    size = walk.impacts.size if walk.impacts is not None else lambda number: 1.0
+    return [
+        (SIDES[number % 2], strike_s, size(number) * walk.speed_m_s / _REFERENCE_M_S)
+        for number, strike_s in strikes(time_s, walk.stride_s, 0.0, walk.stride_s)
+    ]
 
 
 def moved(wrench: FloatArray, offset: FloatArray) -> FloatArray:

@@ -26,13 +26,13 @@ from biodyn.simulation.reaction import shared_by_feet
 from biodyn.simulation.splines import DEGREE, SplineProblem
 from biodyn.simulation.walking import Walk, required_wrench
 
-_FRAME_S = 0.005
+_FRAME_S = 0.004
 _STOP_S = 0.02  # in which the heel's fall is stopped
 # What a residual of one unit is worth.
 _PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.06, 0.02
 _SWING = 10.0  # how much less the leg is held to its springs while it reaches for the ground
 _TOLERANCE_M, _TOLERANCE_RAD = 0.02, 0.1
-_ROUGH_M, _ROUGH_RAD = 2.0e4, 2.0e5  # third derivatives, m/s^3 and rad/s^3
+_ROUGH_M, _ROUGH_RAD = 1.5e3, 2.0e4  # third derivatives, m/s^3 and rad/s^3
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,9 @@ def _marker_movement(analysis: TrialAnalysis, segments: Sequence[str]) -> dict[s
     bodies = {marker.label: marker.body for marker in analysis.model.markers}
     for segment in segments:
         columns = [
-            i for i, label in enumerate(markers.labels) if bodies.get(label, "").rpartition("_")[0] == segment
-            or bodies.get(label, "") == segment
+            i
+            for i, label in enumerate(markers.labels)
+            if bodies.get(label, "").rpartition("_")[0] == segment or bodies.get(label, "") == segment
         ]
         if not columns:
             continue

@@ -16,8 +16,9 @@ from biodyn.simulation import feet as contact
 from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
 from biodyn.simulation.feet import Foot, standing_feet
 from biodyn.simulation.impacts import Impacts
-from biodyn.simulation.person import Body, load_data
+from biodyn.simulation.person import Body
 from biodyn.simulation.solver import least_squares
+from biodyn.simulation.styles import Style, normal_style
 
 _FRAMES = 60  # of half a cycle; 15 to a period of the highest harmonic
 _STEP = 1e-6  # in units of a curve's tolerance, for the numeric derivatives
@@ -27,7 +28,6 @@ _SLIP_M, _HEIGHT_M, _CLEARANCE_M = 0.004, 0.003, 0.004
 _PRESSURE_X_M, _PRESSURE_Z_M = 0.008, 0.005
 _FREE_MOMENT_NM_KG = 0.03
 _VERTICAL_BW, _FRICTION = 0.05, 0.02
-_LEAST_BW, _MOST_BW, _MOST_FRICTION = 0.65, 1.30, 0.22
 _SWING_CLEARANCE_M = 0.012
 _ROUGHNESS_BW = 40.0  # second derivative of the force in phase, body weights a cycle squared
 _RIPPLE_NM_KG = 200.0  # second derivative of a leg's torque in phase, Nm/kg a cycle squared
@@ -94,13 +94,21 @@ def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: Flo
     return np.concatenate([moment, force], axis=-1)
 
 
-def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60, near: Walk | None = None) -> Walk:
+def solve_walk(
+    body: Body,
+    speed_m_s: float,
+    stride_s: float,
+    iterations: int = 60,
+    near: Walk | None = None,
+    style: Style | None = None,
+) -> Walk:
     """Return the walk of a body at a speed (m/s) with strides of `stride_s` seconds.
 
+    style: the curves it stays near; those of normal walking where None.
     near: the walk of a similar body or at a similar speed to start from, which saves iterations; whatever is not yet
     minimal, forces and torques belong to the motion exactly.
     """
-    problem = _Problem(body, speed_m_s, stride_s)
+    problem = _Problem(body, speed_m_s, stride_s, normal_style() if style is None else style)
     start = problem.start() if near is None else problem.pack(near.coefficients, near.foothold)
     x, cost = least_squares(problem, start, iterations, 1e-5)
     coefficients, foothold = problem.unpack(x)
@@ -123,8 +131,9 @@ def _carries_a_foot(model: SubjectModel, body: str) -> bool:
 class _Problem:
     """The least-squares problem in units of tolerances: x = (coefficients, foothold x and z)."""
 
-    def __init__(self, body: Body, speed_m_s: float, stride_s: float) -> None:
-        table = load_data("gait")
+    def __init__(self, body: Body, speed_m_s: float, stride_s: float, style: Style) -> None:
+        table = style.table
+        self.least_bw, self.most_bw, self.most_friction = style.least_bw, style.most_bw, style.most_friction
         self.model = body.model
         self.table: Mapping[str, Any] = table
         self.timing = table["timing"]
@@ -263,8 +272,8 @@ class _Problem:
             missing[..., 0] / _PRESSURE_X_M,
             missing[..., 2] / _PRESSURE_Z_M,
             free / (mass * _FREE_MOMENT_NM_KG),
-            (np.minimum(up - _LEAST_BW, 0.0) + np.maximum(up - _MOST_BW, 0.0)) / _VERTICAL_BW,
-            np.maximum(friction - _MOST_FRICTION, 0.0) / _FRICTION,
+            (np.minimum(up - self.least_bw, 0.0) + np.maximum(up - self.most_bw, 0.0)) / _VERTICAL_BW,
+            np.maximum(friction - self.most_friction, 0.0) / _FRICTION,
             (wrench[..., 3] / weight - self.published_force["forward"]) / self.table["ground"]["forward"]["tolerance"],
             (up - 1.0 - self.published_force["upward"]) / self.table["ground"]["upward"]["tolerance"],
             np.diff(wrench[..., 3:], n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (weight * _ROUGHNESS_BW),
