@@ -1,14 +1,14 @@
-"""How near a way of smoothing comes to the truth of walks that are rough: `python benchmarks/rough_walks.py --method butterworth:6 spline`.
+"""How near a way of smoothing comes to the truth of rough walks: `python benchmarks/rough_walks.py --method spline`.
 
-Simulated people (`biodyn/simulation/rough_walks.py`: feet that strike, tissue that wobbles, other masses, joints and plates than the
-analysis believes) are analysed by the program's own pipeline, once for each method. A row each and class: RMS error of the
-torques in N m/kg, its ratio to the filter with 6 Hz and to the best equal Butterworth filter that hindsight finds for the class
-and torque; error of the early peaks; how much of the error is left where the same model sees the motion without noise and skin
-(`smoothing`); share of the frames whose truth the 95 % band holds; base residual.
+Simulated people (`biodyn/simulation/rough_walks.py`: feet that strike, tissue that wobbles, knees that are no hinges, other mass,
+joints and plates than the analysis believes) are analysed by the program's own pipeline, once with each method. A row each and
+class: RMS error of the torques in N m/kg, its ratio to the best equal Butterworth filter that hindsight finds for the class and
+torque, and to the filter with 6 Hz; what of the error the same model does not make of the motion without noise, skin and errors
+of the plates (`beside the model`); error of the early peaks; share of the frames whose truth the 95 % band holds; base residual.
 
-Methods: `butterworth:6`, `butterworth:8/50` (markers/forces), `butterworth:auto`, `spline`, `estimate`, or settings of [signals] as
-`cutoff_hz=8,filter_order=2`. Every limit and every number of the program may be chosen on the seeds 0 to 19 only; what is reported
-comes from 100 to 149.
+Methods: `butterworth:6`, `butterworth:8/50` (markers/forces), `butterworth:auto`, `spline`, `estimate`, or settings of [signals]
+as `cutoff_hz=8,filter_order=2`. What the program takes as a limit may be chosen on the seeds 0 to 19 only; what is reported comes
+from 100 to 149.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def show(name: str, tally: Tally, methods: Sequence[str], sweep: Sequence[str], 
     heads = ["method", *TORQUES]
     if sweep:
         heads += ["best equal cut-off, Hz", "ratio to it"]
-    heads += ["ratio to 6 Hz", "smoothing", "early hip / knee, % off", "in band, %", "residual N / Nm", "s"]
+    heads += ["ratio to 6 Hz", "beside the model", "early hip / knee, % off", "in band, %", "residual N / Nm", "s"]
     table = Table(heads)
     rows: dict[str, Any] = {}
     best = {torque: best_of(tally, sweep, torque) for torque in TORQUES} if sweep else {}

@@ -16,6 +16,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import from_cardan_zxy
+from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.gait.variables import without_side
 
@@ -52,15 +53,20 @@ class Curve:
         return np.array([k for k in self.harmonics for _ in range(1 if k == 0 else 2)], dtype=float)
 
 
-def walking_curves(model: SubjectModel, static_q: FloatArray, table: Mapping[str, Any]) -> tuple[Curve, ...]:
-    """Return the curves of a model's walk with their references from the table of published curves."""
+def walking_curves(
+    model: SubjectModel, coordinates: Sequence[Coordinate], static_q: FloatArray, table: Mapping[str, Any]
+) -> tuple[Curve, ...]:
+    """Return the curves of a model's walk with their references from the table of published curves.
+
+    coordinates: those of the model that have a column.
+    """
     size = model.height_m / table["base"]["reference_height_m"]
     curves = [
         _base_curve(name, column, table["base"], size, model.bodies[0].R_PB, static_q)
         for column, name in enumerate(BASE_CURVES)
     ]
-    lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(model.coordinates) if c.side == "l"}
-    for i, coordinate in enumerate(model.coordinates):
+    lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(coordinates) if c.side == "l"}
+    for i, coordinate in enumerate(coordinates):
         if coordinate.side == "l":
             continue
         plain = without_side(coordinate.name, coordinate.side)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray, Side, other_side
-from biodyn.model.body_model import SubjectModel
 from biodyn.processing.gait.variables import without_side
 from biodyn.simulation.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
 from biodyn.simulation.feet import Foot, at_point
+from biodyn.simulation.person import Body
 from biodyn.simulation.splines import basis
 
 Rows = tuple[FloatArray, FloatArray, FloatArray]
@@ -19,7 +19,7 @@ Rows = tuple[FloatArray, FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Pulse:
-    """A force under one point of the sole that gives the body neither velocity nor place: what its first lobe gives, two others take.
+    """A force under one point of the sole that leaves the body's velocity and place: what one lobe gives, two others take.
 
     Attributes:
         share: where it acts, share of the sole's length from its back.
@@ -167,12 +167,12 @@ def _ramp(x: FloatArray) -> FloatArray:
     )
 
 
-def mirror_of(model: SubjectModel) -> tuple[FloatArray, FloatArray]:
+def mirror_of(body: Body) -> tuple[FloatArray, FloatArray]:
     """Return for each column of y the column it takes in the mirror image of a motion, and its sign (ny,)."""
-    names = [coordinate.name for coordinate in model.coordinates]
+    names = [coordinate.name for coordinate in body.coordinates]
     columns = list(range(len(BASE_CURVES)))
     signs = [-1.0 if name in TURNED_BY_MIRROR else 1.0 for name in BASE_CURVES]
-    for coordinate in model.coordinates:
+    for coordinate in body.coordinates:
         if coordinate.side:
             side: Side = "r" if coordinate.side == "r" else "l"
             twin = f"{without_side(coordinate.name, side)}_{other_side(side)}"
@@ -180,5 +180,5 @@ def mirror_of(model: SubjectModel) -> tuple[FloatArray, FloatArray]:
             signs.append(1.0)
         else:
             columns.append(len(BASE_CURVES) + names.index(coordinate.name))
-            signs.append(-1.0 if axis_is_turned(model, coordinate.name) else 1.0)
+            signs.append(-1.0 if axis_is_turned(body.model, coordinate.name) else 1.0)
     return np.array(columns, dtype=float), np.array(signs)

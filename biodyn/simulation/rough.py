@@ -1,8 +1,9 @@
 """A walk whose feet strike: a passive peak in the reaction force, and the body's answer to it by the laws of motion.
 
-The smooth walk and the impact forces are given. Wanted is the change of the motion about a strike for which the ground has to supply
-just that force more, the standing feet stay where they stand, and the joints give way like springs and dampers, with a muscle tremor.
-It is found by least squares; whatever is left over, forces and torques belong to the motion exactly, for both are computed from it.
+The smooth walk and the impact forces are given. Wanted is the change of the motion about a strike for which the ground has to
+supply just that force more, the standing feet stay where they stand, and the joints give way like springs and dampers, with a
+muscle tremor. It is found by least squares; whatever is left over, forces and torques belong to the motion exactly, for both
+are computed from it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from scipy.signal import butter, sosfiltfilt
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.library.tables import for_each_side
-from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import motion
 from biodyn.simulation.impacts import Impacts, Pulse, Rows, blended, mirror_of, pulse_wrench, window
-from biodyn.simulation.person import load_data
+from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.reaction import shared_by_feet
 from biodyn.simulation.splines import DEGREE, SplineProblem
 from biodyn.simulation.walking import Walk, required_wrench
@@ -73,7 +72,7 @@ def with_impacts(walk: Walk, strike: Strike, iterations: int = 3) -> Walk:
             place["before_s"],
             place["after_s"],
             place["taper_s"],
-            mirror_of(walk.body.model),
+            mirror_of(walk.body),
             spread,
             strike.seed,
         ),
@@ -99,22 +98,22 @@ class _Answer:
 
     def __init__(self, walk: Walk, strike: Strike, pulses: tuple[Pulse, ...], table: Mapping[str, Any]) -> None:
         place = table["window"]
-        self.walk, self.model, self.pulses = walk, walk.body.model, pulses
+        self.walk, self.body, self.model, self.pulses = walk, walk.body, walk.body.model, pulses
         self.before_s, self.knot_s = place["before_s"], place["knot_s"]
         length = place["before_s"] + place["after_s"]
         self.since_s: FloatArray = np.asarray(np.arange(round(length / _FRAME_S)) * _FRAME_S - place["before_s"])
         self.count = int(np.ceil(length / self.knot_s - 1e-9)) + DEGREE
         self.windows = window(self.since_s, place["before_s"], place["after_s"], place["taper_s"])
         self.smooth = walk.smooth_rows(self.since_s)
-        q, v, vdot = motion(self.model, *self.smooth)
+        q, v, vdot = self.body.motion(*self.smooth)
         R, p = body_poses(self.model.multibody, q)
         self.total = required_wrench(self.model, q, v, vdot)
         self.root = q[:, :3]
         self.torque = self._torques(q, v, vdot, shared_by_feet(walk, self.since_s, self.total, R, p))
         self.places = {side: self._points(side, R, p) + self._offset(side, strike, table) for side in SIDES}
         self.held = self._held()
-        self.stiffness, self.damping, self.unit = _springs(self.model, table)
-        self.tremor = _tremor(self.model, strike, table, self.since_s)
+        self.stiffness, self.damping, self.unit = _springs(self.body, table)
+        self.tremor = _tremor(self.body, strike, table, self.since_s)
         self.loose = np.where(self.since_s < _STOP_S, _SWING, 1.0)
 
     def _held(self) -> dict[str, FloatArray]:
@@ -144,11 +143,11 @@ class _Answer:
             wrenches=np.stack([wrench[side] for side in SIDES], axis=1),
             wrench_bodies=[self.walk.feet[side].link for side in SIDES],
         )
-        return np.asarray(tau[:, [coordinate.v_index for coordinate in self.model.coordinates]])
+        return np.asarray(tau[:, [coordinate.v_index for coordinate in self.body.coordinates]])
 
     def splines(self) -> SplineProblem:
         """The problem of the splines."""
-        joints = len(self.model.coordinates)
+        joints = len(self.body.coordinates)
         tolerance = np.array([_TOLERANCE_M] * 3 + [_TOLERANCE_RAD] * (3 + joints))
         rough = np.array([_ROUGH_M] * 3 + [_ROUGH_RAD] * (3 + joints))
         zero = np.zeros((len(self.since_s), 6 + joints))
@@ -159,7 +158,7 @@ class _Answer:
         """Residuals (F, m) of standing feet, of the ground's wrench and of the joints' springs."""
         mass = self.model.mass_kg
         change = blended(rows, self.windows[:, frames])
-        q, v, vdot = motion(self.model, *(a[frames] + b for a, b in zip(self.smooth, change, strict=True)))
+        q, v, vdot = self.body.motion(*(a[frames] + b for a, b in zip(self.smooth, change, strict=True)))
         R, p = body_poses(self.model.multibody, q)
         since = self.since_s[frames]
         struck = pulse_wrench(self.pulses, since, self.walk.feet["r"], R, p)
@@ -188,26 +187,26 @@ def _fall(since_s: FloatArray, speed_m_s: float, approach_s: float) -> FloatArra
     return np.asarray(np.where(since_s < 0.0, rise + slope, landing))
 
 
-def _by_joint(model: SubjectModel, table: Mapping[str, Any]) -> FloatArray:
+def _by_joint(body: Body, table: Mapping[str, Any]) -> FloatArray:
     """Values (C,) of the coordinates from a table by the segment beyond the joint."""
     named = {name: value for pattern, value in table.items() for _, name in for_each_side(pattern)}
-    return np.array([named.get(coordinate.body, named["others"]) for coordinate in model.coordinates])
+    return np.array([named.get(coordinate.body, named["others"]) for coordinate in body.coordinates])
 
 
-def _springs(model: SubjectModel, table: Mapping[str, Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _springs(body: Body, table: Mapping[str, Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Stiffness (C,) Nm/rad, damping (C,) Nm s/rad, and the torque (C,) Nm that costs one unit."""
-    stiffness = model.mass_kg * _by_joint(model, table["stiffness"])
+    stiffness = body.model.mass_kg * _by_joint(body, table["stiffness"])
     damping = table["damping"]
     return stiffness, damping["share_s"] * stiffness, damping["tolerance_rad"] * stiffness
 
 
-def _tremor(model: SubjectModel, strike: Strike, table: Mapping[str, Any], since_s: FloatArray) -> FloatArray:
+def _tremor(body: Body, strike: Strike, table: Mapping[str, Any], since_s: FloatArray) -> FloatArray:
     """Torques (T, C) Nm of muscles that act otherwise than the smooth walk needs."""
     band = [table["tremor"]["from_hz"], table["tremor"]["to_hz"]]
     sizes = {name: value for name, value in table["tremor"].items() if name not in ("from_hz", "to_hz")}
     rng = np.random.default_rng([strike.seed, 13])
-    white = rng.normal(size=(len(since_s) + 400, len(model.coordinates)))
+    white = rng.normal(size=(len(since_s) + 400, len(body.coordinates)))
     sections = butter(2, band, btype="bandpass", fs=1.0 / _FRAME_S, output="sos")
     slow = sosfiltfilt(sections, white, axis=0)[200:-200]
     slow /= np.sqrt(np.mean(slow**2, axis=0))
-    return np.asarray(strike.tremor * model.mass_kg * slow * _by_joint(model, sizes))
+    return np.asarray(strike.tremor * body.model.mass_kg * slow * _by_joint(body, sizes))

@@ -11,9 +11,10 @@ import numpy as np
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import nearest
-from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.simulation.files import write_c3d, write_truth
+from biodyn.simulation.knees import with_true_knees
 from biodyn.simulation.person import Body, Person, embody, load_data
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.rough import drawn_strike, with_impacts
@@ -94,6 +95,8 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
     rng = np.random.default_rng([seed, 29])
     person, speed_m_s, stride_s = _someone(rng, entry)
     body = unlike(embody(person), load_magnitudes(), rng)
+    if entry["style"]:
+        body = with_true_knees(body, rng)
     walk = _walk(body, entry["style"], speed_m_s, stride_s, seed)
     smoothed = float(rng.uniform(*entry["smoothed_hz"])) if "smoothed_hz" in entry else 0.0
     options = TrialOptions(

@@ -1,4 +1,4 @@
-"""How rough a recorded walk is above what a low-pass filter of some Hz lets through: of a simulated walk and of real ones alike."""
+"""How rough a recorded walk is above what a low-pass filter of some Hz lets through, simulated or real."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import Contact
@@ -43,8 +43,8 @@ class Roughness:
     residual_nm: float
 
 
-def roughness_of(analysis: TrialAnalysis, segments: Sequence[str] = ("pelvis", "femur", "tibia", "calcn")) -> Roughness:
-    """Return how rough the recording behind an analysis is; `segments` by their names without side."""
+def roughness_of(analysis: TrialAnalysis) -> Roughness:
+    """Return how rough the recording behind an analysis is."""
     weight = analysis.subject.mass_kg * STANDARD_GRAVITY_M_S2
     above: dict[str, list[list[float]]] = {axis: [] for axis in _AXES}
     loading, size, time = [], [], []
@@ -64,17 +64,20 @@ def roughness_of(analysis: TrialAnalysis, segments: Sequence[str] = ("pelvis", "
         time.append(float(np.argmax(fast)) / rate_hz)
     dynamics = analysis.dynamics
     good = dynamics.residual_valid & np.isfinite(dynamics.residual_force[:, 0])
+    loading_bw_s, transient_bw, transient_s = (_median(values) for values in (loading, size, time))
     return Roughness(
-        {axis: tuple(np.median(rows, axis=0)) if rows else () for axis, rows in above.items()},
-        *(float(np.median(values)) if values else float("nan") for values in (loading, size, time)),
-        _marker_movement(analysis, segments),
-        _rms(np.linalg.norm(dynamics.residual_force[good], axis=1)),
-        _rms(np.linalg.norm(dynamics.residual_moment[good], axis=1)),
+        force_bw={axis: tuple(np.median(rows, axis=0)) if rows else () for axis, rows in above.items()},
+        loading_bw_s=loading_bw_s,
+        transient_bw=transient_bw,
+        transient_s=transient_s,
+        marker_mm=_marker_movement(analysis),
+        residual_n=_rms(np.linalg.norm(dynamics.residual_force[good], axis=1)),
+        residual_nm=_rms(np.linalg.norm(dynamics.residual_moment[good], axis=1)),
     )
 
 
 def _force_of(analysis: TrialAnalysis, contact: Contact) -> tuple[FloatArray, float]:
-    """Unfiltered force (T, 3) N of the plate around a contact and its rate, Hz; the strike a tenth of a second behind its begin."""
+    """Unfiltered force (T, 3) N of the plate from 0.1 s before a contact to 0.1 s after it, and its rate, Hz."""
     recording = analysis.recording
     plate = next(plate for plate in recording.plates if plate.number == contact.plate)
     whole = plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz)
@@ -86,18 +89,15 @@ def _above(x: FloatArray, rate_hz: float, cutoff_hz: float) -> FloatArray:
     return x - butterworth_lowpass(x, rate_hz, cutoff_hz)
 
 
-def _marker_movement(analysis: TrialAnalysis, segments: Sequence[str]) -> dict[str, tuple[float, ...]]:
+def _marker_movement(analysis: TrialAnalysis) -> dict[str, tuple[float, ...]]:
     markers = analysis.recording.markers
+    segments: dict[str, list[int]] = {}
+    for marker in analysis.model.markers:
+        if marker.label in markers.labels:
+            name, _, side = marker.body.rpartition("_")
+            segments.setdefault(name if side in SIDES else marker.body, []).append(markers.labels.index(marker.label))
     found: dict[str, tuple[float, ...]] = {}
-    bodies = {marker.label: marker.body for marker in analysis.model.markers}
-    for segment in segments:
-        columns = [
-            i
-            for i, label in enumerate(markers.labels)
-            if bodies.get(label, "").rpartition("_")[0] == segment or bodies.get(label, "") == segment
-        ]
-        if not columns:
-            continue
+    for segment, columns in segments.items():
         x = markers.positions[:, columns]
         rows = []
         for low, high in _MARKER_BANDS_HZ:
@@ -108,6 +108,10 @@ def _marker_movement(analysis: TrialAnalysis, segments: Sequence[str]) -> dict[s
             rows.append(1e3 * float(np.sqrt(np.nanmean(band**2))))
         found[segment] = tuple(rows)
     return found
+
+
+def _median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else float("nan")
 
 
 def _rms(values: FloatArray) -> float:

@@ -17,8 +17,8 @@ from biodyn.simulation.person import Body, Person, embody, load_data
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of, walk_strikes
 from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
-from biodyn.simulation.wobble import bulging, swinging
 from biodyn.simulation.walking import Walk, required_wrench, solve_walk
+from biodyn.simulation.wobble import bulging, swinging
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -13,7 +13,7 @@ from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
+from biodyn.simulation.curves import Curve, evaluate, sample, walking_curves
 from biodyn.simulation.feet import Foot, standing_feet
 from biodyn.simulation.impacts import Impacts
 from biodyn.simulation.person import Body
@@ -71,7 +71,7 @@ class Walk:
     def smooth_rows(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the curve values without impacts, and their time derivatives, (T, ny) at the times (T,) s."""
         phase = time_s / self.stride_s
-        y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.model.coordinates))
+        y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.coordinates))
         y[:, 0] += self.stride_m * phase
         yd[:, 0] += self.stride_m
         return y, yd / self.stride_s, ydd / self.stride_s**2
@@ -82,7 +82,7 @@ class Walk:
         if self.impacts is not None:
             added = self.impacts.rows(time_s, self.stride_s)
             rows = (rows[0] + added[0], rows[1] + added[1], rows[2] + added[2])
-        return motion(self.body.model, *rows)
+        return self.body.motion(*rows)
 
 
 def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
@@ -134,7 +134,7 @@ class _Problem:
     def __init__(self, body: Body, speed_m_s: float, stride_s: float, style: Style) -> None:
         table = style.table
         self.least_bw, self.most_bw, self.most_friction = style.least_bw, style.most_bw, style.most_friction
-        self.model = body.model
+        self.body, self.model = body, body.model
         self.table: Mapping[str, Any] = table
         self.timing = table["timing"]
         self.stride_s, self.stride_m = stride_s, speed_m_s * stride_s
@@ -142,10 +142,10 @@ class _Problem:
             speed_m_s - self.timing["reference_speed_m_s"]
         )
         self.feet = standing_feet(body.model, body.static_q, table["foot"])
-        self.curves = walking_curves(body.model, body.static_q, table)
-        self.leg_columns = [c.v_index for c in body.model.coordinates if _carries_a_foot(body.model, c.body)]
+        self.curves = walking_curves(body.model, body.coordinates, body.static_q, table)
+        self.leg_columns = [c.v_index for c in body.coordinates if _carries_a_foot(body.model, c.body)]
         self.phase = np.arange(_FRAMES) / (2.0 * _FRAMES)
-        self.maps = sample(self.curves, self.phase, 6 + len(body.model.coordinates))
+        self.maps = sample(self.curves, self.phase, 6 + len(body.coordinates))
         orders = np.concatenate([curve.orders() for curve in self.curves])
         self.unit = np.concatenate([np.full(curve.size, curve.tolerance) for curve in self.curves])
         self.reference = np.concatenate([curve.reference for curve in self.curves])
@@ -199,7 +199,7 @@ class _Problem:
             elif order == 1:
                 y[..., 0] += self.stride_m
             parts.append(y.reshape(-1, y.shape[-1]) / self.stride_s**order)
-        return motion(self.model, *parts)
+        return self.body.motion(*parts)
 
     def __call__(self, x: FloatArray, with_jacobian: bool) -> tuple[FloatArray, FloatArray | None]:
         """Residual and, on demand, its derivative by forward differences."""

@@ -1,4 +1,4 @@
-"""Skin that does not follow the bone at speed: soft tissue that swings after a foot strike, bellies that bulge with their muscle."""
+"""Skin that does not follow the bone at speed: soft tissue that swings after foot strikes, bellies that bulge at work."""
 
 from __future__ import annotations
 

@@ -235,3 +235,22 @@ class RoughWalks(Strict):
 
     errors: _RecordingErrors
     class_: dict[Name, _WalkClass] = Field(alias="class")
+
+
+class _KneeMotion(Strict):
+    axis: Name
+    mean: float
+    sd: float = Field(ge=0)
+    limits: Annotated[tuple[float, float], Field(strict=False)]
+
+
+@SCHEMAS.register("simulation/knees")
+class Knees(Strict):
+    """What goes with the flexion of a knee."""
+
+    joint: Name
+    driver: Name
+    reach_deg: float = Field(gt=0, le=120)
+    bend: float = Field(gt=0, le=2)
+    turns_deg: dict[Name, _KneeMotion]
+    glides_mm: dict[Name, _KneeMotion]
