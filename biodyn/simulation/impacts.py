@@ -10,8 +10,8 @@ import numpy as np
 from biodyn.conventions import SIDE_SIGN, FloatArray, Side, other_side
 from biodyn.processing.gait.variables import without_side
 from biodyn.simulation.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
-from biodyn.simulation.feet import Foot, at_point
-from biodyn.simulation.person import Body
+from biodyn.simulation.feet import Foot, at_point, pressure_share
+from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.splines import basis
 
 Rows = tuple[FloatArray, FloatArray, FloatArray]
@@ -22,7 +22,7 @@ class Pulse:
     """A force under one point of the sole that leaves the body's velocity and place: what one lobe gives, two others take.
 
     Attributes:
-        share: where it acts, share of the sole's length from its back.
+        share: where the first lobe acts, share of the sole's length from its back; the others act where the foot presses.
         delay_s: after the strike. lobes_s: (3,) s, how long each of the lobes lasts, one behind the other.
         force_n: (3,) N of a right foot at the peak of the first lobe.
     """
@@ -37,17 +37,17 @@ class Pulse:
         """When it is over, s after the strike."""
         return self.delay_s + sum(self.lobes_s)
 
-    def course(self, since_s: FloatArray) -> FloatArray:
-        """Return the force as a share of its first peak (T,) at times (T,) s after the strike."""
+    def course(self, since_s: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the first lobe and the two others, as shares of the first peak (T,), at times (T,) s after the strike."""
         a, b, c = self.lobes_s
         third = a * (a + b) / (b + c)  # areas: no impulse, no first moment
-        value = np.zeros_like(since_s)
+        lobes = []
         begin = self.delay_s
         for length, area in ((a, a), (b, -a - third), (c, third)):
             phase = np.clip((since_s - begin) / length, 0.0, 1.0)
-            value += area / length * np.sin(np.pi * phase) ** 2
+            lobes.append(area / length * np.sin(np.pi * phase) ** 2)
             begin += length
-        return value
+        return lobes[0], lobes[1] + lobes[2]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Impacts:
     def size(self, number: int) -> float:
         """Size of strike `number` (0 = the right foot's at time 0, odd = left)."""
         step = np.random.default_rng([self.seed, 1000 + number]).normal()
-        return float(np.clip(1.0 + self.spread * step, 0.5, 1.5))
+        return float(np.clip(1.0 + self.spread * step, 0.75, 1.25))
 
     def answer(self, since_s: FloatArray, side: Side, size: float) -> Rows:
         """Return the change of the curve values (T, ny) and of their time derivatives at times (T,) s after a strike."""
@@ -107,13 +107,19 @@ class Impacts:
         return total[0], total[1], total[2]
 
     def loads(
-        self, time_s: FloatArray, stride_s: float, feet: Mapping[Side, Foot], R: FloatArray, p: FloatArray
+        self,
+        time_s: FloatArray,
+        stride_s: float,
+        stance_s: float,
+        feet: Mapping[Side, Foot],
+        R: FloatArray,
+        p: FloatArray,
     ) -> dict[Side, FloatArray]:
         """Return the wrench (T, 6) about the world origin of the strikes on each foot; R, p: poses of the links."""
         wrench: dict[Side, FloatArray] = {side: np.zeros((len(time_s), 6)) for side in feet}
         for number, strike_s in strikes(time_s, stride_s, 0.0, max(pulse.end_s for pulse in self.pulses)):
             side: Side = "r" if number % 2 == 0 else "l"
-            wrench[side] += self.size(number) * pulse_wrench(self.pulses, time_s - strike_s, feet[side], R, p)
+            wrench[side] += self.size(number) * pulse_wrench(self.pulses, time_s - strike_s, stance_s, feet[side], R, p)
         return wrench
 
 
@@ -124,15 +130,18 @@ def strikes(time_s: FloatArray, stride_s: float, before_s: float, after_s: float
     return [(number, 0.5 * stride_s * number) for number in range(first, last + 1)]
 
 
-def pulse_wrench(pulses: Sequence[Pulse], since_s: FloatArray, foot: Foot, R: FloatArray, p: FloatArray) -> FloatArray:
+def pulse_wrench(
+    pulses: Sequence[Pulse], since_s: FloatArray, stance_s: float, foot: Foot, R: FloatArray, p: FloatArray
+) -> FloatArray:
     """Return the wrench (T, 6) about the world origin of a strike's pulses on a foot, s after the strike."""
     total = np.zeros((len(since_s), 6))
     outward = np.array([1.0, 1.0, SIDE_SIGN[foot.side]])
+    presses = pressure_share(since_s / stance_s, load_data("gait")["foot"])
     for pulse in pulses:
-        local = foot.back + pulse.share * foot.forward
-        point = (p[:, foot.link] + R[:, foot.link] @ local) * (1.0, 0.0, 1.0)
-        force = pulse.course(since_s)[:, None] * (pulse.force_n * outward)
-        total += at_point(point, force, np.zeros(len(since_s)))
+        for course, share in zip(pulse.course(since_s), (np.full_like(presses, pulse.share), presses), strict=True):
+            local = foot.back + share[:, None] * foot.forward
+            point = (p[:, foot.link] + np.einsum("tij,tj->ti", R[:, foot.link], local)) * (1.0, 0.0, 1.0)
+            total += at_point(point, course[:, None] * (pulse.force_n * outward), np.zeros(len(since_s)))
     return total
 
 

@@ -25,7 +25,7 @@ def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
     R, p = body_poses(walk.body.model.multibody, q)
     if walk.impacts is None:
         return shared_by_feet(walk, time_s, total, R, p)
-    struck = walk.impacts.loads(time_s, walk.stride_s, walk.feet, R, p)
+    struck = walk.impacts.loads(time_s, walk.stride_s, walk.stance * walk.stride_s, walk.feet, R, p)
     carried = shared_by_feet(walk, time_s, total - sum(struck.values()), R, p)
     return {side: carried[side] + struck[side] for side in SIDES}
 

@@ -28,7 +28,7 @@ from biodyn.simulation.walking import Walk, required_wrench
 _FRAME_S = 0.004
 _STOP_S = 0.02  # in which the heel's fall is stopped
 # What a residual of one unit is worth.
-_PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.06, 0.02
+_PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.05, 0.008
 _SWING = 10.0  # how much less the leg is held to its springs while it reaches for the ground
 _TOLERANCE_M, _TOLERANCE_RAD = 0.02, 0.1
 _ROUGH_M, _ROUGH_RAD = 1.5e3, 2.0e4  # third derivatives, m/s^3 and rad/s^3
@@ -49,9 +49,9 @@ def drawn_strike(seed: int) -> Strike:
     spread = load_data("rough")["spread"]
     size, length, tremor = np.random.default_rng([seed, 11]).normal(size=3)
     return Strike(
-        float(np.clip(1.0 + spread["size"] * size, 0.4, 1.8)),
+        float(np.clip(1.0 + spread["size"] * size, 0.5, 1.5)),
         float(np.clip(1.0 + spread["length"] * length, 0.7, 1.4)),
-        float(np.clip(1.0 + spread["size"] * tremor, 0.4, 1.8)),
+        float(np.clip(1.0 + spread["size"] * tremor, 0.5, 1.5)),
         seed,
     )
 
@@ -161,7 +161,7 @@ class _Answer:
         q, v, vdot = self.body.motion(*(a[frames] + b for a, b in zip(self.smooth, change, strict=True)))
         R, p = body_poses(self.model.multibody, q)
         since = self.since_s[frames]
-        struck = pulse_wrench(self.pulses, since, self.walk.feet["r"], R, p)
+        struck = pulse_wrench(self.pulses, since, self.walk.stance * self.walk.stride_s, self.walk.feet["r"], R, p)
         rest = required_wrench(self.model, q, v, vdot) - struck
         more = rest - self.total[frames]
         about_root = more[:, :3] - np.cross(self.root[frames], more[:, 3:])
