@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray, Side, other_side
+from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side
 from biodyn.processing.gait.variables import without_side
 from biodyn.simulation.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
 from biodyn.simulation.feet import Foot, at_point, pressure_share
@@ -73,6 +73,11 @@ class Impacts:
     spread: float
     seed: int
 
+    @property
+    def end_s(self) -> float:
+        """When the force of a strike is over, s after it."""
+        return max(pulse.end_s for pulse in self.pulses)
+
     def size(self, number: int) -> float:
         """Size of strike `number` (0 = the right foot's at time 0, odd = left)."""
         step = np.random.default_rng([self.seed, 1000 + number]).normal()
@@ -97,37 +102,37 @@ class Impacts:
         """Return the window and its first two derivatives (3, T)."""
         return window(since_s, self.before_s, self.after_s, self.taper_s)
 
-    def rows(self, time_s: FloatArray, stride_s: float) -> Rows:
-        """Return what all strikes of a walk add (T, ny), 0 = a right strike."""
+    def rows(self, time_s: FloatArray, strikes: Sequence[FootStrike]) -> Rows:
+        """Return what strikes add to the curve values (T, ny) and to their time derivatives."""
         total = tuple(np.zeros((len(time_s), self.coefficients.shape[1])) for _ in range(3))
-        for number, strike_s in strikes(time_s, stride_s, self.before_s, self.after_s):
-            side: Side = "r" if number % 2 == 0 else "l"
-            for sum_, part in zip(total, self.answer(time_s - strike_s, side, self.size(number)), strict=True):
+        for strike in strikes:
+            answer = self.answer(time_s - strike.time_s, strike.side, self.size(strike.number))
+            for sum_, part in zip(total, answer, strict=True):
                 sum_ += part
         return total[0], total[1], total[2]
 
-    def loads(
-        self,
-        time_s: FloatArray,
-        stride_s: float,
-        stance_s: float,
-        feet: Mapping[Side, Foot],
-        R: FloatArray,
-        p: FloatArray,
-    ) -> dict[Side, FloatArray]:
-        """Return the wrench (T, 6) about the world origin of the strikes on each foot; R, p: poses of the links."""
-        wrench: dict[Side, FloatArray] = {side: np.zeros((len(time_s), 6)) for side in feet}
-        for number, strike_s in strikes(time_s, stride_s, 0.0, max(pulse.end_s for pulse in self.pulses)):
-            side: Side = "r" if number % 2 == 0 else "l"
-            wrench[side] += self.size(number) * pulse_wrench(self.pulses, time_s - strike_s, stance_s, feet[side], R, p)
-        return wrench
+    def load(
+        self, strike: FootStrike, time_s: FloatArray, stance_s: float, foot: Foot, R: FloatArray, p: FloatArray
+    ) -> FloatArray:
+        """Return the wrench (T, 6) about the world origin of a strike on its foot; R, p: poses of the links."""
+        since = time_s - strike.time_s
+        return self.size(strike.number) * pulse_wrench(self.pulses, since, stance_s, foot, R, p)
 
 
-def strikes(time_s: FloatArray, stride_s: float, before_s: float, after_s: float) -> list[tuple[int, float]]:
-    """Return number and time of the strikes whose surroundings reach into the times (T,)."""
+@dataclass(frozen=True)
+class FootStrike:
+    """A foot strike: its number in the motion, whose foot, and when, s."""
+
+    number: int
+    side: Side
+    time_s: float
+
+
+def walked_strikes(time_s: FloatArray, stride_s: float, before_s: float, after_s: float) -> list[FootStrike]:
+    """Return the strikes of a walk whose surroundings reach into the times (T,); the right foot's number 0 is at time 0."""
     first = int(np.floor((time_s.min() - after_s) * 2.0 / stride_s))
     last = int(np.ceil((time_s.max() + before_s) * 2.0 / stride_s))
-    return [(number, 0.5 * stride_s * number) for number in range(first, last + 1)]
+    return [FootStrike(number, SIDES[number % 2], 0.5 * stride_s * number) for number in range(first, last + 1)]
 
 
 def pulse_wrench(

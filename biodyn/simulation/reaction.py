@@ -8,11 +8,11 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
-from biodyn.simulation.impacts import strikes
+from biodyn.simulation.impacts import walked_strikes
 from biodyn.simulation.person import load_data
 from biodyn.simulation.walking import Walk, required_wrench
 
-_REFERENCE_M_S = 1.3  # at which the sizes of what a strike does are given
+REFERENCE_M_S = 1.3  # at which the sizes of what a strike does are given
 
 
 def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
@@ -25,7 +25,10 @@ def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
     R, p = body_poses(walk.body.model.multibody, q)
     if walk.impacts is None:
         return shared_by_feet(walk, time_s, total, R, p)
-    struck = walk.impacts.loads(time_s, walk.stride_s, walk.stance * walk.stride_s, walk.feet, R, p)
+    struck = {side: np.zeros_like(total) for side in SIDES}
+    for strike in walked_strikes(time_s, walk.stride_s, 0.0, walk.impacts.end_s):
+        foot = walk.feet[strike.side]
+        struck[strike.side] += walk.impacts.load(strike, time_s, walk.stance * walk.stride_s, foot, R, p)
     carried = shared_by_feet(walk, time_s, total - sum(struck.values()), R, p)
     return {side: carried[side] + struck[side] for side in SIDES}
 
@@ -62,10 +65,13 @@ def stance_of(walk: Walk, time_s: FloatArray, number: int) -> BoolArray:
 
 def walk_strikes(walk: Walk, time_s: FloatArray) -> list[tuple[Side, float, float]]:
     """Return side, time (s, 0 = a right strike) and size of the foot strikes in and shortly before the times (T,)."""
-    size = walk.impacts.size if walk.impacts is not None else lambda number: 1.0
     return [
-        (SIDES[number % 2], strike_s, size(number) * walk.speed_m_s / _REFERENCE_M_S)
-        for number, strike_s in strikes(time_s, walk.stride_s, 0.0, walk.stride_s)
+        (
+            strike.side,
+            strike.time_s,
+            (1.0 if walk.impacts is None else walk.impacts.size(strike.number)) * walk.speed_m_s / REFERENCE_M_S,
+        )
+        for strike in walked_strikes(time_s, walk.stride_s, 0.0, walk.stride_s)
     ]
 
 

@@ -8,24 +8,27 @@ are computed from it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.library.tables import for_each_side
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
+from biodyn.simulation.feet import Foot
 from biodyn.simulation.impacts import Impacts, Pulse, Rows, blended, mirror_of, pulse_wrench, window
+from biodyn.simulation.motions import PlannedMotion, carried
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.reaction import shared_by_feet
 from biodyn.simulation.splines import DEGREE, SplineProblem
 from biodyn.simulation.walking import Walk, required_wrench
 
 _FRAME_S = 0.004
+_RECOVERED = 0.95  # share of the stance after which the recoil is over at the latest
 _STOP_S = 0.02  # in which the heel's fall is stopped
 # What a residual of one unit is worth.
 _PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.05, 0.008
@@ -56,60 +59,114 @@ def drawn_strike(seed: int) -> Strike:
     )
 
 
-def with_impacts(walk: Walk, strike: Strike, iterations: int = 3) -> Walk:
+@dataclass(frozen=True)
+class Step:
+    """A right foot's strike in a smooth motion, and what comes before and after it.
+
+    Attributes:
+        rows: curve values and their time derivatives at times (T,) s after the strike.
+        shared: splits a total wrench between the feet: since_s, wrench (T, 6), poses of the links.
+        stance_s: how long the foot stands. rear_until_s: when the left foot leaves, s after the strike.
+    """
+
+    body: Body
+    feet: Mapping[Side, Foot]
+    speed_m_s: float
+    stance_s: float
+    rear_until_s: float
+    rows: Callable[[FloatArray], Rows]
+    shared: Callable[[FloatArray, FloatArray, FloatArray, FloatArray], Mapping[Side, FloatArray]]
+
+
+def with_impacts(walk: Walk, strike: Strike) -> Walk:
     """Return the walk with foot strikes; a second or so."""
+    step = Step(
+        walk.body,
+        walk.feet,
+        walk.speed_m_s,
+        walk.stance * walk.stride_s,
+        walk.double_support * walk.stride_s,
+        walk.smooth_rows,
+        lambda since_s, total, R, p: shared_by_feet(walk, since_s, total, R, p),
+    )
+    return replace(walk, impacts=impacts_of(step, strike))
+
+
+def run_with_impacts(solved: PlannedMotion, strike: Strike, speed_m_s: float) -> PlannedMotion:
+    """Return a planned run with foot strikes: the answer to one strike of the right foot serves for all."""
+    holds = solved.plan.footholds
+    hold = next(hold for hold in holds if hold.side == "r" and hold.plate is not None)
+    before = max((other.end_s for other in holds if other.start_s < hold.start_s), default=hold.start_s)
+
+    def shared(since_s: FloatArray, total: FloatArray, R: FloatArray, p: FloatArray) -> dict[Side, FloatArray]:
+        wrench, _ = carried(solved, hold.start_s + since_s, total, R, p)
+        on = {side: [n for n, other in enumerate(holds) if other.side == side] for side in SIDES}
+        return {side: wrench[:, columns].sum(axis=1) for side, columns in on.items()}
+
+    step = Step(
+        solved.body,
+        solved.feet,
+        speed_m_s,
+        hold.end_s - hold.start_s,
+        before - hold.start_s,
+        lambda since_s: solved.spline.rows(hold.start_s + since_s),
+        shared,
+    )
+    return replace(solved, impacts=impacts_of(step, strike))
+
+
+def impacts_of(step: Step, strike: Strike, iterations: int = 3) -> Impacts:
+    """Return the force of a strike and the body's answer to it."""
     table = load_data("rough")
-    pulses = _pulses(walk, strike, table)
-    problem = _Answer(walk, strike, pulses, table)
-    coefficients, _ = problem.splines().solve(iterations, 1e-2)
-    place, spread = table["window"], table["spread"]["step"]
-    return replace(
-        walk,
-        impacts=Impacts(
-            pulses,
-            coefficients,
-            place["knot_s"],
-            place["before_s"],
-            place["after_s"],
-            place["taper_s"],
-            mirror_of(walk.body),
-            spread,
-            strike.seed,
-        ),
+    pulses = _pulses(step, strike, table)
+    coefficients, _ = _Answer(step, strike, pulses, table).splines().solve(iterations, 1e-2)
+    place = table["window"]
+    return Impacts(
+        pulses,
+        coefficients,
+        place["knot_s"],
+        place["before_s"],
+        place["after_s"],
+        place["taper_s"],
+        mirror_of(step.body),
+        table["spread"]["step"],
+        strike.seed,
     )
 
 
-def _pulses(walk: Walk, strike: Strike, table: Mapping[str, Any]) -> tuple[Pulse, ...]:
-    weight = walk.body.model.mass_kg * STANDARD_GRAVITY_M_S2
+def _pulses(step: Step, strike: Strike, table: Mapping[str, Any]) -> tuple[Pulse, ...]:
+    weight = step.body.model.mass_kg * STANDARD_GRAVITY_M_S2
     foot = load_data("gait")["foot"]
-    faster = walk.speed_m_s / load_data("gait")["timing"]["reference_speed_m_s"]
+    faster = step.speed_m_s / load_data("gait")["timing"]["reference_speed_m_s"]
     pulses = []
     for name in ("heel", "ball"):
         entry = table[name]
         peak = strike.size * entry["peak_bw"] * weight * faster / strike.length
-        lobes = (strike.length * entry["length_s"], *entry["recoil_s"])
+        delay, first = entry.get("delay_s", 0.0), strike.length * entry["length_s"]
+        fits = min(1.0, (_RECOVERED * step.stance_s - delay - first) / sum(entry["recoil_s"]))
+        lobes = (first, fits * entry["recoil_s"][0], fits * entry["recoil_s"][1])
         force = peak * np.array([entry["forward"], 1.0, entry["sideways"]])
-        pulses.append(Pulse(foot[name], entry.get("delay_s", 0.0), lobes, force))
+        pulses.append(Pulse(foot[name], delay, lobes, force))
     return tuple(pulses)
 
 
 class _Answer:
     """The change of the motion about a right foot's strike at time 0, as splines."""
 
-    def __init__(self, walk: Walk, strike: Strike, pulses: tuple[Pulse, ...], table: Mapping[str, Any]) -> None:
+    def __init__(self, step: Step, strike: Strike, pulses: tuple[Pulse, ...], table: Mapping[str, Any]) -> None:
         place = table["window"]
-        self.walk, self.body, self.model, self.pulses = walk, walk.body, walk.body.model, pulses
+        self.step, self.body, self.model, self.pulses = step, step.body, step.body.model, pulses
         self.before_s, self.knot_s = place["before_s"], place["knot_s"]
         length = place["before_s"] + place["after_s"]
         self.since_s: FloatArray = np.asarray(np.arange(round(length / _FRAME_S)) * _FRAME_S - place["before_s"])
         self.count = int(np.ceil(length / self.knot_s - 1e-9)) + DEGREE
         self.windows = window(self.since_s, place["before_s"], place["after_s"], place["taper_s"])
-        self.smooth = walk.smooth_rows(self.since_s)
+        self.smooth = step.rows(self.since_s)
         q, v, vdot = self.body.motion(*self.smooth)
         R, p = body_poses(self.model.multibody, q)
         self.total = required_wrench(self.model, q, v, vdot)
         self.root = q[:, :3]
-        self.torque = self._torques(q, v, vdot, shared_by_feet(walk, self.since_s, self.total, R, p))
+        self.torque = self._torques(q, v, vdot, step.shared(self.since_s, self.total, R, p))
         self.places = {side: self._points(side, R, p) + self._offset(side, strike, table) for side in SIDES}
         self.held = self._held()
         self.stiffness, self.damping, self.unit = _springs(self.body, table)
@@ -118,12 +175,12 @@ class _Answer:
 
     def _held(self) -> dict[str, FloatArray]:
         """Frames (T,) in which each foot's place is asked for, 1 or 0: right from its last approach on, left until its off."""
-        leads = (self.since_s > -0.05).astype(float)
-        rear = (self.since_s < self.walk.double_support * self.walk.stride_s).astype(float)
-        return {"r": leads, "l": rear}
+        leads = (self.since_s > -0.05) & (self.since_s < self.step.stance_s)
+        rear = self.since_s < self.step.rear_until_s
+        return {"r": leads.astype(float), "l": rear.astype(float)}
 
     def _points(self, side: str, R: FloatArray, p: FloatArray) -> FloatArray:
-        foot = self.walk.feet[side]  # type: ignore[index]
+        foot = self.step.feet[side]  # type: ignore[index]
         return contact.points_in_world(R[:, foot.link], p[:, foot.link], np.stack([foot.heel, foot.ball, foot.toe]))
 
     def _offset(self, side: str, strike: Strike, table: Mapping[str, Any]) -> FloatArray:
@@ -141,7 +198,7 @@ class _Answer:
             v,
             vdot,
             wrenches=np.stack([wrench[side] for side in SIDES], axis=1),
-            wrench_bodies=[self.walk.feet[side].link for side in SIDES],
+            wrench_bodies=[self.step.feet[side].link for side in SIDES],
         )
         return np.asarray(tau[:, [coordinate.v_index for coordinate in self.body.coordinates]])
 
@@ -161,7 +218,7 @@ class _Answer:
         q, v, vdot = self.body.motion(*(a[frames] + b for a, b in zip(self.smooth, change, strict=True)))
         R, p = body_poses(self.model.multibody, q)
         since = self.since_s[frames]
-        struck = pulse_wrench(self.pulses, since, self.walk.stance * self.walk.stride_s, self.walk.feet["r"], R, p)
+        struck = pulse_wrench(self.pulses, since, self.step.stance_s, self.step.feet["r"], R, p)
         rest = required_wrench(self.model, q, v, vdot) - struck
         more = rest - self.total[frames]
         about_root = more[:, :3] - np.cross(self.root[frames], more[:, 3:])
@@ -169,7 +226,7 @@ class _Answer:
         for side in SIDES:
             away = (self._points(side, R, p) - self.places[side][frames]) / _PLACE_M
             parts.append((self.held[side][frames, None, None] * away).reshape(len(q), -1))
-        wrench = shared_by_feet(self.walk, since, rest, R, p)
+        wrench = dict(self.step.shared(since, rest, R, p))
         wrench["r"] = wrench["r"] + struck
         torque = self._torques(q, v, vdot, wrench) - self.torque[frames]
         spring = torque + self.stiffness * change[0][:, 6:] + self.damping * change[1][:, 6:] - self.tremor[frames]

@@ -14,20 +14,23 @@ from biodyn.library.load import nearest
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.simulation.files import write_c3d, write_truth
+from biodyn.simulation.kinds import Scene, running
 from biodyn.simulation.knees import with_true_knees
+from biodyn.simulation.motions import PlannedMotion, solve_motion
 from biodyn.simulation.person import Body, Person, embody, load_data
 from biodyn.simulation.plates import Plate
-from biodyn.simulation.rough import drawn_strike, with_impacts
-from biodyn.simulation.scenes import with_labels
+from biodyn.simulation.rough import drawn_strike, run_with_impacts, with_impacts
+from biodyn.simulation.scenes import record_scene, with_labels
 from biodyn.simulation.styles import style_of
-from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial
+from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial, standing
 from biodyn.simulation.uncertain import misplaced, unlike
 from biodyn.simulation.walking import Walk, solve_walk
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
 #: Seeds that may be looked at while something is chosen, and those that figures are reported of.
 DEVELOPMENT_SEEDS, HELD_OUT_SEEDS = range(20), range(100, 150)
-_ITERATIONS = 20
+_ITERATIONS, _RUN_ITERATIONS = 20, 25
+_RUN_HZ, _RUN_LENGTH = 200.0, 1.5  # a runner's heel is stopped less suddenly than a walker's
 _CLEAN_HZ, _CLEAN_ANALOG_HZ = 400.0, 2000.0
 _LOWER_SET = "plug_in_gait_lower"
 
@@ -37,13 +40,15 @@ class RoughRecording:
     """One recording and what is behind it.
 
     Attributes:
-        name, seed: class and person. walk: the motion. truth: the trial as recorded, with the truth; static: the standing trial.
+        name, seed: class and person. motion: what the person does; scene: its plan where it is no walk.
+        truth: the trial as recorded, with the truth; static: the standing trial.
         filed: the plates as the files have them.
     """
 
     name: str
     seed: int
-    walk: Walk
+    motion: Walk | PlannedMotion
+    scene: Scene | None
     truth: SimulatedTrial
     static: SimulatedTrial
     filed: tuple[Plate, ...]
@@ -71,8 +76,7 @@ class RoughRecording:
             force_offset_n=0.0,
             force_gain=0.0,
         )
-        trial = simulate_trial(self.walk.body.person, exact, "walk", self.walk)
-        return with_labels(trial, self.truth.labels)
+        return with_labels(_recorded(self.motion, self.scene, exact, "walk"), self.truth.labels)
 
 
 def class_names() -> tuple[str, ...]:
@@ -80,9 +84,14 @@ def class_names() -> tuple[str, ...]:
     return tuple(load_data("rough_walks")["class"])
 
 
+def dealt_names() -> tuple[str, ...]:
+    """Return the names of the classes that seeds are dealt out to."""
+    return tuple(name for name, entry in load_data("rough_walks")["class"].items() if not entry.get("runs", False))
+
+
 def class_of(seed: int) -> str:
     """Return the class that a seed belongs to where the seeds are dealt out to the classes."""
-    names = class_names()
+    names = dealt_names()
     return names[seed % len(names)]
 
 
@@ -97,9 +106,13 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
     body = unlike(embody(person), load_magnitudes(), rng)
     if entry["style"]:
         body = with_true_knees(body, rng)
-    walk = _walk(body, entry["style"], speed_m_s, stride_s, seed)
+    scene = running(body, speed_m_s) if entry.get("runs", False) else None
+    motion = (
+        _walk(body, entry["style"], speed_m_s, stride_s, seed) if scene is None else _run(body, scene, speed_m_s, seed)
+    )
     smoothed = float(rng.uniform(*entry["smoothed_hz"])) if "smoothed_hz" in entry else 0.0
     options = TrialOptions(
+        rate_hz=100.0 if scene is None else _RUN_HZ,
         speed_m_s=speed_m_s,
         stride_s=stride_s,
         forward=str(rng.choice(["+x", "-x", "+y", "-y"])),
@@ -112,12 +125,12 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
         force_gain=entry["plate_gain"],
         seed=seed,
     )
-    trials = [simulate_trial(person, options, kind, walk) for kind in ("walk", "static")]
+    trials = [_recorded(motion, scene, options, kind) for kind in ("walk", "static")]
     if entry.get("lower", False):
         trials = [with_labels(trial, _lower_labels(trial.labels)) for trial in trials]
     places = 1e-3 * entry["plate_mm"] * rng.normal(size=(len(trials[0].plates), 2))
     filed = tuple(misplaced(p, float(x), float(z)) for p, (x, z) in zip(trials[0].plates, places, strict=True))
-    return RoughRecording(name, seed, walk, trials[0], trials[1], filed)
+    return RoughRecording(name, seed, motion, scene, trials[0], trials[1], filed)
 
 
 def _someone(rng: np.random.Generator, entry: dict[str, Any]) -> tuple[Person, float, float]:
@@ -144,6 +157,19 @@ def _walk(body: Body, style: str, speed_m_s: float, stride_s: float, seed: int) 
         return solve_walk(body, speed_m_s, stride_s, _ITERATIONS)
     smooth = solve_walk(body, speed_m_s, stride_s, _ITERATIONS, style=style_of(style, speed_m_s))
     return with_impacts(smooth, drawn_strike(seed))
+
+
+def _run(body: Body, scene: Scene, speed_m_s: float, seed: int) -> PlannedMotion:
+    strike = drawn_strike(seed)
+    longer = replace(strike, length=_RUN_LENGTH * strike.length)
+    return run_with_impacts(solve_motion(body, scene.plan, _RUN_ITERATIONS), longer, speed_m_s)
+
+
+def _recorded(motion: Walk | PlannedMotion, scene: Scene | None, options: TrialOptions, kind: str) -> SimulatedTrial:
+    if isinstance(motion, Walk):
+        return simulate_trial(motion.body.person, options, kind, motion)
+    assert scene is not None
+    return standing(motion.body, options, scene.plates) if kind == "static" else record_scene(scene, motion, options)
 
 
 @cache

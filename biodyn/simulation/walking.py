@@ -15,7 +15,7 @@ from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.curves import Curve, evaluate, sample, walking_curves
 from biodyn.simulation.feet import Foot, standing_feet
-from biodyn.simulation.impacts import Impacts
+from biodyn.simulation.impacts import Impacts, walked_strikes
 from biodyn.simulation.person import Body
 from biodyn.simulation.solver import least_squares
 from biodyn.simulation.styles import Style, normal_style
@@ -80,7 +80,8 @@ class Walk:
         """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
         rows = self.smooth_rows(time_s)
         if self.impacts is not None:
-            added = self.impacts.rows(time_s, self.stride_s)
+            near = walked_strikes(time_s, self.stride_s, self.impacts.before_s, self.impacts.after_s)
+            added = self.impacts.rows(time_s, near)
             rows = (rows[0] + added[0], rows[1] + added[1], rows[2] + added[2])
         return self.body.motion(*rows)
 

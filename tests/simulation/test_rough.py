@@ -13,7 +13,7 @@ from biodyn.geometry.polygons import signed_distance
 from biodyn.rigid_body import body_poses, difference
 from biodyn.simulation.feet import points_in_world, zero_moment_point
 from biodyn.simulation.impacts import Pulse
-from biodyn.simulation.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_names, class_of, rough_recording
+from biodyn.simulation.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_of, dealt_names, rough_recording
 from biodyn.simulation.roughness import roughness_of
 from biodyn.simulation.styles import style_of
 from biodyn.simulation.wobble import swinging
@@ -39,7 +39,7 @@ def test_the_base_needs_no_help_when_feet_strike(recording):
 
 def test_velocity_and_acceleration_belong_to_the_rough_motion(recording):
     """About a strike, where they change within milliseconds: central differences over 1e-5 s."""
-    walk, model = recording.walk, recording.walk.body.model
+    walk, model = recording.motion, recording.motion.body.model
     time, h = np.linspace(-0.2, 0.4, 61), 1e-5
     (q0, v0, _), (q1, v1, _) = walk.motion(time - h), walk.motion(time + h)
     _, v, vdot = walk.motion(time)
@@ -48,11 +48,11 @@ def test_velocity_and_acceleration_belong_to_the_rough_motion(recording):
 
 
 def test_the_floor_could_do_it(recording):
-    truth, model = recording.truth, recording.walk.body.model
+    truth, model = recording.truth, recording.motion.body.model
     weight = model.mass_kg * STANDARD_GRAVITY_M_S2
     R, p = body_poses(model.multibody, truth.q)
     for side in SIDES:
-        foot, wrench = recording.walk.feet[side], truth.wrench[side]
+        foot, wrench = recording.motion.feet[side], truth.wrench[side]
         assert wrench[:, 4].min() > -1e-9 * weight
         on = wrench[:, 4] > 0.03 * weight
         outline = points_in_world(R[:, foot.link], p[:, foot.link], foot.outline)
@@ -64,7 +64,7 @@ def test_the_floor_could_do_it(recording):
 
 
 def test_struck_feet_stay_where_they_landed(recording):
-    walk = recording.walk
+    walk = recording.motion
     foot = walk.feet["r"]
     phase = np.linspace(0.1, 0.33, 60)
     R, p = body_poses(walk.body.model.multibody, walk.motion(phase * walk.stride_s)[0])
@@ -98,7 +98,7 @@ def test_it_is_as_rough_as_recorded_walks(analysed):
 
 
 def test_soft_tissue_swings_after_a_strike_most_on_the_thigh(recording):
-    body = recording.walk.body
+    body = recording.motion.body
     time = np.arange(0.0, 0.6, 0.001)
     moved = 1e3 * np.linalg.norm(swinging(body, time, [("r", 0.1, 1.0)], seed=1), axis=2)
     assert moved[time < 0.1].max() == 0.0
@@ -110,7 +110,7 @@ def test_soft_tissue_swings_after_a_strike_most_on_the_thigh(recording):
 
 
 def test_knees_are_no_hinges(recording):
-    model, q = recording.walk.body.model, recording.truth.q
+    model, q = recording.motion.body.model, recording.truth.q
     spans = {
         name: np.ptp(q[:, model.coordinate(name).q_index])
         for name in ("knee_rotation_r", "knee_forward_l", "knee_upward_r")
@@ -130,7 +130,7 @@ def test_people_who_report_chose_nothing():
     assert not set(DEVELOPMENT_SEEDS) & set(HELD_OUT_SEEDS)
     dealt = [class_of(seed) for seed in HELD_OUT_SEEDS]
     assert len(dealt) >= 40
-    assert set(dealt) == set(class_names())
+    assert set(dealt) == set(dealt_names())
 
 
 def test_plates_have_their_errors_in_the_file_only(recording):

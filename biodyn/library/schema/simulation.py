@@ -227,6 +227,7 @@ class _WalkClass(Strict):
     plate_mm: float | None = Field(None, ge=0)
     plate_gain: float | None = Field(None, ge=0, le=1)
     lower: bool = False
+    runs: bool = False
 
 
 @SCHEMAS.register("simulation/rough_walks")
