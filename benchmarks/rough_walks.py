@@ -324,7 +324,7 @@ def show(name: str, tally: Tally, methods: Sequence[str], sweep: Sequence[str], 
         for torque in TORQUES:
             record.add(f"{name}, {method}: {torque}", error[torque], "Nm/kg")
     if sweep:
-        tell("sweep, RMS error Nm/kg (smoothing alone):")
+        tell("sweep, RMS error Nm/kg (beside the model):")
         for torque in TORQUES:
             cells = [
                 f"{m.partition(':')[2]}: {rms(tally.total[m][torque]):.3f} ({rms(tally.smoothing[m][torque]):.3f})"
