@@ -119,6 +119,21 @@ def test_knees_are_no_hinges(recording):
     assert max(spans["knee_forward_l"], spans["knee_upward_r"]) > 0.001
 
 
+@pytest.mark.slow
+def test_runners_strike_and_fly():
+    """Some seconds to solve: a passive peak above body weight, nothing but the air's share in flight, the laws of motion."""
+    found = rough_recording("running", 3)
+    truth = found.truth
+    weight = truth.body.model.mass_kg * STANDARD_GRAVITY_M_S2
+    assert np.abs(truth.tau[:, :6]).max() < 1e-9
+    upward = truth.wrench["r"][:, 4] + truth.wrench["l"][:, 4]
+    assert 2.0 < upward.max() / weight < 3.5
+    assert np.abs(upward).min() < 0.05 * weight
+    strike = next(e for e in truth.events if e.kind == "foot_strike" and e.side == "r" and e.time_s > 0.3)
+    first = round(strike.time_s * truth.options.rate_hz)
+    assert 0.9 < truth.wrench["r"][first : first + 8, 4].max() / weight < 2.5
+
+
 def test_truth_stands_beside_the_files(recording, tmp_path):
     recording.write(tmp_path)
     with np.load(tmp_path / "walk.truth.npz") as truth:
