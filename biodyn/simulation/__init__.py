@@ -7,7 +7,8 @@ needs, so an analysis without error gives its torques back. Seeds make every num
 Read `person` (template markers scaled to a body), `curves` and `walking` (published curves bent until physics holds; `solver`,
 `reaction` and `feet` are its parts), `laboratory`, `plates` and `skin` (what devices record of it), `trial` (one recording) and
 `files` (as C3D). `dataset` writes sample_data, `study` whole folders of people, `damage` what happens to files; `recovery`
-compares an analysis with the truth, `uncertain` makes people who are not what the analysis believes.
+compares an analysis with the truth, `uncertain` makes people who are not what the analysis believes. `rough_walks` puts together
+what does not flatter an analysis: `rough` and `impacts` (feet that strike), `wobble`, `knees`, `styles`; `roughness` measures it.
 """
 
 from biodyn.simulation.files import write_c3d, write_truth, write_truth_table

@@ -15,8 +15,9 @@ from scipy.interpolate import PchipInterpolator
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import BASE_CURVES, motion
+from biodyn.simulation.curves import BASE_CURVES
 from biodyn.simulation.feet import Foot, standing_feet
+from biodyn.simulation.impacts import FootStrike, Impacts
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.splines import SplineMotion, SplineProblem
 from biodyn.simulation.supports import Aid, Foothold, foot_plans, load_shares
@@ -61,13 +62,26 @@ class MotionPlan:
 
 @dataclass(frozen=True)
 class PlannedMotion:
-    """A solved motion: whose, after which plan, the splines, the soles and the cost."""
+    """A solved motion: whose, after which plan, splines, soles, cost, and what the foot strikes add (None: nothing)."""
 
     body: Body
     plan: MotionPlan
     spline: SplineMotion
     feet: Mapping[Side, Foot]
     cost: float = 0.0
+    impacts: Impacts | None = None
+
+    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, v, vdot at the times (T,) s."""
+        rows = self.spline.rows(time_s)
+        if self.impacts is not None:
+            added = self.impacts.rows(time_s, self.strikes())
+            rows = (rows[0] + added[0], rows[1] + added[1], rows[2] + added[2])
+        return self.body.motion(*rows)
+
+    def strikes(self) -> list[FootStrike]:
+        """The strikes of all footholds, numbered by these."""
+        return [FootStrike(number, hold.side, hold.start_s) for number, hold in enumerate(self.plan.footholds)]
 
 
 def part(role: str, side: str = "") -> str:
@@ -80,13 +94,13 @@ def solve_motion(body: Body, plan: MotionPlan, iterations: int = 40) -> PlannedM
     """Return the motion of a body after a plan; some seconds."""
     problem = _Problem(body, plan)
     coefficients, cost = problem.splines().solve(iterations)
-    return PlannedMotion(body, plan, SplineMotion(body.model, coefficients, plan.knot_s), problem.feet, cost)
+    return PlannedMotion(body, plan, SplineMotion(coefficients, plan.knot_s), problem.feet, cost)
 
 
 def planned_motion(body: Body, plan: MotionPlan, coefficients: FloatArray) -> PlannedMotion:
     """Return a motion that was solved before from its coefficients (n, ny)."""
     feet = standing_feet(body.model, body.static_q, load_data("gait")["foot"])
-    return PlannedMotion(body, plan, SplineMotion(body.model, coefficients, plan.knot_s), feet)
+    return PlannedMotion(body, plan, SplineMotion(coefficients, plan.knot_s), feet)
 
 
 def support_wrenches(solved: PlannedMotion, time_s: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,10 +108,26 @@ def support_wrenches(solved: PlannedMotion, time_s: FloatArray) -> tuple[FloatAr
 
     The supports' wrenches sum to what the motion needs wherever one of them stands; in flight the rest is that need.
     """
-    plan, model = solved.plan, solved.body.model
-    q, v, vdot = solved.spline.motion(time_s)
+    model = solved.body.model
+    q, v, vdot = solved.motion(time_s)
     total = required_wrench(model, q, v, vdot)
     R, p = body_poses(model.multibody, q)
+    if solved.impacts is None:
+        return carried(solved, time_s, total, R, p)
+    struck = np.zeros((len(time_s), len(solved.plan.footholds) + len(solved.plan.aids), 6))
+    for strike, hold in zip(solved.strikes(), solved.plan.footholds, strict=True):
+        stance_s = hold.end_s - hold.start_s
+        foot = solved.feet[strike.side]
+        struck[:, strike.number] = solved.impacts.load(strike, time_s, stance_s, foot, R, p)
+    wrench, left = carried(solved, time_s, total - struck.sum(axis=1), R, p)
+    return wrench + struck, left
+
+
+def carried(
+    solved: PlannedMotion, time_s: FloatArray, total: FloatArray, R: FloatArray, p: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Split a total wrench (T, 6) between the supports as `support_wrenches` returns it; R, p: poses of the links."""
+    plan = solved.plan
     shares = load_shares(plan.footholds, plan.aids, time_s)
     shares = np.where(shares.sum(axis=1, keepdims=True) > 0.0, shares, _edges(plan, time_s))
     points = pressure_points(solved.feet, plan, time_s, R, p)
@@ -168,7 +198,7 @@ class _Problem:
     """Residuals of a plan, frame by frame."""
 
     def __init__(self, body: Body, plan: MotionPlan) -> None:
-        self.model, self.plan = body.model, plan
+        self.body, self.model, self.plan = body, body.model, plan
         self.feet = standing_feet(body.model, body.static_q, load_data("gait")["foot"])
         self.time_s: FloatArray = np.asarray(np.arange(round(plan.duration_s / plan.frame_s) + 1) * plan.frame_s)
         length = float(np.linalg.norm(self.feet["r"].ball - self.feet["r"].heel))
@@ -179,8 +209,8 @@ class _Problem:
         self.weight = body.model.mass_kg * STANDARD_GRAVITY_M_S2
 
     def _reference(self, body: Body) -> FloatArray:
-        names = (*BASE_CURVES, *(c.name for c in self.model.coordinates))
-        standing = [0.0, body.static_q[1], *np.zeros(4), *(body.static_q[c.q_index] for c in self.model.coordinates)]
+        names = (*BASE_CURVES, *(c.name for c in self.body.coordinates))
+        standing = [0.0, body.static_q[1], *np.zeros(4), *(body.static_q[c.q_index] for c in self.body.coordinates)]
         reference = np.tile(standing, (len(self.time_s), 1))
         for name, pairs in self.plan.keys.items():
             if name not in names:  # a skeleton without arms
@@ -196,7 +226,7 @@ class _Problem:
 
     def splines(self) -> SplineProblem:
         """The problem of the splines."""
-        names = [c.name for c in self.model.coordinates]
+        names = [c.name for c in self.body.coordinates]
         table, own = load_data("motions"), self.plan.tolerance or {}
         usual = {
             name.removesuffix("_deg"): np.deg2rad(v) if name.endswith("_deg") else v
@@ -216,7 +246,7 @@ class _Problem:
 
     def residuals(self, rows: tuple[FloatArray, FloatArray, FloatArray], frames: np.ndarray) -> FloatArray:
         """Residuals (F, m) of standing feet, swinging feet and possible ground wrenches; rows: y, yd, ydd (F, ny)."""
-        q, v, vdot = motion(self.model, *rows)
+        q, v, vdot = self.body.motion(*rows)
         R, p = body_poses(self.model.multibody, q)
         parts = []
         for side in SIDES:

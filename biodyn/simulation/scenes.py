@@ -13,21 +13,22 @@ from biodyn.recording import GaitEvent
 from biodyn.simulation.kinds import Scene
 from biodyn.simulation.motions import PlannedMotion, support_wrenches
 from biodyn.simulation.plates import Plate
-from biodyn.simulation.reaction import foot_wrenches, gait_events
+from biodyn.simulation.reaction import REFERENCE_M_S, foot_wrenches, gait_events
 from biodyn.simulation.skin import soft_tissue
 from biodyn.simulation.trial import SimulatedTrial, TrialOptions, recorded
 from biodyn.simulation.walking import Walk
+from biodyn.simulation.wobble import swinging
 
 
 def record_scene(scene: Scene, solved: PlannedMotion, options: TrialOptions) -> SimulatedTrial:
-    """Return the recording of a solved scene; speed, strides and plates of the options are not looked at."""
+    """Return the recording of a solved scene; strides and plates of the options are not looked at, the speed for wobble only."""
     body, plan = solved.body, scene.plan
     ratio = round(options.analog_rate_hz / options.rate_hz)
     frames = round(plan.duration_s * options.rate_hz)
     analog_s = np.arange(frames * ratio) / options.analog_rate_hz
     time_s = analog_s[::ratio]
-    motion = solved.spline.motion(time_s)
-    at_analog, _ = support_wrenches(solved, analog_s)
+    motion = solved.motion(time_s)
+    at_analog, left = support_wrenches(solved, analog_s)
     stand_on = [*(hold.plate for hold in plan.footholds), *(aid.plate for aid in plan.aids)]
     on_plates = [
         np.sum([at_analog[:, n] for n, own in enumerate(stand_on) if own == plate], axis=0)
@@ -43,9 +44,17 @@ def record_scene(scene: Scene, solved: PlannedMotion, options: TrialOptions) -> 
     others: dict[str, FloatArray] = {}
     for column, aid in enumerate(plan.aids, start=len(plan.footholds)):
         others[aid.body] = others.get(aid.body, np.zeros((frames, 6))) + at_analog[::ratio, column]
+    if solved.impacts is not None:
+        # what no foot can carry in flight, some newtons, the air has to
+        others[body.model.bodies[0].definition.name] = left[::ratio]
     skin = None
     if options.soft_tissue:
         skin = options.soft_tissue * soft_tissue(body, motion[0], time_s / 1.1, options.seed)
+    if options.wobble and solved.impacts is not None:
+        hard = options.wobble * options.speed_m_s / REFERENCE_M_S
+        struck = [(s.side, s.time_s, hard * solved.impacts.size(s.number)) for s in solved.strikes()]
+        shaken = swinging(body, time_s, struck, options.seed)
+        skin = shaken if skin is None else skin + shaken
     return recorded(
         body=body,
         options=options,

@@ -10,8 +10,6 @@ from scipy.interpolate import BSpline
 from scipy.linalg import LinAlgError, solveh_banded
 
 from biodyn.conventions import FloatArray
-from biodyn.model.body_model import SubjectModel
-from biodyn.simulation.curves import motion
 
 DEGREE = 5  # accelerations without kinks
 _ORDERS = 4  # value and three derivatives
@@ -27,10 +25,9 @@ class SplineMotion:
     """A motion whose curve values are splines over equidistant knots.
 
     Attributes:
-        model: whose motion. coefficients: (n, ny), columns as in `curves`. knot_s: distance of the knots; the first is at 0.
+        coefficients: (n, ny), columns as in `curves`. knot_s: distance of the knots; the first is at 0.
     """
 
-    model: SubjectModel
     coefficients: FloatArray
     knot_s: float
 
@@ -39,11 +36,10 @@ class SplineMotion:
         """Time over which the motion is defined."""
         return (len(self.coefficients) - DEGREE) * self.knot_s
 
-    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot at the times (T,) s."""
+    def rows(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curve values (T, ny) and their time derivatives at the times (T,) s."""
         bases = basis(time_s, len(self.coefficients), self.knot_s)
-        y, yd, ydd = (bases[order] @ self.coefficients for order in range(3))
-        return motion(self.model, y, yd, ydd)
+        return bases[0] @ self.coefficients, bases[1] @ self.coefficients, bases[2] @ self.coefficients
 
 
 def basis(time_s: FloatArray, count: int, knot_s: float) -> FloatArray:
