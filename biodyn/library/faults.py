@@ -65,6 +65,9 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
         return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
     if kind == "extra_forbidden":
         inside = _inside_all(model, path[:-1])
+        today = _name_of_today(inside, str(path[-1]))
+        if today:
+            return Fault(path, f"it is called '{today}' now")
         known = _keys(inside)
         return Fault(path, "there is no such entry", nearest(str(path[-1]), known) if known else "")
     if kind == "missing":
@@ -200,6 +203,12 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _keys(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
+
+
+def _name_of_today(annotation: Any, former: str) -> str:
+    """The entry that had another name, "" where none had: see `section.Section.renamed`."""
+    names = (getattr(option, "renamed", {}).get(former, "") for option in _options(annotation))
+    return next(filter(None, names), "")
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:

@@ -7,8 +7,9 @@ are refused, and every entry has its default, its range and a description, of wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -29,7 +30,12 @@ __all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "i
 
 
 class Section(BaseModel):
-    """Parameters of one stage; a section of the settings."""
+    """Parameters of one stage; a section of the settings.
+
+    `renamed` holds the former names of its entries: they are refused with the name of today.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 

@@ -133,7 +133,7 @@ def _activity(record: Mapping[str, Any]) -> list[Fact]:
 def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
-    if signals["cutoff_hz"] and signals.get("smoothing", "butterworth") != "butterworth":
+    if signals["cutoff_hz"] and signals.get("method", "butterworth") != "butterworth":
         return str(record["smoothing"])
     return _hertz(signals["cutoff_hz"])
 

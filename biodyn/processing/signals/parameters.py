@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from biodyn.library.section import Field, OneOf, Section, field_validator
 from biodyn.processing.signals.smoothing import SMOOTHING
@@ -11,7 +12,9 @@ from biodyn.processing.signals.smoothing import SMOOTHING
 class SignalSettings(Section):
     """Filtering and gap filling."""
 
-    smoothing: Annotated[str, OneOf(SMOOTHING)] = Field(
+    renamed: ClassVar[Mapping[str, str]] = {"smoothing": "method"}
+
+    method: Annotated[str, OneOf(SMOOTHING)] = Field(
         "butterworth",
         description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
         "chooses itself (docs/methods.md); plate forces always pass the filter",

@@ -112,7 +112,7 @@ def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
         settings.spline_gap_s,
         settings.rigid_gap_s,
     )
-    method = SMOOTHING.named(settings.smoothing)
+    method = SMOOTHING.named(settings.method)
     smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.cutoff_hz, settings.filter_order)
     return replace(
         signals,

@@ -43,7 +43,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "static": trial.static_record,
     "user_files": lambda analysis: user_file_records(analysis.user_files),
     "settings": lambda analysis: analysis.settings.model_dump(mode="json"),
-    "smoothing": lambda analysis: SMOOTHING.named(analysis.settings.signals.smoothing).words,
+    "smoothing": lambda analysis: SMOOTHING.named(analysis.settings.signals.method).words,
     "force_cutoff_hz": lambda analysis: analysis.force_cutoff_hz,
     "subject": trial.subject_record,
     "world": trial.world_record,
