@@ -104,7 +104,7 @@ def _seen_from_the_foot(
         return np.full((len(ahead_s), 6), np.nan)
     p, axes = place
     at = (strike + ahead_s) * rate_hz
-    frames = np.arange(len(wrench))
+    frames = np.arange(len(wrench), dtype=np.float64)
     own = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench, 0.0)
     values = _at(frames, own, at)
     about = values[:, :3] - np.cross(p, values[:, 3:])
