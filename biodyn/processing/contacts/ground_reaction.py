@@ -66,7 +66,7 @@ def feet_on_plates(
         plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
     )
     full = [plate.at_full_bandwidth() for plate in plates]
-    if all(plate.cutoff_hz for plate in full):
+    if full and all(plate.cutoff_hz for plate in full):
         measured = ground_reaction(
             full,
             [_at_full_bandwidth(item, full[item.plate], rate_hz) for item in contacts],
