@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -111,13 +111,18 @@ def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str |
     field = _field(model, path)
     whole = kind.startswith("int") or (isinstance(field, FieldInfo) and field.annotation is int)
     limits = _limits(field.metadata if isinstance(field, FieldInfo) else getattr(field, "__metadata__", ()))
+    words = ""
+    if isinstance(field, FieldInfo) and not limits:  # a number or a word: `Annotated[float, ...] | Literal["auto"]`
+        for option in get_args(field.annotation):
+            limits |= _limits(getattr(option, "__metadata__", ()))
+            words += "".join(f" or {word!r}" for word in get_args(option) if get_origin(option) is Literal)
     if not limits:
         limits = {key: value for key, value in problem.get("ctx", {}).items() if key in dict(_BOUNDS)}
     text = "a whole number" if whole else "a number"
     if kind == "finite_number" and not limits:
         return f"{text} that is finite"
     if "ge" in limits and "le" in limits:
-        return f"{text} from {limits['ge']:g} to {limits['le']:g}"
+        return f"{text} from {limits['ge']:g} to {limits['le']:g}{words}"
     return " ".join((text, " and ".join(f"{word} {limits[key]:g}" for key, word in _BOUNDS if key in limits))).strip()
 
 

@@ -19,6 +19,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from biodyn.errors import SettingsError, printable
@@ -26,7 +27,7 @@ from biodyn.library.faults import first_fault
 from biodyn.library.load import nearest
 from biodyn.library.registry import Registry
 
-__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry"]
+__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry", "model_validator"]
 
 
 class Section(BaseModel):
@@ -64,4 +65,6 @@ def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, b
     """
     fault = first_fault(error, model)
     where = ".".join(filter(None, (below, fault.key)))
+    if not where:  # of the whole: the preset
+        return SettingsError(f"{origin[:1].upper()}{origin[1:]}: {fault.problem}.", fault.hint)
     return SettingsError(f"Entry '{where}' of {origin} is not valid: {fault.problem}.", fault.hint)

@@ -209,7 +209,10 @@ def test_a_foot_marks_its_strike_and_its_off():
     zeros = np.zeros_like(time_s)
     heel = {"r": np.column_stack([zeros, fall, zeros])}
     toe = {"r": np.column_stack([zeros, fall + rise, zeros])}
-    expected = [GaitEvent(0.84, "r", "foot_strike", "kinematic", 0.6), GaitEvent(1.36, "r", "foot_off", "kinematic", 0.6)]
+    expected = [
+        GaitEvent(0.84, "r", "foot_strike", "kinematic", 0.6),
+        GaitEvent(1.36, "r", "foot_off", "kinematic", 0.6),
+    ]
     late_s, confidence = {"foot_strike": 0.0, "foot_off": -0.02}, {"foot_strike": 0.9, "foot_off": 0.9}
     strike, off = marked_by_feet(expected, heel, toe, RATE_HZ, late_s, confidence)
     assert strike.time_s == pytest.approx(strike_s, abs=2e-3)

@@ -20,6 +20,7 @@ from biodyn.model.observability import badly_seen, levers_through
 from biodyn.processing.dynamics.solve import solve_dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.processing.signals.noise import measured_noise
 from biodyn.recording import Markers
 from biodyn.rigid_body import (
     effects_of_inertia,
@@ -34,7 +35,7 @@ from biodyn.uncertainty.error_sources import filter_bias
 from biodyn.uncertainty.fit_response import fit_response, marker_places
 from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.repeated import spread
-from biodyn.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, measured_noise, stride_movement
+from biodyn.uncertainty.spectra import PAIRS, filter_gain, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import cross_motion_matrix, rates
 
 _SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"

@@ -30,6 +30,7 @@ class UnmeasuredStance:
     Attributes:
         strike: its begin, between two frames; stop: the first frame after it. why: for people.
         cut_before, cut_after: the load goes on there, as the part of it that is known.
+        on_plate: a plate shows the load, and it could not be given to the foot.
     """
 
     strike: float
@@ -37,6 +38,7 @@ class UnmeasuredStance:
     why: str
     cut_before: bool = False
     cut_after: bool = False
+    on_plate: bool = False
 
     @property
     def first(self) -> int:
@@ -72,7 +74,7 @@ def unmeasured_stances(
                     begin = begin if item.cut_before else max(min(begin, first - late), 0.0)
                     end = end if item.cut_after else max(end, stop)
         why = f"plate {item.contact.plate}: {item.contact.reason}"
-        found.append(UnmeasuredStance(begin, end, why, item.cut_before, item.cut_after))
+        found.append(UnmeasuredStance(begin, end, why, item.cut_before, item.cut_after, on_plate=True))
     return found
 
 
@@ -112,7 +114,7 @@ def reasons(
     for stance in stances:
         rows = np.arange(stance.first, min(stance.stop, frames))
         # a plate that refuses a load says so wherever it is loaded; the floor only where no plate carries the foot
-        reason[rows if stance.why.startswith("plate") else rows[~carried[rows]]] = stance.why
+        reason[rows if stance.on_plate else rows[~carried[rows]]] = stance.why
     return [str(text) for text in reason]
 
 

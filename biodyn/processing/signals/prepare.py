@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.signals.automatic_cutoff import AutomaticCutoff, automatic_cutoff
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
@@ -33,6 +34,7 @@ class TrialSignals:
         markers: gaps filled and smoothed; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
+        automatic: how the cut-off was chosen, where the settings leave it to the trial; `settings` then hold the chosen one.
     """
 
     settings: SignalSettings
@@ -45,6 +47,7 @@ class TrialSignals:
     order: int
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
+    automatic: AutomaticCutoff | None = None
 
     @property
     def edge_s(self) -> float:
@@ -82,7 +85,11 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
-    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), ())
+    automatic = None
+    if settings.cutoff_hz == "auto":
+        automatic = automatic_cutoff(markers.positions, markers.rate_hz)
+        settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
+    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
     return with_plates(with_markers(bare, markers), raw)
 
 
@@ -128,7 +135,7 @@ def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
         settings.rigid_gap_s,
     )
     method = SMOOTHING.named(settings.method)
-    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.cutoff_hz, settings.filter_order)
+    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.markers_hz, settings.filter_order)
     return replace(
         signals,
         markers=replace(recorded, positions=smoothed.values),

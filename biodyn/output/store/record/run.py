@@ -44,6 +44,8 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "user_files": lambda analysis: user_file_records(analysis.user_files),
     "settings": lambda analysis: analysis.settings.model_dump(mode="json"),
     "smoothing": lambda analysis: SMOOTHING.named(analysis.settings.signals.method).words,
+    "cutoff_hz": lambda analysis: analysis.cutoff_hz,
+    "automatic_cutoff": signals.automatic_cutoff_record,
     "force_cutoff_hz": lambda analysis: analysis.force_cutoff_hz,
     "subject": trial.subject_record,
     "world": trial.world_record,
