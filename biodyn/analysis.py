@@ -134,6 +134,11 @@ class TrialAnalysis:
         return self.recording.markers.time_s
 
     @property
+    def cutoff_hz(self) -> float:
+        """Cut-off of the markers, Hz, 0 = none: that of the settings, or the one that was chosen."""
+        return self.settings.signals.markers_hz if self.propagation is None else self.propagation.cutoff_hz
+
+    @property
     def force_cutoff_hz(self) -> float:
         """Cut-off of the plate forces, Hz, 0 = none."""
         return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz

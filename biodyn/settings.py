@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from biodyn.errors import SettingsError
-from biodyn.library.load import beside, is_path, read_user_toml
-from biodyn.library.section import Field, Section, ValidationError, invalid_entry
+from biodyn.errors import SettingsError, printable
+from biodyn.library.load import beside, is_path, nearest, read_user_toml
+from biodyn.library.section import Field, Section, ValidationError, invalid_entry, model_validator
+from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
 from biodyn.model.parameters import ModelSettings
 from biodyn.processing.contacts.parameters import ContactSettings
@@ -89,8 +90,12 @@ class OutputSettings(Section):
 
 
 class Settings(Section):
-    """All settings of one trial; section names are the tables of a settings TOML."""
+    """All settings of one trial; section names are the tables of a settings TOML, beside the name of a preset."""
 
+    preset: str | None = Field(
+        None,
+        description="the analysis as another program does it, under what else is set: a table of `library/presets/`",
+    )
     signals: SignalSettings = SignalSettings()  # type: ignore[call-arg]
     model: ModelSettings = ModelSettings()  # type: ignore[call-arg]
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
@@ -101,6 +106,24 @@ class Settings(Section):
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_preset(cls, given: Any) -> Any:
+        """What is given stands over the entries of the preset."""
+        name = given.get("preset") if isinstance(given, Mapping) else None
+        if name is None:
+            return given
+        if name not in entry_names("presets"):
+            near = nearest(str(name), entry_names("presets"))
+            raise ValueError(f"there is no preset '{printable(str(name))}'. {near}".rstrip("."))
+        joined = dict(given)
+        for section, entries in library_entry("presets", name)["settings"].items():
+            own = given.get(section, {})
+            if isinstance(own, Section):
+                own = own.model_dump(exclude_unset=True)
+            joined[section] = {**entries, **own} if isinstance(own, Mapping) else own
+        return joined
 
     @property
     def force_cutoff_hz(self) -> float:
@@ -126,14 +149,17 @@ TABLE_ENTRIES = (
 )
 
 
-def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Settings:
+def settings_from(source: Settings | dict[str, Any] | str | Path | None, preset: str | None = None) -> Settings:
     """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
 
-    Tables named in a TOML file lie relative to it, those in a dict relative to the current folder.
+    `preset`: name of a table of `library/presets/`, in place of the one that the source may name; whatever else the source
+    sets stands over it. Tables named in a TOML file lie relative to it, those in a dict relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
+    if isinstance(source, Settings):
+        source = source if preset is None else source.model_dump(exclude_unset=True)
     if source is None:
-        return Settings()
+        source = {}
     if isinstance(source, Settings):
         return source
     origin = "the settings"
@@ -141,6 +167,8 @@ def settings_from(source: Settings | dict[str, Any] | str | Path | None) -> Sett
         file = read_user_toml(source, "settings file", SettingsError, "Give --settings an existing TOML file.")
         origin = f"'{source}'"
         source = tables_beside(file.content, file.path)
+    if preset is not None:
+        source = {**source, "preset": preset}
     try:
         return Settings.model_validate(source)
     except ValidationError as error:

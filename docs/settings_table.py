@@ -25,6 +25,9 @@ cutoff_hz = 8.0
 hip_centre = "davis_1991"
 ```
 
+`preset = "plug_in_gait"` before the sections (or `--preset plug_in_gait`; also `visual3d`, `opensim`) begins from the entries
+with which biodyn comes nearest to that program ([methods.md](methods.md), section 2); what else the file sets stands over them.
+
 Give it with `biodyn run WALK.c3d --settings FILE.toml`, or from Python as `biodyn.run_trial(walk, settings="FILE.toml")`; a
 dict of the same shape works too. An unknown entry or an impossible value ends the run before anything is read, with the
 names that are known there, or the range that is allowed. The settings of a result stand in its `run.json`.
@@ -44,6 +47,8 @@ def page() -> str:
     parts = [_HEAD]
     for name, field in Settings.model_fields.items():
         section: Any = field.annotation
+        if not hasattr(section, "model_fields"):  # an entry beside the sections
+            continue
         parts.append(
             f"\n## [{name}]\n\n{section.__doc__}\n\n| entry | default | allowed | meaning |\n|---|---|---|---|\n"
         )
@@ -74,9 +79,10 @@ def _toml(value: object) -> str:
 
 
 def _allowed(field: FieldInfo) -> str:
+    inner = [own for option in get_args(field.annotation) for own in getattr(option, "__metadata__", ())]
     limits = [
         f"{sign} {getattr(rule, key):g}"
-        for rule in field.metadata
+        for rule in (*field.metadata, *(rule for own in inner for rule in own.metadata))
         for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
         if hasattr(rule, key)
     ]
@@ -88,6 +94,8 @@ def _allowed(field: FieldInfo) -> str:
 
 
 def _kinds(annotation: Any) -> Iterator[str]:
+    if hasattr(annotation, "__metadata__"):
+        annotation = get_args(annotation)[0]
     origin = get_origin(annotation)
     if origin is Literal:
         yield ", ".join(f"`{_toml(value)}`" for value in get_args(annotation))

@@ -11,7 +11,7 @@ import pytest
 
 from biodyn.errors import SettingsError
 from biodyn.processing.signals.prepare import prepare_signals
-from biodyn.processing.signals.smoothing.smoothing_spline import HIGHEST_HZ
+from biodyn.processing.signals.smoothing.spline import HIGHEST_HZ
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, with_step
@@ -77,7 +77,7 @@ def test_an_unknown_step_is_named_with_the_nearest() -> None:
 
 def rms_change_nm(walk: Path) -> tuple[float, float]:
     """RMS of all torques (Nm), and of what a spline that chooses its cut-off changes in them."""
-    changed = analyse_trial(walk, settings={"signals": {"smoothing": "smoothing_spline"}})
+    changed = analyse_trial(walk, settings={"signals": {"method": "spline"}})
     usual = analyse_trial(walk)
     assert changed.propagation is not None
     signals = changed.propagation.signals

@@ -181,6 +181,6 @@ def _fit_hint(analysis: TrialAnalysis) -> str:
     if not analysis.fit.reliable.any():
         return (
             "No frame is far enough from the ends of the recorded stretch for its accelerations: raise signals.cutoff_hz "
-            f"({analysis.settings.signals.cutoff_hz:g} Hz), or record a longer trial."
+            f"({analysis.cutoff_hz:g} Hz), or record a longer trial."
         )
     return "Too few markers are visible in the other frames: fill gaps in the capture software, or cut the trial."

@@ -95,6 +95,8 @@ class CheckDefinition:
     def ask(self, facts: Facts) -> CheckResult:
         """Run the check; limit and value come together, or neither."""
         limit = attrgetter(self.limit)(facts.settings) if isinstance(self.limit, str) else self.limit
+        if isinstance(limit, str):  # "auto": only the trial itself knows it
+            limit = None
         result = self.run(facts, math.nan if limit is None else limit)
         if result.value is None:
             return replace(result, limit=None)

@@ -47,6 +47,13 @@ def run(
     mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
     height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="The analysis as another program does it: plug_in_gait, visual3d, opensim; settings stand over it.",
+            metavar="NAME",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
     ] = None,
@@ -90,7 +97,7 @@ def run(
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
-            result = _analysed(walk, static, frames, mass, height, settings, vary, step)
+            result = _analysed(walk, static, frames, mass, height, settings, preset, vary, step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -141,6 +148,7 @@ def _analysed(
     mass: float | None,
     height: float | None,
     settings: Path | None,
+    preset: str | None,
     vary: str | None,
     step: Callable[[str], None],
 ) -> TrialResult:
@@ -148,13 +156,28 @@ def _analysed(
         from biodyn.trial.run import run_trial
 
         return run_trial(
-            walk, static, mass_kg=mass, height_m=height, settings=settings, progress=step, static_frames=frames
+            walk,
+            static,
+            mass_kg=mass,
+            height_m=height,
+            settings=settings,
+            progress=step,
+            static_frames=frames,
+            preset=preset,
         )
     from biodyn.trial.sensitivity import vary_trial
 
     factors = [name.strip() for name in vary.split(",") if name.strip()]
     return vary_trial(
-        walk, factors, static, mass_kg=mass, height_m=height, settings=settings, progress=step, static_frames=frames
+        walk,
+        factors,
+        static,
+        mass_kg=mass,
+        height_m=height,
+        settings=settings,
+        progress=step,
+        static_frames=frames,
+        preset=preset,
     )
 
 

@@ -34,6 +34,13 @@ def study(
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="The analysis as another program does it: plug_in_gait, visual3d, opensim; settings stand over it.",
+            metavar="NAME",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
     init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
     retry_failed: Annotated[
@@ -46,7 +53,7 @@ def study(
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        found = Study.open(source)
+        found = Study.open(source, preset)
         if dry_run or init:
             for line in plan_lines(found.plan):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)

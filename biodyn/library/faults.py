@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -65,6 +65,9 @@ def first_fault(error: ValidationError, model: type[BaseModel]) -> Fault:
         return Fault(path[:-1], "there is no such entry", nearest(str(path[-2]), _QUOTED.findall(problem["msg"])))
     if kind == "extra_forbidden":
         inside = _inside_all(model, path[:-1])
+        today = _name_of_today(inside, str(path[-1]))
+        if today:
+            return Fault(path, f"it is called '{today}' now")
         known = _keys(inside)
         return Fault(path, "there is no such entry", nearest(str(path[-1]), known) if known else "")
     if kind == "missing":
@@ -108,13 +111,18 @@ def _range(problem: Mapping[str, Any], model: type[BaseModel], path: tuple[str |
     field = _field(model, path)
     whole = kind.startswith("int") or (isinstance(field, FieldInfo) and field.annotation is int)
     limits = _limits(field.metadata if isinstance(field, FieldInfo) else getattr(field, "__metadata__", ()))
+    words = ""
+    if isinstance(field, FieldInfo) and not limits:  # a number or a word: `Annotated[float, ...] | Literal["auto"]`
+        for option in get_args(field.annotation):
+            limits |= _limits(getattr(option, "__metadata__", ()))
+            words += "".join(f" or {word!r}" for word in get_args(option) if get_origin(option) is Literal)
     if not limits:
         limits = {key: value for key, value in problem.get("ctx", {}).items() if key in dict(_BOUNDS)}
     text = "a whole number" if whole else "a number"
     if kind == "finite_number" and not limits:
         return f"{text} that is finite"
     if "ge" in limits and "le" in limits:
-        return f"{text} from {limits['ge']:g} to {limits['le']:g}"
+        return f"{text} from {limits['ge']:g} to {limits['le']:g}{words}"
     return " ".join((text, " and ".join(f"{word} {limits[key]:g}" for key, word in _BOUNDS if key in limits))).strip()
 
 
@@ -200,6 +208,12 @@ def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def _keys(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for option in _options(annotation) if _is_model(option) for key in _fields(option)))
+
+
+def _name_of_today(annotation: Any, former: str) -> str:
+    """The entry that had another name, "" where none had: see `section.Section.renamed`."""
+    names = (getattr(option, "renamed", {}).get(former, "") for option in _options(annotation))
+    return next(filter(None, names), "")
 
 
 def _is_branch(part: str | int, model: type[BaseModel]) -> bool:

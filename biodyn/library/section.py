@@ -7,8 +7,9 @@ are refused, and every entry has its default, its range and a description, of wh
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import (
     AfterValidator,
@@ -18,6 +19,7 @@ from pydantic import (
     GetCoreSchemaHandler,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from biodyn.errors import SettingsError, printable
@@ -25,11 +27,16 @@ from biodyn.library.faults import first_fault
 from biodyn.library.load import nearest
 from biodyn.library.registry import Registry
 
-__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry"]
+__all__ = ["Field", "OneOf", "Section", "ValidationError", "field_validator", "invalid_entry", "model_validator"]
 
 
 class Section(BaseModel):
-    """Parameters of one stage; a section of the settings."""
+    """Parameters of one stage; a section of the settings.
+
+    `renamed` holds the former names of its entries: they are refused with the name of today.
+    """
+
+    renamed: ClassVar[Mapping[str, str]] = {}
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
 
@@ -58,4 +65,6 @@ def invalid_entry(error: ValidationError, model: type[BaseModel], origin: str, b
     """
     fault = first_fault(error, model)
     where = ".".join(filter(None, (below, fault.key)))
+    if not where:  # of the whole: the preset
+        return SettingsError(f"{origin[:1].upper()}{origin[1:]}: {fault.problem}.", fault.hint)
     return SettingsError(f"Entry '{where}' of {origin} is not valid: {fault.problem}.", fault.hint)

@@ -19,6 +19,7 @@ _FOLDERS = {
     "markersets": "body/markersets",
     "anthropometry": "body/anthropometry",
     "norms": "variables/norms",
+    "presets": "presets",
 }
 KINDS = ("skeletons", "markersets", "anthropometry")
 #: What a user's own file of a kind is called in messages and records.

@@ -95,13 +95,20 @@ class GroundReaction:
     """Ground wrenches on the feet at the marker rate, with what is known of each frame.
 
     Attributes:
-        wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing.
+        wrench: per side (T, 6) F_Wo_W [moment; force] about the world origin, world axes, Nm and N; zero in swing, but for what
+            the filter spreads ahead of a strike.
         measured: per side (T,) bool; True where the wrench on that foot is known (swing, or fully measured stance).
         reason: per side list of T strings, "" where measured.
         on_floor: per side (T,) bool; the foot bears on the ground, measured or not.
         centre_of_pressure: per side (T, 3) m, NaN below the contact threshold.
         free_moment: per side (T,) Nm about the vertical through the centre of pressure, NaN below the threshold.
         shared: loads that two feet put on one plate, each foot's part.
+        near_unmeasured: per side (T,) bool; measured (the foot is in the air), but so near to a strike or foot off that no plate
+            saw that the filter of the motion spreads it there. The whole body is not in balance in these frames.
+        expected_sd: per side (2, T, 6) one standard deviation of what the filter spreads ahead of unmeasured strikes, by two
+            independent causes; empty where nothing is expected.
+        full_bandwidth: the same forces and contacts through a filter that takes nothing of a step, for tables, figures and
+            parameters; None where these are.
     """
 
     wrench: Mapping[Side, FloatArray]
@@ -111,3 +118,16 @@ class GroundReaction:
     centre_of_pressure: Mapping[Side, FloatArray]
     free_moment: Mapping[Side, FloatArray]
     shared: tuple[SharedLoad, ...] = ()
+    near_unmeasured: Mapping[Side, BoolArray] = field(default_factory=dict)
+    expected_sd: Mapping[Side, FloatArray] = field(default_factory=dict)
+    full_bandwidth: GroundReaction | None = None
+
+    @property
+    def as_measured(self) -> GroundReaction:
+        """The reaction that people are shown: at full bandwidth, whatever filter the dynamics use."""
+        return self.full_bandwidth or self
+
+    def balanced(self, side: Side) -> BoolArray:
+        """Frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""
+        known = self.measured[side]
+        return known & ~self.near_unmeasured[side] if side in self.near_unmeasured else known

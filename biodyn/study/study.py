@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
+from biodyn.settings import settings_from
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.naming import safe_name
 from biodyn.study.discovery.starting import DEFINITION_NAME
@@ -23,6 +24,13 @@ from biodyn.study.running.task import Limits, Task
 from biodyn.study.study_record import STUDY_RECORD_NAME, study_record, write_whole
 
 Say = Callable[[str], None]
+
+
+def _with_preset(definition: StudyDefinition, preset: str | None) -> StudyDefinition:
+    if preset is None:
+        return definition
+    settings_from({"preset": preset})  # found out now and not in each trial
+    return definition.model_copy(update={"settings": {**definition.settings, "preset": preset}})
 
 
 def _silent(_: object) -> None:
@@ -40,24 +48,24 @@ class Study:
     plan: StudyPlan
 
     @classmethod
-    def open(cls, source: str | Path) -> Study:
+    def open(cls, source: str | Path, preset: str | None = None) -> Study:
         """Return the study of a folder, or of a study.toml (in the folder it names, else beside it).
 
-        A study.toml in the folder is followed.
+        A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
 
         Raises StudyError where there is no such folder or no C3D file in it, SettingsError for a bad study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
-            definition = read_definition(path)
+            definition = _with_preset(read_definition(path), preset)
             study = cls(definition, discover(definition.folder(path), definition))
             study._require_possible()
             return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
-            return cls.open(path / DEFINITION_NAME)
-        definition = StudyDefinition()
+            return cls.open(path / DEFINITION_NAME, preset)
+        definition = _with_preset(StudyDefinition(), preset)
         return cls(definition, discover(path, definition))
 
     @property

@@ -103,7 +103,7 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
                 continue
             signals = analysis.settings.signals
             smooth = butterworth_lowpass(
-                theirs, analysis.recording.markers.rate_hz, signals.cutoff_hz, signals.filter_order
+                theirs, analysis.recording.markers.rate_hz, analysis.cutoff_hz, signals.filter_order
             )
             found.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
     return found

@@ -50,6 +50,7 @@ def analyse_trial(
     torques_only: bool = False,
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
+    preset: str | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -59,7 +60,7 @@ def analyse_trial(
         torques_only: leave out what does not change a torque: bands, data checks and the verdict.
         steps: run in this order.
     """
-    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset)
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
@@ -84,6 +85,7 @@ def run_trial(
     files: TrialFiles | None = None,
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
+    preset: str | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
@@ -98,13 +100,23 @@ def run_trial(
         steps: run instead of `steps.STEPS`, see `steps.with_step`.
         static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
             numbers; None = the quietest half second.
+        preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
     return TrialResult(
         analyse_trial(
-            trial, static, mass_kg, height_m, settings, progress, files, steps=steps, static_frames=static_frames
+            trial,
+            static,
+            mass_kg,
+            height_m,
+            settings,
+            progress,
+            files,
+            steps=steps,
+            static_frames=static_frames,
+            preset=preset,
         )
     )
 

@@ -29,6 +29,7 @@ def vary_trial(
     settings: Settings | Mapping[str, Any] | str | Path | None = None,
     progress: Progress | None = None,
     static_frames: FrameRange | None = None,
+    preset: str | None = None,
 ) -> TrialResult:
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
@@ -45,7 +46,7 @@ def vary_trial(
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
-    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings)
+    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset)
     files = read_files(Path(trial), static, static_frames=static_frames)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []

@@ -13,6 +13,7 @@ from scipy.ndimage import uniform_filter1d
 from biodyn.conventions import FloatArray
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Frames, Source
@@ -20,7 +21,7 @@ from biodyn.uncertainty.fit_response import fit_response, held_coordinates
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
-from biodyn.uncertainty.spectra import PAIRS, filtered_noise, measured_noise, stride_movement
+from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
 from biodyn.uncertainty.unseen import unseen_variance
 

@@ -134,9 +134,9 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
 
 def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
-    """Columns for each foot's ground reaction shifted forward and sideways, and for how two feet share a plate."""
+    """Columns for each foot's ground reaction: shifted forward and sideways, how two feet share a plate, unmeasured strikes."""
     shifts = magnitudes.centre_of_pressure_m * np.eye(3)[[0, 2]]
-    shared = shared_load_errors(inputs)
+    others = [*shared_load_errors(inputs), *ahead_of_strikes(inputs)]
 
     def columns(frames: Frames) -> Columns:
         found = []
@@ -145,7 +145,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
                 change = np.zeros_like(frames.wrenches)
                 change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
                 found.append(_by_wrenches(frames, change))
-        found += [_by_wrenches(frames, one[frames.at]) for one in shared]
+        found += [_by_wrenches(frames, one[frames.at]) for one in others]
         return _stacked(frames, found)
 
     return columns
@@ -275,6 +275,16 @@ def shared_load_errors(inputs: TrialInputs) -> FloatArray:
     for load in shared:
         rows = slice(load.first_frame, load.first_frame + load.sd.shape[1])
         total[: len(load.sd), rows, sides.index(load.side)] += load.sd
+    return total
+
+
+def ahead_of_strikes(inputs: TrialInputs) -> FloatArray:
+    """One standard deviation (2, T, feet, 6) of what the filter spreads ahead of strikes that no plate saw."""
+    sides = [side for side in inputs.reaction.wrench if side in inputs.model.sole_body]
+    total = np.zeros((2, inputs.markers.frame_count, len(sides), 6))
+    for foot, side in enumerate(sides):
+        if side in inputs.reaction.expected_sd:
+            total[:, :, foot] = inputs.reaction.expected_sd[side]
     return total
 
 

@@ -19,7 +19,6 @@ PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 # Beyond so many cut-off periods from an end the filter no longer feels it.
 _END_PERIODS = 6
 _LEAST_FRAMES = 60
-_NORMAL_MAD = 1.4826  # standard deviation of normal numbers / their median absolute deviation
 
 
 def filtered_noise(seen: BoolArray, rate_hz: float, cutoff_hz: float, order: int) -> FloatArray:
@@ -91,22 +90,3 @@ def filter_gain(frequency_hz: float, rate_hz: float, cutoff_hz: float, order: in
     ratio = np.tan(np.pi * frequency_hz / rate_hz) / np.tan(np.pi * cutoff_hz / rate_hz)
     # Each pass has gain (1 + C^order ratio^order)^-1/2 with C such that two passes make 1/sqrt(2) at ratio 1.
     return float(1.0 / (1.0 + (np.sqrt(2.0) - 1.0) * ratio**order))
-
-
-def measured_noise(raw: FloatArray, rate_hz: float, from_hz: float, order: int) -> FloatArray:
-    """White noise (M,) of recorded markers (T, M, 3), m an axis, from what they hold above `from_hz`; NaN if unknown.
-
-    No movement of walking is left there. Robust against jumps (median absolute deviation); the part of white noise that
-    the high-pass lets through is known exactly.
-    """
-    from_hz = min(from_hz, 0.3 * rate_hz)
-    rest = raw - butterworth_lowpass(raw, rate_hz, from_hz, order)
-    impulse = np.zeros(2 * _LEAST_FRAMES + 1)
-    impulse[_LEAST_FRAMES] = 1.0
-    passed = float(np.sum((impulse - butterworth_lowpass(impulse, rate_hz, from_hz, order)) ** 2))
-    sd = np.full(raw.shape[1], np.nan)
-    for m in range(raw.shape[1]):
-        values = rest[np.isfinite(rest[:, m, 0]), m]
-        if len(values) >= _LEAST_FRAMES:
-            sd[m] = _NORMAL_MAD * np.median(np.abs(values)) / np.sqrt(passed)
-    return sd

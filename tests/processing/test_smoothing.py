@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from biodyn.errors import SettingsError
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.processing.signals.smoothing.smoothing_spline import (
+from biodyn.processing.signals.smoothing.spline import (
     LOWEST_HZ,
     freedom_of_rest,
     rest,
@@ -41,11 +41,13 @@ def errors(method: str, noise_m: float) -> tuple[float, float]:
 
 
 def test_the_methods_are_found_and_an_unknown_one_is_named_with_the_nearest() -> None:
-    assert {"butterworth", "smoothing_spline"} <= set(SMOOTHING)
+    assert {"butterworth", "spline"} <= set(SMOOTHING)
     assert all(method.words for method in SMOOTHING.values())
-    with pytest.raises(SettingsError, match=r"signals\.smoothing.*'buterworth'.*Did you mean 'butterworth'"):
-        settings_from({"signals": {"smoothing": "buterworth"}})
-    assert settings_from({"signals": {"smoothing": "smoothing_spline"}}).signals.smoothing == "smoothing_spline"
+    with pytest.raises(SettingsError, match=r"signals\.method.*'buterworth'.*Did you mean 'butterworth'"):
+        settings_from({"signals": {"method": "buterworth"}})
+    assert settings_from({"signals": {"method": "spline"}}).signals.method == "spline"
+    with pytest.raises(SettingsError, match=r"signals\.smoothing.*it is called 'method' now"):
+        settings_from({"signals": {"smoothing": "butterworth"}})
     with pytest.raises(SettingsError, match=r"inverse_kinematics\.method.*'least_square'.*'least_squares'"):
         settings_from({"inverse_kinematics": {"method": "least_square"}})
 
@@ -53,11 +55,11 @@ def test_the_methods_are_found_and_an_unknown_one_is_named_with_the_nearest() ->
 def test_a_spline_that_chooses_its_cut_off_is_nearer_to_the_truth_than_6_hz() -> None:
     """6 Hz takes away the walk's own harmonics: 1.7 mm; the spline keeps those that stand out of the noise."""
     for noise_m in (0.3 * NOISE_M, NOISE_M):
-        filtered, spline = errors("butterworth", noise_m), errors("smoothing_spline", noise_m)
+        filtered, spline = errors("butterworth", noise_m), errors("spline", noise_m)
         assert spline[0] < 0.4 * filtered[0]
         assert spline[1] < 0.7 * filtered[1]
     # with 3 mm of noise there is little to choose: still no worse
-    assert errors("smoothing_spline", 3 * NOISE_M)[0] < errors("butterworth", 3 * NOISE_M)[0]
+    assert errors("spline", 3 * NOISE_M)[0] < errors("butterworth", 3 * NOISE_M)[0]
 
 
 def test_the_cut_off_follows_the_noise() -> None:

@@ -210,7 +210,7 @@ def test_methods_follow_the_settings():
     assert "at 8 Hz" in other
     assert "at 20 Hz" in other
     assert "same cut-off" not in other
-    spline = text(smoothing="smoothing_spline")
+    spline = text(method="spline")
     assert "smoothed by a quintic smoothing spline" in spline
     assert "was low-pass filtered at 6 Hz with a zero-lag Butterworth filter" in " ".join(spline.split())
 

@@ -133,9 +133,10 @@ def _activity(record: Mapping[str, Any]) -> list[Fact]:
 def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
-    if signals["cutoff_hz"] and signals.get("smoothing", "butterworth") != "butterworth":
+    cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
+    if cutoff_hz and signals.get("method", "butterworth") != "butterworth":
         return str(record["smoothing"])
-    return _hertz(signals["cutoff_hz"])
+    return _hertz(cutoff_hz) + (" (chosen from noise and speed)" if record.get("automatic_cutoff") else "")
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:

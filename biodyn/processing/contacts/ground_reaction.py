@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side
-from biodyn.geometry.polygons import signed_distance
+from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.processing.contacts.balance import BodyBalance
 from biodyn.processing.contacts.decide import decide_contacts
 from biodyn.processing.contacts.foot_outline import FootOutline, foot_outline
-from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact, SharedWrench
+from biodyn.processing.contacts.load import PlateContact, SharedWrench
 from biodyn.processing.contacts.loading import PlateSignals, centre_of_pressure, pressure_at_height
 from biodyn.processing.contacts.parameters import ContactSettings
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.contacts.strike_ahead import expected_ahead
+from biodyn.processing.contacts.unmeasured import (
+    assigned_frames,
+    beside_stances,
+    loaded_frames,
+    reasons,
+    standing_elsewhere,
+    strike_delay_s,
+    unmeasured_stances,
+)
 from biodyn.recording.wrenches import Contact, GroundReaction, SharedLoad
 
 # The filtered wrench is followed beyond the raw contact until it stays below this share of its peak ...
@@ -24,8 +33,6 @@ DIED_AWAY_SHARE = 1e-3
 # forces, too, lie a little below the threshold beside the contact.
 MAX_TAIL_SMEARS = 6.0
 MIN_TAIL_S = 0.05
-# Kinematic stance may reach this far beyond the plate's own contact times before it counts as standing elsewhere.
-STANCE_EDGE_S = 0.1
 # The foot bears before its movement shows it: strikes of a simulated walk were seen 40 ms late.
 STANCE_DELAY_S = 0.05
 
@@ -58,7 +65,26 @@ def feet_on_plates(
     reaction = ground_reaction(
         plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
     )
+    full = [plate.at_full_bandwidth() for plate in plates]
+    if full and all(plate.cutoff_hz for plate in full):
+        measured = ground_reaction(
+            full,
+            [_at_full_bandwidth(item, full[item.plate], rate_hz) for item in contacts],
+            foot_outlines,
+            rate_hz,
+            threshold_n=settings.threshold_n,
+            smear_s=0.5 / min(plate.cutoff_hz for plate in full),
+        )
+        reaction = replace(reaction, full_bandwidth=measured)
     return tuple(item.contact for item in contacts), reaction
+
+
+def _at_full_bandwidth(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
+    """The contact with its share of the load filtered as the plate's wrench is."""
+    if item.share is None:
+        return item
+    wrench = plate.at_frames(item.share.raw, rate_hz, len(item.share.wrench))
+    return replace(item, share=replace(item.share, wrench=wrench))
 
 
 def ground_reaction(
@@ -72,18 +98,17 @@ def ground_reaction(
 ) -> GroundReaction:
     """Sum the plates' wrenches over each foot and mark the frames in which a foot's wrench is unknown.
 
-    A foot that stands (`Sole.bearing`) while no assigned contact carries it is unmeasured, widened by `smear_s` (at its
-    strike also by what movement shows late), and so is a foot during an ambiguous or rejected contact that concerns it.
-    Its wrench is NaN there, zero in swing. The filtered wrench stays with its foot over its whole smeared support, up
-    to half-way to that plate's next contact, so that nothing is lost or counted twice.
+    A foot that stands (`FootOutline.bearing`) while no assigned contact carries it is unmeasured, and so is a foot during an
+    ambiguous or rejected contact that concerns it (`unmeasured`). Its wrench is NaN there, zero in swing, but for what the
+    filter spreads ahead of an unmeasured strike (`strike_ahead`). The filtered wrench stays with its foot over its whole
+    smeared support, up to half-way to that plate's next contact, so that nothing is lost or counted twice.
     """
     frames = len(next(iter(foot_outlines.values())).known)
-    smear = int(np.ceil(smear_s * rate_hz))
-    late = int(np.ceil(STANCE_DELAY_S * rate_hz))
     tail = int(np.ceil(max(MAX_TAIL_SMEARS * smear_s, MIN_TAIL_S) * rate_hz))
     wrench = {side: np.zeros((frames, 6)) for side in SIDES}
     surface = {side: np.zeros(frames) for side in SIDES}
-    for item, (first, stop) in zip(contacts, supports(plates, contacts, frames, tail), strict=True):
+    spans = supports(plates, contacts, frames, tail)
+    for item, (first, stop) in zip(contacts, spans, strict=True):
         side = item.contact.side
         if side is None or item.contact.decision != "assigned":
             continue
@@ -94,15 +119,22 @@ def ground_reaction(
         wrench[side][first:stop] += part
         cop = centre_of_pressure(part, plates[item.plate].corners_W, threshold_n)
         surface[side][first:stop] += np.nan_to_num(cop[:, 1]) * np.where(np.isfinite(cop[:, 1]), part[:, 4], 0.0)
-    elsewhere = {
-        side: _standing_elsewhere(side, plates, contacts, foot_outlines[side], frames, rate_hz) for side in SIDES
+    delay_s = strike_delay_s(contacts, foot_outlines, rate_hz)
+    stances = {
+        side: unmeasured_stances(side, plates, contacts, foot_outlines[side], rate_hz, delay_s) for side in SIDES
     }
-    reason = {
-        side: _reasons(side, plates, contacts, foot_outlines[side], elsewhere[side], smear, late) for side in SIDES
-    }
+    expected = expected_ahead(plates, contacts, spans, stances, foot_outlines, rate_hz, smear_s)
+    reason, near = {}, {}
+    for side in SIDES:
+        carried = assigned_frames(side, contacts, frames)
+        reason[side] = reasons(side, stances[side], foot_outlines[side], carried, rate_hz)
+        near[side] = np.zeros(frames, dtype=bool)
+        for rows, _ in beside_stances(stances[side], smear_s + STANCE_DELAY_S, frames, rate_hz):
+            near[side][rows[~carried[rows]]] = True
+        if expected is not None:
+            wrench[side] += expected.wrench[side]
     measured = {side: np.array([not text for text in reason[side]], dtype=bool) for side in SIDES}
-    points = {}
-    moments = {}
+    points, moments = {}, {}
     for side in SIDES:
         wrench[side][~measured[side]] = np.nan
         with np.errstate(divide="ignore", invalid="ignore"):  # no height where there is no force
@@ -112,10 +144,16 @@ def ground_reaction(
         wrench=wrench,
         measured=measured,
         reason=reason,
-        on_floor={side: elsewhere[side] | _loaded_frames(side, contacts, frames) for side in SIDES},
+        on_floor={
+            side: standing_elsewhere(side, plates, contacts, foot_outlines[side], rate_hz)
+            | loaded_frames(side, contacts, frames)
+            for side in SIDES
+        },
         centre_of_pressure=points,
         free_moment=moments,
         shared=tuple(_shared_loads(contacts)),
+        near_unmeasured={side: near[side] & measured[side] for side in SIDES},
+        expected_sd={} if expected is None else expected.sd,
     )
 
 
@@ -162,88 +200,3 @@ def supports(
                 stop = high - int(np.argmax(alive[stop - 1 : high][::-1]))
             result[number] = (min(first, item.first), max(stop, item.stop))
     return result
-
-
-def _assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, widen: int = 0) -> BoolArray:
-    covered = np.zeros(frames, dtype=bool)
-    for item in contacts:
-        if item.contact.side == side and item.contact.decision == "assigned":
-            # Where another foot's share of the same load begins there is nothing to widen into.
-            before = 0 if item.cut_before else widen
-            after = 0 if item.cut_after else widen
-            covered[max(item.first - before, 0) : item.stop + after] = True
-    return covered
-
-
-def _loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> BoolArray:
-    loaded = np.zeros(frames, dtype=bool)
-    for item in contacts:
-        if side in item.feet:
-            loaded[item.first : item.stop] = True
-    return loaded
-
-
-def _standing_elsewhere(
-    side: Side,
-    plates: Sequence[PlateSignals],
-    contacts: Sequence[PlateContact],
-    sole: FootOutline,
-    frames: int,
-    rate_hz: float,
-) -> BoolArray:
-    """Frames (T,) in which the foot stands although nothing that was measured there carries it."""
-    spoken_for = _assigned_frames(side, contacts, frames, widen=int(np.ceil(STANCE_EDGE_S * rate_hz)))
-    spoken_for |= _loaded_frames(side, contacts, frames)
-    # Low and slow wholly over plates that work but show no force: the plates know better than the markers.
-    working = {item.plate for item in contacts}
-    if working:
-        over = np.stack([signed_distance(sole.outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
-        spoken_for |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
-    elsewhere = sole.bearing & ~spoken_for
-    for first, stop in finite_stretches(elsewhere):
-        if stop - first < MIN_SHARED_S * rate_hz:
-            elsewhere[first:stop] = False
-    return elsewhere
-
-
-def _reasons(
-    side: Side,
-    plates: Sequence[PlateSignals],
-    contacts: Sequence[PlateContact],
-    sole: FootOutline,
-    elsewhere: BoolArray,
-    smear: int,
-    late: int,
-) -> list[str]:
-    """Say for every frame why this foot's wrench is unknown; "" where it is known."""
-    name = SIDE_NAMES[side]
-    frames = len(elsewhere)
-    reason = np.full(frames, "", dtype=object)
-    carried = _assigned_frames(side, contacts, frames)
-    reason[~sole.known & ~carried] = f"{name} foot not seen"
-    for first, stop in finite_stretches(elsewhere):
-        rows = np.arange(max(first - smear - late, 0), min(stop + smear, frames))
-        reason[rows[~carried[rows]]] = f"{name} foot {_place(sole, plates, first, stop)}"
-    for item in contacts:
-        if item.contact.decision == "assigned" or side not in item.feet:
-            continue
-        begin, end = item.first, item.stop
-        if item.contact.decision == "rejected":
-            # A foot that hangs over the edge is unknown through its whole stance on either side of the edge.
-            for first, stop in finite_stretches(sole.bearing):
-                if first < item.stop and stop > item.first:
-                    begin = begin if item.cut_before else min(begin, first)
-                    end = end if item.cut_after else max(end, stop)
-        # Cuts inside a load are widened already.
-        begin = begin if item.cut_before else max(begin - smear, 0)
-        end = end if item.cut_after else min(end + smear, frames)
-        reason[begin:end] = f"plate {item.contact.plate}: {item.contact.reason}"
-    return [str(text) for text in reason]
-
-
-def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
-    outline = sole.outline_W[(first + stop) // 2]
-    for plate in plates:
-        if np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
-            return f"on plate {plate.number}, which shows no force"
-    return "on the floor outside the plates"

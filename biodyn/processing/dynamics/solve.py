@@ -90,7 +90,8 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     )
     below = feet_below(model, sides)
     measured = {side: reaction.measured[side] & known for side in sides}
-    all_known = np.logical_and.reduce([measured[side] for side in sides]) & ~fit.lost.any(axis=1)
+    balanced = [reaction.balanced(side) & known for side in sides]
+    all_known = np.logical_and.reduce(balanced) & ~fit.lost.any(axis=1)
 
     valid_body = {
         body.definition.name: np.logical_and.reduce(

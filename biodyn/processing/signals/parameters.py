@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from biodyn.library.section import Field, OneOf, Section, field_validator
+from biodyn.processing.signals.automatic_cutoff import LOWEST_HZ
 from biodyn.processing.signals.smoothing import SMOOTHING
 
 
 class SignalSettings(Section):
     """Filtering and gap filling."""
 
-    smoothing: Annotated[str, OneOf(SMOOTHING)] = Field(
+    renamed: ClassVar[Mapping[str, str]] = {"smoothing": "method"}
+
+    method: Annotated[str, OneOf(SMOOTHING)] = Field(
         "butterworth",
         description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
         "chooses itself (docs/methods.md); plate forces always pass the filter",
     )
-    cutoff_hz: float = Field(
-        6.0, ge=0, le=1000, description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off"
+    cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
+        6.0,
+        description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off; auto: chosen from the noise of "
+        "the trial's markers and its speed (docs/methods.md)",
     )
     force_cutoff_hz: float | None = Field(
         None,
@@ -33,9 +39,9 @@ class SignalSettings(Section):
 
     @field_validator("cutoff_hz", "force_cutoff_hz")
     @classmethod
-    def _off_or_walking(cls, hz: float | None) -> float | None:
+    def _off_or_walking(cls, hz: float | str | None) -> float | str | None:
         # the slowest walkers make a stride in 2 s, and a stride has several harmonics
-        if hz is not None and 0.0 < hz < 1.0:
+        if isinstance(hz, float) and 0.0 < hz < 1.0:
             raise ValueError(
                 f"expected 0 (no filter) or a number from 1 to 1000, found {hz:g}: "
                 "below 1 Hz the filter takes away the walk itself"
@@ -45,4 +51,9 @@ class SignalSettings(Section):
     @property
     def forces_hz(self) -> float:
         """Cut-off of the plate forces, Hz, where the markers have that of the settings; 0 = none."""
-        return self.cutoff_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
+        return self.markers_hz if self.force_cutoff_hz is None else self.force_cutoff_hz
+
+    @property
+    def markers_hz(self) -> float:
+        """Cut-off of the markers, Hz, where the settings name one; the lowest that is ever chosen where they do not."""
+        return LOWEST_HZ if self.cutoff_hz == "auto" else float(self.cutoff_hz)

@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.signals.automatic_cutoff import AutomaticCutoff, automatic_cutoff
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
@@ -19,6 +20,9 @@ from biodyn.recording import Markers, PlateWrench, Recording
 
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
+#: Forces of walking and running lie below this, impacts included.
+FULL_BANDWIDTH_HZ = 50.0
+_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class TrialSignals:
         markers: gaps filled and smoothed; unfiltered: gaps filled only; recorded: neither. gaps: what was filled and left.
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
+        automatic: how the cut-off was chosen, where the settings leave it to the trial; `settings` then hold the chosen one.
     """
 
     settings: SignalSettings
@@ -42,6 +47,7 @@ class TrialSignals:
     order: int
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
+    automatic: AutomaticCutoff | None = None
 
     @property
     def edge_s(self) -> float:
@@ -79,7 +85,11 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
-    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), ())
+    automatic = None
+    if settings.cutoff_hz == "auto":
+        automatic = automatic_cutoff(markers.positions, markers.rate_hz)
+        settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
+    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
     return with_plates(with_markers(bare, markers), raw)
 
 
@@ -94,6 +104,18 @@ def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:
     if signals.force_cutoff_hz == signals.cutoff_hz:
         return tuple(plate.wrench for plate in signals.plates)
     return tuple(_filtered(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
+
+
+def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
+    """Return the cut-off (Hz) that loses nothing of a step, and each plate's wrench (T, 6) at the marker frames with it.
+
+    Half the frame rate, so that picking samples folds nothing down, and never less than `FULL_BANDWIDTH_HZ`: at lower frame
+    rates the samples are those of the force at that instant.
+    """
+    hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
+    return hz, tuple(
+        _filtered(plate, signals, min(hz, _MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
+    )
 
 
 def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
@@ -112,8 +134,8 @@ def with_markers(signals: TrialSignals, recorded: Markers) -> TrialSignals:
         settings.spline_gap_s,
         settings.rigid_gap_s,
     )
-    method = SMOOTHING.named(settings.smoothing)
-    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.cutoff_hz, settings.filter_order)
+    method = SMOOTHING.named(settings.method)
+    smoothed = method.smooth(filled.positions, recorded.rate_hz, settings.markers_hz, settings.filter_order)
     return replace(
         signals,
         markers=replace(recorded, positions=smoothed.values),

@@ -28,7 +28,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "foot_wrenches": dynamics.foot_wrenches,
         "foot_wrench_bodies": np.asarray(dynamics.foot_wrench_links),
         "sides": np.array(sides),
-        "measured": np.stack([reaction.measured[side] for side in sides]),
+        "measured": np.stack([reaction.balanced(side) for side in sides]),
         "on_floor": np.stack([reaction.on_floor[side] for side in sides]),
         "coordinates": np.array([c.name for c in analysis.model.coordinates]),
         "coordinate_q": np.array([c.q_index for c in analysis.model.coordinates], dtype=np.int64),

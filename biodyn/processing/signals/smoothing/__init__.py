@@ -1,4 +1,4 @@
-"""How markers are smoothed: one method a file, chosen by `signals.smoothing`.
+"""How markers are smoothed: one method a file, chosen by `signals.method`.
 
 Goes in: an array of positions with NaN where a marker was not seen, the frame rate, and two numbers of [signals]:
 `cutoff_hz` and `filter_order`. Comes out: a `Smoothed` of the same shape, with the cut-off that was used in the end.
@@ -9,7 +9,7 @@ leaves a signal as it is where `cutoff_hz` is 0. To add one, put a file here: no
 follows from a smoothing, the frames beside the ends that are not reliable and the bands of the torques, is computed from
 `Smoothed.cutoff_hz` and `Smoothed.order`, so a method must say which Butterworth filter it comes nearest to.
 
-Read `butterworth` first, then `smoothing_spline`.
+Read `butterworth` first, then `spline`.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _best(tried_hz: FloatArray, positions: FloatArray, stretches: list[slice], r
 
 
 SMOOTHING.add(
-    "smoothing_spline",
+    "spline",
     SmoothingMethod(
         smoothing_spline,
         "a quintic smoothing spline for each marker, chosen by generalised cross-validation (Woltring 1986)",

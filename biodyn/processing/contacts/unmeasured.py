@@ -1,0 +1,175 @@
+"""Stances of a foot that no plate measured: from when to when, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import SIDE_NAMES, BoolArray, Side
+from biodyn.geometry.polygons import signed_distance
+from biodyn.processing.contacts.foot_outline import FootOutline
+from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.signals.filtering import finite_stretches
+
+# Kinematic stance may reach this far beyond the plate's own contact times before it counts as standing elsewhere.
+STANCE_EDGE_S = 0.1
+# A strike or foot off that no plate saw is known to this from the movement (docs/methods.md, section 6): nearer to it nobody
+# knows whether the foot bears.
+EVENT_ERROR_S = 0.02
+# A larger difference is another event: a foot that slides onto the plate, or steps onto a second one.
+_LARGEST_DELAY_S = 0.06
+
+
+@dataclass(frozen=True)
+class UnmeasuredStance:
+    """Stretch in which a foot bears on the ground and its load is not known, and why.
+
+    Attributes:
+        strike: its begin, between two frames; stop: the first frame after it. why: for people.
+        cut_before, cut_after: the load goes on there, as the part of it that is known.
+        on_plate: a plate shows the load, and it could not be given to the foot.
+    """
+
+    strike: float
+    stop: int
+    why: str
+    cut_before: bool = False
+    cut_after: bool = False
+    on_plate: bool = False
+
+    @property
+    def first(self) -> int:
+        """Its first frame."""
+        return int(np.ceil(self.strike))
+
+
+def unmeasured_stances(
+    side: Side,
+    plates: Sequence[PlateSignals],
+    contacts: Sequence[PlateContact],
+    sole: FootOutline,
+    rate_hz: float,
+    late_s: float,
+) -> list[UnmeasuredStance]:
+    """Return the stances of a foot beside the plates, and those on a plate whose load could not be given to it.
+
+    `late_s`: by how much the movement shows a strike late.
+    """
+    name, late = SIDE_NAMES[side], late_s * rate_hz
+    found = [
+        UnmeasuredStance(max(first - late, 0.0), stop, f"{name} foot {_place(sole, plates, first, stop)}")
+        for first, stop in finite_stretches(standing_elsewhere(side, plates, contacts, sole, rate_hz))
+    ]
+    for item in contacts:
+        if item.contact.decision == "assigned" or side not in item.feet:
+            continue
+        begin, end = float(item.first), item.stop
+        if item.contact.decision == "rejected":
+            # A foot that hangs over the edge is unknown through its whole stance on either side of the edge.
+            for first, stop in finite_stretches(sole.bearing):
+                if first < item.stop and stop > item.first:
+                    begin = begin if item.cut_before else max(min(begin, first - late), 0.0)
+                    end = end if item.cut_after else max(end, stop)
+        why = f"plate {item.contact.plate}: {item.contact.reason}"
+        found.append(UnmeasuredStance(begin, end, why, item.cut_before, item.cut_after, on_plate=True))
+    return found
+
+
+def standing_elsewhere(
+    side: Side,
+    plates: Sequence[PlateSignals],
+    contacts: Sequence[PlateContact],
+    sole: FootOutline,
+    rate_hz: float,
+) -> BoolArray:
+    """Frames (T,) in which the foot stands although nothing that was measured there carries it."""
+    frames = len(sole.known)
+    spoken_for = assigned_frames(side, contacts, frames, widen=int(np.ceil(STANCE_EDGE_S * rate_hz)))
+    spoken_for |= loaded_frames(side, contacts, frames)
+    # Low and slow wholly over plates that work but show no force: the plates know better than the markers.
+    working = {item.plate for item in contacts}
+    if working:
+        over = np.stack([signed_distance(sole.outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
+        spoken_for |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
+    elsewhere = sole.bearing & ~spoken_for
+    for first, stop in finite_stretches(elsewhere):
+        if stop - first < MIN_SHARED_S * rate_hz:
+            elsewhere[first:stop] = False
+    return elsewhere
+
+
+def reasons(
+    side: Side, stances: Sequence[UnmeasuredStance], sole: FootOutline, carried: BoolArray, rate_hz: float
+) -> list[str]:
+    """Say for every frame why this foot's wrench is unknown; "" where it is known. `carried`: by an assigned contact."""
+    name, frames = SIDE_NAMES[side], len(sole.known)
+    reason = np.full(frames, "", dtype=object)
+    reason[~sole.known & ~carried] = f"{name} foot not seen"
+    for rows, event in beside_stances(stances, EVENT_ERROR_S, frames, rate_hz):
+        free = rows[~carried[rows]]
+        reason[free] = f"{name} foot within {EVENT_ERROR_S:g} s of an unmeasured {event}"
+    for stance in stances:
+        rows = np.arange(stance.first, min(stance.stop, frames))
+        # a plate that refuses a load says so wherever it is loaded; the floor only where no plate carries the foot
+        reason[rows if stance.on_plate else rows[~carried[rows]]] = stance.why
+    return [str(text) for text in reason]
+
+
+def beside_stances(
+    stances: Sequence[UnmeasuredStance], seconds: float, frames: int, rate_hz: float
+) -> Iterator[tuple[np.ndarray, str]]:
+    """Yield the frames up to `seconds` before each strike and after each foot off, with the name of the event."""
+    count = int(np.ceil(seconds * rate_hz - 1e-9))
+    for stance in stances:
+        if not stance.cut_before:
+            begin = int(np.floor(stance.strike - seconds * rate_hz + 1e-9)) + 1
+            yield np.arange(max(begin, 0), stance.first), "strike"
+        if not stance.cut_after:
+            yield np.arange(min(stance.stop, frames), min(stance.stop + count, frames)), "foot off"
+
+
+def assigned_frames(side: Side, contacts: Sequence[PlateContact], frames: int, widen: int = 0) -> BoolArray:
+    """Frames (T,) of the contacts that were given to a foot, `widen` frames more on both sides."""
+    covered = np.zeros(frames, dtype=bool)
+    for item in contacts:
+        if item.contact.side == side and item.contact.decision == "assigned":
+            # Where another foot's share of the same load begins there is nothing to widen into.
+            before = 0 if item.cut_before else widen
+            after = 0 if item.cut_after else widen
+            covered[max(item.first - before, 0) : item.stop + after] = True
+    return covered
+
+
+def loaded_frames(side: Side, contacts: Sequence[PlateContact], frames: int) -> BoolArray:
+    """Frames (T,) in which a plate is loaded by the foot, or may be."""
+    loaded = np.zeros(frames, dtype=bool)
+    for item in contacts:
+        if side in item.feet:
+            loaded[item.first : item.stop] = True
+    return loaded
+
+
+def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOutline], rate_hz: float) -> float:
+    """By how much the movement shows a strike late, s: the median over the strikes on plates, 0 where there is none."""
+    found = []
+    for item in contacts:
+        side = item.contact.side
+        if side is None or item.contact.decision != "assigned" or item.cut_before or item.first == 0:
+            continue
+        for first, stop in finite_stretches(soles[side].bearing):
+            if first < item.stop and stop > item.first and first > 0:
+                found.append(first / rate_hz - item.contact.start_s)
+                break
+    known = [delay for delay in found if abs(delay) < _LARGEST_DELAY_S]
+    return float(np.median(known)) if known else 0.0
+
+
+def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
+    outline = sole.outline_W[(first + stop) // 2]
+    for plate in plates:
+        if np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
+            return f"on plate {plate.number}, which shows no force"
+    return "on the floor outside the plates"
