@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from biodyn.errors import SettingsError
+from biodyn.estimation.parameters import EstimationSettings
 from biodyn.library.load import beside, is_path, read_user_toml
 from biodyn.library.section import Field, Section, ValidationError, invalid_entry
 from biodyn.model.from_library.user_tables import TableChoice
@@ -96,6 +97,7 @@ class Settings(Section):
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
+    estimation: EstimationSettings = EstimationSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()  # type: ignore[call-arg]
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]

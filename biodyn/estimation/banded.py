@@ -1,0 +1,98 @@
+"""Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution, selected inverse.
+
+The unknowns are n numbers in each of T frames. Block k of frame t, H[t, k] (n, n), couples frame t (rows) with frame t + k
+(columns); k runs from 0 to the reach of the widest term. Time is linear in T, memory too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve_banded, cholesky_banded
+
+from biodyn.conventions import FloatArray
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Normal equations H x = g. H: (T, reach + 1, n, n) blocks, see the module; g: (T, n)."""
+
+    H: FloatArray
+    g: FloatArray
+
+    @classmethod
+    def empty(cls, frames: int, reach: int, n: int) -> Normal:
+        """Return equations of no measurement yet."""
+        return cls(np.zeros((frames, reach + 1, n, n)), np.zeros((frames, n)))
+
+    def add(self, first: int, rows: list[FloatArray], residual: FloatArray) -> None:
+        """Add the least-squares term |residual - sum_s rows[s] x[first + t + s]|^2 of every t.
+
+        rows: one (T', m, n) for each frame it reaches; residual: (T', m); both divided by their standard deviation.
+        """
+        count = len(residual)
+        turned = [np.ascontiguousarray(part.transpose(0, 2, 1)) for part in rows]
+        for i, left in enumerate(turned):
+            here = slice(first + i, first + i + count)
+            self.g[here] += (left @ residual[:, :, None])[..., 0]
+            for j in range(i, len(rows)):
+                self.H[here, j - i] += left @ rows[j]
+
+    def add_wide(self, first: int, rows: list[FloatArray], residual: FloatArray) -> None:
+        """The same as `add` for few rows that reach over many frames: one product for all of them."""
+        count, n, width = len(residual), self.g.shape[1], len(rows)
+        flat = np.concatenate(rows, axis=2)
+        turned = np.ascontiguousarray(flat.transpose(0, 2, 1))
+        right = (turned @ residual[:, :, None])[..., 0].reshape(count, width, n)
+        product = (turned @ flat).reshape(count, width, n, width, n)
+        for i in range(width):
+            here = slice(first + i, first + i + count)
+            self.g[here] += right[:, i]
+            for j in range(i, width):
+                self.H[here, j - i] += product[:, i, :, j]
+
+    def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
+        """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""
+        count = len(right)
+        for i, left in enumerate(weights):
+            here = slice(first + i, first + i + count)
+            self.g[here] += left * right
+            for j in range(i, len(weights)):
+                self.H[here, j - i] += (left * weights[j]) * G
+
+    def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
+        """The same for a diagonal G, given as (T', n)."""
+        count, n = precision.shape
+        at = np.arange(n)
+        for i, left in enumerate(weights):
+            here = slice(first + i, first + i + count)
+            self.g[here] += left * right
+            for j in range(i, len(weights)):
+                self.H[here, j - i, at, at] += (left * weights[j]) * precision
+
+
+class Factor:
+    """Cholesky factor of the equations' matrix."""
+
+    def __init__(self, H: FloatArray) -> None:
+        frames, width, n, _ = H.shape
+        self.frames, self.n, self.reach = frames, n, width - 1
+        self._band = cholesky_banded(lower_band(H), overwrite_ab=True, lower=True, check_finite=False)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Return H^-1 right for right (T, n) or (T, n, P)."""
+        flat = right.reshape(self.frames * self.n, -1)
+        return np.asarray(cho_solve_banded((self._band, True), flat, check_finite=False)).reshape(right.shape)
+
+
+def lower_band(H: FloatArray) -> FloatArray:
+    """Return the matrix in LAPACK's lower band storage, (bands, T n): ab[i - j, j] = A[i, j]."""
+    frames, width, n, _ = H.shape
+    bands = width * n
+    # A column j = (t, c) holds below it the rows (t, c..n-1), (t + 1, 0..n-1), ...: the transposed blocks one below the other.
+    column = np.ascontiguousarray(H.transpose(0, 2, 1, 3)).reshape(frames, n, bands)  # [t, c, (k, r)] = H[t, k][c, r]
+    ab = np.zeros((frames, n, bands))
+    for c in range(n):
+        ab[:, c, : bands - c] = column[:, c, c:]
+    return np.asfortranarray(ab.reshape(frames * n, bands).T)

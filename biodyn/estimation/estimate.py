@@ -1,0 +1,125 @@
+"""The estimate of a whole trial: every unbroken stretch of the fitted motion by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.estimation.account import EstimateAccount, account_of
+from biodyn.estimation.deviation import Path
+from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.problem import Problem, torque_places
+from biodyn.estimation.sizes import Sizes, sizes_of
+from biodyn.estimation.solve import Solution, solve
+from biodyn.model.body_model import SubjectModel
+from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import GroundReaction
+from biodyn.recording.motion import Motion
+from biodyn.rigid_body import body_poses
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+
+#: Plate forces are taken up to this share of the marker rate: half of it is all that frames can hold.
+WIDEST_SHARE_OF_RATE = 0.4
+# Shorter stretches tell nothing of accelerations.
+_LEAST_FRAMES = 10
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Motion and forces of a trial as one estimate.
+
+    Attributes:
+        fit, dynamics: of the estimated motion, on the model with the estimated inertias.
+        account: what was left over, what was moved, what changed.
+    """
+
+    fit: Fit
+    dynamics: Dynamics
+    account: EstimateAccount
+
+
+def estimate_trial(
+    inputs: TrialInputs, reaction: GroundReaction, force_cutoff_hz: float, settings: EstimationSettings, magnitudes: Magnitudes
+) -> Estimate:
+    """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
+
+    The longest stretch in which the body must be in balance tells the inertias; the others take them over.
+    """
+    sizes = sizes_of(inputs, settings, magnitudes)
+    at_first = solve_dynamics(inputs.fit, reaction)
+    moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
+    stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+    stretches.sort(key=lambda rows: -int(at_first.residual_valid[rows].sum()))
+    unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
+    solutions: list[tuple[slice, Solution]] = []
+    for number, rows in enumerate(stretches):
+        own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
+        problem = _problem(inputs, model, at_first, sizes, rows, own)
+        solution = solve(problem, settings.iterations)
+        solutions.append((rows, solution))
+        if number == 0:
+            values, model = solution.inertias, solution.model
+    fit = _fit_of(inputs, model, solutions)
+    dynamics = solve_dynamics(fit, reaction)
+    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz)
+    return Estimate(fit, dynamics, account)
+
+
+def _problem(
+    inputs: TrialInputs, model: SubjectModel, dynamics: Dynamics, sizes: Sizes, rows: slice, unknowns: InertiaUnknowns
+) -> Problem:
+    motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
+    seen = np.isfinite(raw[..., 0])
+    weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+    places = torque_places(model)
+    return Problem(
+        model=model,
+        start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
+        rate_hz=inputs.rate_hz,
+        sizes=sizes,
+        seen_at=np.nan_to_num(raw)[rows],
+        weights=weights[rows],
+        wrenches=dynamics.foot_wrenches[rows],
+        wrench_links=dynamics.foot_wrench_links,
+        balanced=(dynamics.residual_valid & inputs.fit.reliable)[rows],
+        torque_rows=places,
+        torque_known=_known_torques(model, dynamics, places)[rows],
+        inertias=unknowns,
+    )
+
+
+def _known_torques(model: SubjectModel, dynamics: Dynamics, places: FloatArray) -> BoolArray:
+    """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
+    columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
+    return np.stack(
+        [dynamics.torque_valid[:, columns[at]] if at in columns else dynamics.residual_valid for at in places.tolist()],
+        axis=1,
+    ) if len(places) else np.zeros((len(dynamics.tau), 0), dtype=bool)
+
+
+def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slice, Solution]]) -> Fit:
+    """The fit with the estimated motion; frames that no estimate covers stay as they were fitted."""
+    before = inputs.fit
+    q, v, vdot = before.motion.q.copy(), before.motion.v.copy(), before.motion.vdot.copy()
+    for rows, solution in solutions:
+        q[rows], v[rows], vdot[rows] = solution.path.q, solution.path.v, solution.path.vdot
+    mb = model.multibody
+    R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
+    R[~before.solved], p[~before.solved] = np.nan, np.nan
+    links, p_LM, _ = model.marker_arrays()
+    places = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
+    error = np.linalg.norm(inputs.fitted(inputs.raw) - places, axis=2)
+    return replace(
+        before,
+        model=model,
+        motion=Motion(before.motion.time_s, q, v, vdot),
+        marker_error=np.where(np.isfinite(before.marker_error), error, np.nan),
+        link_R_W=R,
+        link_p_W=p,
+    )

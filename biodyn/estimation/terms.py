@@ -1,0 +1,111 @@
+"""What measurements and expectations say of the deviation: a term of the normal equations each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.estimation.banded import Normal
+from biodyn.estimation.deviation import PLACE, Path, applied, by_deviation, stencils
+from biodyn.estimation.problem import Problem
+from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
+from biodyn.rigid_body.jacobians import on_path
+from biodyn.rigid_body.multibody import Multibody
+from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
+
+_THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
+_SECOND = np.array([1.0, -2.0, 1.0])
+#: How many frames ahead the widest term couples: the second difference of torques, each of three coefficients.
+REACH = len(_SECOND) + len(PLACE) - 2
+# A coordinate that no marker tells counts as one that is known within this, for its smoothness.
+_UNSEEN_RAD = np.radians(3.0)
+
+
+def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return J^T W J (T, nv, nv) and J^T W r (T, nv) of the markers at q (T, nq), divided by their variances."""
+    mb = problem.model.multibody
+    links, p_LM, _ = problem.model.marker_arrays()
+    R, p = body_poses(mb, q)
+    x = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
+    columns = joint_jacobians(mb, q)
+    scale = np.sqrt(problem.weights) / problem.sizes.marker_sd_m
+    moves = np.stack([on_path(mb, int(link)) for link in links]).astype(np.float64)  # (M, nv)
+    xT = x.transpose(0, 2, 1)[:, :, None, :]  # (T, 3, 1, M)
+    omega, origin = columns[:, :3, :, None], columns[:, 3:, :, None]
+    J = np.empty((len(q), mb.nv, 3, len(links)))  # markers last: every step runs along memory
+    shared = moves.T[None] * scale[:, None, :]
+    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], shared, out=J[:, :, a])
+    rest = np.where(problem.weights[..., None] > 0.0, problem.seen_at - x, 0.0) * scale[..., None]
+    flat = J.reshape(len(q), mb.nv, -1)
+    right = (flat @ rest.transpose(0, 2, 1).reshape(len(q), -1, 1))[..., 0]
+    return flat @ flat.transpose(0, 2, 1), right
+
+
+def levers(problem: Problem, information: FloatArray) -> FloatArray:
+    """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
+    nv = information.shape[1]
+    inverse = np.linalg.inv(information + 1e-3 * np.eye(nv))
+    sd = float(np.median(problem.sizes.marker_sd_m))
+    return np.asarray(sd / np.sqrt(np.maximum(np.diagonal(inverse, axis1=1, axis2=2), 1e-12)))
+
+
+def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
+    """Return the precision (nv,) of the third difference of each coordinate.
+
+    The smoothing spline's: its stiffness times the information of the markers on the coordinate, others free to follow.
+    """
+    nv = information.shape[1]
+    mean = information.mean(axis=0) + 1e-3 * np.eye(nv)
+    own = 1.0 / np.diag(np.linalg.inv(mean))
+    own[6:] = np.maximum(own[6:], 1.0 / _UNSEEN_RAD**2)
+    return np.asarray(own * problem.sizes.stiffness)
+
+
+def add_markers(normal: Normal, problem: Problem, path: Path) -> None:
+    """The markers lie where they were measured."""
+    G, right = marker_information(problem, path.q)
+    normal.add_shared(0, PLACE, G, right)
+
+
+def add_smoothness(normal: Normal, problem: Problem, path: Path, precision: FloatArray) -> None:
+    """Accelerations change little from frame to frame: third differences of the motion are small."""
+    weights = np.broadcast_to(precision, (problem.frames - 1, len(precision)))
+    third = np.diff(path.vdot, axis=0) / problem.rate_hz**2
+    normal.add_diagonal(0, _THIRD, weights, -weights * third)
+
+
+def add_kept(normal: Normal, c: FloatArray, precision: FloatArray) -> None:
+    """Coordinates keep to where they were fitted, within what little is known of them."""
+    normal.add_diagonal(0, PLACE, precision, -precision * applied(PLACE, c))
+
+
+def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) -> tuple[list[FloatArray], FloatArray]:
+    """The whole body is in balance, and torques are smooth. Returns rows and rest of the balance, in standard deviations."""
+    derivatives = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    needed = np.concatenate([np.arange(6), problem.torque_rows])
+    place, rate, bend = by_deviation(mb, path, *(part[:, needed] for part in derivatives))
+    of_place, of_rate, of_bend = stencils(problem.rate_hz)
+    rows = [a * place + b * rate + c * bend for a, b, c in zip(of_place, of_rate, of_bend, strict=True)]
+    scale = problem.balanced[:, None] / problem.sizes.balance
+    balance = [part[:, :6] * scale[:, :, None] for part in rows]
+    rest = -tau[:, :6] * scale
+    normal.add(0, balance, rest)
+    if np.isfinite(problem.sizes.torque_nm) and len(problem.torque_rows):
+        _add_torques(normal, problem, [part[:, 6:] for part in rows], tau[:, problem.torque_rows])
+    return balance, rest
+
+
+def _add_torques(normal: Normal, problem: Problem, rows: list[FloatArray], tau: FloatArray) -> None:
+    """Second differences of torques are small where the torque is known in all three frames."""
+    count = problem.frames - len(_SECOND) + 1
+    known = np.logical_and.reduce([problem.torque_known[i : i + count] for i in range(len(_SECOND))])
+    scale = known / problem.sizes.torque_nm
+    reach = len(rows) + len(_SECOND) - 1
+    wide = []
+    for at in range(reach):
+        parts = [w * rows[at - i][i : i + count] for i, w in enumerate(_SECOND) if 0 <= at - i < len(rows)]
+        wide.append(np.asarray(sum(parts)) * scale[:, :, None])
+    rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
+    normal.add_wide(0, wide, np.asarray(rest))
