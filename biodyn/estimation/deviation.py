@@ -1,27 +1,25 @@
 """The unknown motion: a small deviation from a smooth one, and what it does to velocities and accelerations.
 
-The deviation of frame t along the coordinates of v is d_t, made of coefficients c by a compact stencil (Numerov):
+The deviation along the coordinates of v is a quintic spline with knots at every r-th frame, d(t) = sum_k c_k B_k(t): the curve
+that the fitted motion is made of too (`signals.derivatives`), with fewer knots. A frame u knots behind knot k depends on
+the coefficients k .. k + 5.
 
-    d_t = (c_-1 + 10 c_0 + c_1) / 12,    d'_t = (c_1 - c_-1) / 2 h,    d''_t = (c_-1 - 2 c_0 + c_1) / h^2.
-
-Three coefficients a frame keep the equations narrow; the acceleration of a sine is right within 0.1 % at a tenth of the
-frame rate and 1 % at a fifth, where plain differences are 3 and 13 % low. The root turns and moves about its own axes: for
-q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', J the right Jacobian of the rigid motions (Barfoot 2017, ch. 7).
+The root turns and moves about its own axes: for q = q0 exp(d) its velocity is Ad(exp(-d)) v0 + J(d) d', J the right Jacobian
+of the rigid motions (Barfoot 2017, ch. 7).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.interpolate import BSpline
 
 from biodyn.conventions import FloatArray
 from biodyn.rigid_body import Multibody, integrate
 
-#: Of the deviation, its rate and its acceleration times 1, h and h^2, on the coefficients of the frames t - 1, t, t + 1.
-PLACE = np.array([1.0, 10.0, 1.0]) / 12.0
-RATE = np.array([-0.5, 0.0, 0.5])
-BEND = np.array([1.0, -2.0, 1.0])
+DEGREE = 5
 _ROOT = slice(0, 6)
 
 
@@ -34,23 +32,59 @@ class Path:
     vdot: FloatArray
 
 
-def stencils(rate_hz: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the weights (3,) of deviation, rate and acceleration at a frame rate."""
-    return PLACE, RATE * rate_hz, BEND * rate_hz**2
+@dataclass(frozen=True)
+class Knots:
+    """A uniform quintic spline over T frames, a knot at every `step`-th of them.
+
+    Attributes:
+        frames, step, rate_hz: number of frames, frames a knot, frames a second.
+    """
+
+    frames: int
+    step: int
+    rate_hz: float
+
+    @property
+    def knots(self) -> int:
+        """Number of knots at frames: 0, step, 2 step, ..."""
+        return (self.frames - 1) // self.step + 1
+
+    @property
+    def count(self) -> int:
+        """Number of coefficients."""
+        return self.knots + DEGREE
+
+    @property
+    def knot_s(self) -> float:
+        """Time between two knots, s."""
+        return self.step / self.rate_hz
+
+    @cached_property
+    def weights(self) -> tuple[FloatArray, ...]:
+        """Weights (step, 6) of place, rate and acceleration at each frame behind a knot, on the coefficients from the knot's on."""
+        basis = BSpline.basis_element(np.arange(-DEGREE, 2.0), extrapolate=False)
+        # Behind its knot by u, the coefficient k + j is that of the basis whose support began u + 5 - j knots ago.
+        at = np.arange(self.step)[:, None] / self.step - np.arange(DEGREE + 1.0)
+        scales = (1.0, 1.0 / self.knot_s, 1.0 / self.knot_s**2)
+        return tuple(np.nan_to_num(basis(at, nu=nu)) * scale for nu, scale in enumerate(scales))
+
+    def values(self, c: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return place, rate and acceleration (T, n) of the spline with coefficients c (count, n)."""
+        found = tuple(np.zeros((self.frames, c.shape[1])) for _ in range(3))
+        for offset in range(self.step):
+            for order, result in enumerate(found):
+                rows = result[offset :: self.step]
+                for j, weight in enumerate(self.weights[order][offset]):
+                    rows += weight * c[j : j + len(rows)]
+        return found[0], found[1], found[2]
 
 
-def applied(weights: FloatArray, c: FloatArray) -> FloatArray:
-    """Return a stencil's values (T, ...) on coefficients (T + 2, ...)."""
-    frames = len(c) - 2
-    return np.asarray(sum(w * c[i : i + frames] for i, w in enumerate(weights)))
-
-
-def moved(mb: Multibody, start: Path, c: FloatArray, rate_hz: float) -> Path:
-    """Return the motion that deviates from `start` by coefficients c (T + 2, nv); the root's terms to the third order."""
-    d, d1, d2 = (applied(weights, c) for weights in stencils(rate_hz))
+def moved(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Path:
+    """Return the motion that deviates from `start` by coefficients c (count, nv); the root's terms to the third order."""
+    whole, d1, d2 = knots.values(c)
     v, vdot = start.v + d1, start.vdot + d2
     if _has_free_root(mb):
-        d, d1, d2 = d[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]
+        d, d1, d2 = whole[:, _ROOT], d1[:, _ROOT], d2[:, _ROOT]
         carried = adjoint_of_inverse(d)
         bracket = bracket_matrix(d)
         own_v = _times(carried, start.v[:, _ROOT])
@@ -62,8 +96,7 @@ def moved(mb: Multibody, start: Path, c: FloatArray, rate_hz: float) -> Path:
             + _right_jacobian(bracket, d2)
             + _times(bracket_matrix(d1), _times(bracket, d1)) / 6.0
         )
-        d = applied(PLACE, c)
-    return Path(integrate(mb, start.q, d), v, vdot)
+    return Path(integrate(mb, start.q, whole), v, vdot)
 
 
 def by_deviation(

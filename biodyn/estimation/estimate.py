@@ -8,18 +8,18 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.estimation.account import EstimateAccount, account_of
-from biodyn.estimation.deviation import Path
+from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.problem import Problem, torque_places
-from biodyn.estimation.sizes import Sizes, sizes_of
+from biodyn.estimation.sizes import Sizes, knot_step, sizes_of
 from biodyn.estimation.solve import Solution, solve
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
-from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.fit import Fit, q_kinds
+from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
-from biodyn.recording.motion import Motion
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
@@ -60,7 +60,7 @@ def estimate_trial(
     solutions: list[tuple[slice, Solution]] = []
     for number, rows in enumerate(stretches):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
-        problem = _problem(inputs, model, at_first, sizes, rows, own)
+        problem = _problem(inputs, model, at_first, settings, sizes, rows, own)
         solution = solve(problem, settings.iterations)
         solutions.append((rows, solution))
         if number == 0:
@@ -72,7 +72,13 @@ def estimate_trial(
 
 
 def _problem(
-    inputs: TrialInputs, model: SubjectModel, dynamics: Dynamics, sizes: Sizes, rows: slice, unknowns: InertiaUnknowns
+    inputs: TrialInputs,
+    model: SubjectModel,
+    dynamics: Dynamics,
+    settings: EstimationSettings,
+    sizes: Sizes,
+    rows: slice,
+    unknowns: InertiaUnknowns,
 ) -> Problem:
     motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
     seen = np.isfinite(raw[..., 0])
@@ -81,7 +87,7 @@ def _problem(
     return Problem(
         model=model,
         start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
-        rate_hz=inputs.rate_hz,
+        knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz, settings), inputs.rate_hz),
         sizes=sizes,
         seen_at=np.nan_to_num(raw)[rows],
         weights=weights[rows],
@@ -106,9 +112,9 @@ def _known_torques(model: SubjectModel, dynamics: Dynamics, places: FloatArray) 
 def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slice, Solution]]) -> Fit:
     """The fit with the estimated motion; frames that no estimate covers stay as they were fitted."""
     before = inputs.fit
-    q, v, vdot = before.motion.q.copy(), before.motion.v.copy(), before.motion.vdot.copy()
+    q = before.motion.q.copy()
     for rows, solution in solutions:
-        q[rows], v[rows], vdot[rows] = solution.path.q, solution.path.v, solution.path.vdot
+        q[rows] = solution.path.q
     mb = model.multibody
     R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
     R[~before.solved], p[~before.solved] = np.nan, np.nan
@@ -118,7 +124,7 @@ def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slic
     return replace(
         before,
         model=model,
-        motion=Motion(before.motion.time_s, q, v, vdot),
+        motion=motion_from_configuration(before.motion.time_s, q, q_kinds(model)),
         marker_error=np.where(np.isfinite(before.marker_error), error, np.nan),
         link_R_W=R,
         link_p_W=p,

@@ -37,4 +37,5 @@ class EstimationSettings(Section):
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
     )
+    knots_hz: float = Field(50.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

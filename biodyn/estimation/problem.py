@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
-from biodyn.estimation.deviation import Path
+from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.sizes import Sizes
 from biodyn.model.body_model import SubjectModel
@@ -19,7 +19,7 @@ class Problem:
     """One stretch of T frames.
 
     Attributes:
-        model: the body; start: the motion that the estimate deviates from, at `rate_hz`.
+        model: the body; start: the motion that the estimate deviates from; knots: of the spline of the deviation.
         seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
@@ -29,7 +29,7 @@ class Problem:
 
     model: SubjectModel
     start: Path
-    rate_hz: float
+    knots: Knots
     sizes: Sizes
     seen_at: FloatArray
     weights: FloatArray
@@ -39,11 +39,6 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     inertias: InertiaUnknowns
-
-    @property
-    def frames(self) -> int:
-        """Number of frames."""
-        return len(self.balanced)
 
 
 def torque_places(model: SubjectModel) -> IntArray:

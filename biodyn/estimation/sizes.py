@@ -32,7 +32,7 @@ class Sizes:
         marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame.
-        torque_nm: error of the second difference of a torque, Nm; infinite where there is no limit.
+        torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -45,19 +45,25 @@ class Sizes:
     unseen_sd_rad: FloatArray
 
 
+def knot_step(rate_hz: float, settings: EstimationSettings) -> int:
+    """Return how many frames lie between two knots."""
+    return max(round(rate_hz / settings.knots_hz), 1)
+
+
 def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magnitudes) -> Sizes:
     """Return the sizes for a trial: noise and smoothness are its own, the others come from the settings."""
     model, rate_hz = inputs.model, inputs.rate_hz
     raw = inputs.fitted(inputs.raw)
     noise = np.fmax(measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m)
     cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
+    knot_s = knot_step(rate_hz, settings) / rate_hz
     frame = np.sqrt(FRAME_S * rate_hz)
     alike = max(2.0 * settings.correlation_s * rate_hz, 1.0)
     return Sizes(
         marker_sd_m=np.hypot(noise, settings.marker_sd_m * frame),
         stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
         balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
-        torque_nm=settings.torque_roughness * model.mass_kg * rate_hz**-1.5 if settings.torque_roughness else np.inf,
+        torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

@@ -14,6 +14,7 @@ from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import kept
 from biodyn.estimation.terms import (
     REACH,
+    Rows,
     add_dynamics,
     add_kept,
     add_markers,
@@ -31,7 +32,7 @@ class Solution:
     """The estimate of a stretch.
 
     Attributes:
-        coefficients: (T + 2, nv) of the deviation from the start, see `deviation`; path: the motion itself.
+        coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
     """
 
@@ -44,28 +45,28 @@ class Solution:
 def solve(problem: Problem, iterations: int) -> Solution:
     """Return the motion, and the inertias, that explain everything best."""
     model, nv = problem.model, problem.model.multibody.nv
-    c = np.zeros((problem.frames + 2, nv))
+    c = np.zeros((problem.knots.count, nv))
     values = np.zeros(problem.inertias.count)
     information, _ = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, information)
     held = kept(model, problem.start.q, levers(problem, information), problem.sizes)
     path, changed = problem.start, model
     for _ in range(iterations):
-        normal = Normal.empty(problem.frames + 2, REACH, nv)
+        normal = Normal.empty(problem.knots.count, REACH, nv)
         add_markers(normal, problem, path)
         add_smoothness(normal, problem, path, stiff)
-        add_kept(normal, c, held)
-        balance, rest = add_dynamics(normal, problem, changed.multibody, path)
+        add_kept(normal, problem, c, held)
+        balance = add_dynamics(normal, problem, changed.multibody, path)
         factor = Factor(normal.H)
         right = normal.g
         if len(values):
             effect = _inertia_rows(problem, path)
-            step, coupled = _inertia_step(problem, factor, balance, effect, rest, right, values)
+            step, coupled = _inertia_step(problem, factor, balance, effect, right, values)
             values = values + step
             right = right - coupled @ step
             changed = with_changed_inertias(model, problem.inertias, values)
         c = c + factor.solve(right)
-        path = moved(model.multibody, problem.start, c, problem.rate_hz)
+        path = moved(model.multibody, problem.start, problem.knots, c)
     return Solution(c, path, values, changed)
 
 
@@ -85,23 +86,26 @@ def _inertia_rows(problem: Problem, path: Path) -> FloatArray:
 def _inertia_step(
     problem: Problem,
     factor: Factor,
-    balance: list[FloatArray],
+    balance: list[Rows],
     effect: FloatArray,
-    rest: FloatArray,
     right: FloatArray,
     values: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the step (P,) of the unknown inertias, and what couples them with the motion (T + 2, nv, P).
+    """Return the step (P,) of the unknown inertias, and what couples them with the motion (count, nv, P).
 
     The errors of a body model stay alike for some time: a trial of T frames tells no more of a constant than the number of
     times that its errors change. Its information on the inertias is taken down by that.
     """
-    frames, count = problem.frames, effect.shape[2]
-    coupled = np.zeros((frames + 2, right.shape[1], count))
-    for i, rows in enumerate(balance):
-        coupled[i : i + frames] += rows.transpose(0, 2, 1) @ effect
+    count = effect.shape[2]
+    coupled = np.zeros((*right.shape, count))
+    asked = np.zeros(count)
+    for rows in balance:
+        own = effect[rows.frames]
+        asked += np.einsum("tip,ti->p", own, rows.rest)
+        for i, block in enumerate(rows.blocks):
+            coupled[i : i + len(own)] += block.transpose(0, 2, 1) @ own
     followed = factor.solve(coupled)
     told = np.einsum("tip,tir->pr", effect, effect) - np.einsum("tnp,tnr->pr", coupled, followed)
-    asked = np.einsum("tip,ti->p", effect, rest) - np.einsum("tnp,tn->p", followed, right)
+    asked -= np.einsum("tnp,tn->p", followed, right)
     share = 1.0 / problem.sizes.alike_frames
     return np.linalg.solve(share * told + np.eye(count), share * asked - values), coupled

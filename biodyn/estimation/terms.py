@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Normal
-from biodyn.estimation.deviation import PLACE, Path, applied, by_deviation, stencils
+from biodyn.estimation.deviation import DEGREE, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -15,8 +17,8 @@ from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
 
 _THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 _SECOND = np.array([1.0, -2.0, 1.0])
-#: How many frames ahead the widest term couples: the second difference of torques, each of three coefficients.
-REACH = len(_SECOND) + len(PLACE) - 2
+#: How many coefficients ahead the widest term couples: the second difference of torques at knots, each of five coefficients.
+REACH = len(_SECOND) + DEGREE - 2
 # A coordinate that no marker tells counts as one that is known within this, for its smoothness.
 _UNSEEN_RAD = np.radians(3.0)
 
@@ -65,46 +67,81 @@ def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
 def add_markers(normal: Normal, problem: Problem, path: Path) -> None:
     """The markers lie where they were measured."""
     G, right = marker_information(problem, path.q)
-    normal.add_shared(0, PLACE, G, right)
+    step = problem.knots.step
+    for offset, weights in enumerate(problem.knots.weights[0]):
+        normal.add_shared(0, _used(weights), G[offset::step], right[offset::step])
 
 
 def add_smoothness(normal: Normal, problem: Problem, path: Path, precision: FloatArray) -> None:
-    """Accelerations change little from frame to frame: third differences of the motion are small."""
-    weights = np.broadcast_to(precision, (problem.frames - 1, len(precision)))
-    third = np.diff(path.vdot, axis=0) / problem.rate_hz**2
+    """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`."""
+    knots = problem.knots
+    count = knots.count - len(_THIRD) + 1
+    third = np.zeros((count, len(precision)))
+    # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
+    third[1 : knots.knots] = np.diff(path.vdot[:: knots.step], axis=0) * knots.knot_s**2
+    weights = np.broadcast_to(precision / knots.step**DEGREE, third.shape)
     normal.add_diagonal(0, _THIRD, weights, -weights * third)
 
 
-def add_kept(normal: Normal, c: FloatArray, precision: FloatArray) -> None:
-    """Coordinates keep to where they were fitted, within what little is known of them."""
-    normal.add_diagonal(0, PLACE, precision, -precision * applied(PLACE, c))
+def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
+    """Coordinates keep to where they were fitted, within what little is known of them. precision: (T, nv) a frame."""
+    step = problem.knots.step
+    own = step * precision[::step]
+    normal.add_diagonal(0, _used(problem.knots.weights[0][0]), own, -own * problem.knots.values(c)[0][::step])
 
 
-def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) -> tuple[list[FloatArray], FloatArray]:
-    """The whole body is in balance, and torques are smooth. Returns rows and rest of the balance, in standard deviations."""
+@dataclass(frozen=True)
+class Rows:
+    """A part of the balance: rows (count, 6, nv) on the coefficients from the k-th on, and its rest (count, 6), in SD.
+
+    `frames` picks the frames that it is made of.
+    """
+
+    frames: slice
+    blocks: list[FloatArray]
+    rest: FloatArray
+
+
+def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) -> list[Rows]:
+    """The whole body is in balance, and torques are smooth. Returns the rows of the balance."""
     derivatives = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     needed = np.concatenate([np.arange(6), problem.torque_rows])
-    place, rate, bend = by_deviation(mb, path, *(part[:, needed] for part in derivatives))
-    of_place, of_rate, of_bend = stencils(problem.rate_hz)
-    rows = [a * place + b * rate + c * bend for a, b, c in zip(of_place, of_rate, of_bend, strict=True)]
+    parts = by_deviation(mb, path, *(part[:, needed] for part in derivatives))
     scale = problem.balanced[:, None] / problem.sizes.balance
-    balance = [part[:, :6] * scale[:, :, None] for part in rows]
-    rest = -tau[:, :6] * scale
-    normal.add(0, balance, rest)
+    rest, step = -tau[:, :6] * scale, problem.knots.step
+    balance = [part[:, :6] * scale[:, :, None] for part in parts]
+    found = []
+    for offset in range(step):
+        frames = slice(offset, None, step)
+        rows = Rows(frames, _on_coefficients(problem, [part[frames] for part in balance], offset), rest[frames])
+        normal.add_wide(0, rows.blocks, rows.rest)
+        found.append(rows)
     if np.isfinite(problem.sizes.torque_nm) and len(problem.torque_rows):
-        _add_torques(normal, problem, [part[:, 6:] for part in rows], tau[:, problem.torque_rows])
-    return balance, rest
+        at_knots = _on_coefficients(problem, [part[::step, 6:] for part in parts], 0)
+        _add_torques(normal, problem, at_knots, tau[::step, problem.torque_rows])
+    return found
+
+
+def _on_coefficients(problem: Problem, parts: list[FloatArray], offset: int) -> list[FloatArray]:
+    """Derivatives (count, m, nv) by the coefficients, of those by place, rate and acceleration of frames behind a knot."""
+    place, rate, bend = parts
+    weights = (weights[offset] for weights in problem.knots.weights)
+    return [a * place + b * rate + c * bend for a, b, c in zip(*weights, strict=True) if a or b or c]
+
+
+def _used(weights: FloatArray) -> FloatArray:
+    return weights[:-1] if weights[-1] == 0.0 else weights
 
 
 def _add_torques(normal: Normal, problem: Problem, rows: list[FloatArray], tau: FloatArray) -> None:
-    """Second differences of torques are small where the torque is known in all three frames."""
-    count = problem.frames - len(_SECOND) + 1
-    known = np.logical_and.reduce([problem.torque_known[i : i + count] for i in range(len(_SECOND))])
+    """Second differences of torques from knot to knot are small where the torque is known at all three."""
+    count = len(tau) - len(_SECOND) + 1
+    at_knots = problem.torque_known[:: problem.knots.step]
+    known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     scale = known / problem.sizes.torque_nm
-    reach = len(rows) + len(_SECOND) - 1
     wide = []
-    for at in range(reach):
+    for at in range(len(rows) + len(_SECOND) - 1):
         parts = [w * rows[at - i][i : i + count] for i, w in enumerate(_SECOND) if 0 <= at - i < len(rows)]
         wide.append(np.asarray(sum(parts)) * scale[:, :, None])
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
