@@ -37,5 +37,11 @@ class EstimationSettings(Section):
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
     )
+    lively_force_n_kg: float = Field(
+        0.5,
+        gt=0,
+        le=1e9,
+        description="bend of the ground reaction in a frame, N/kg, beside which motion and torques may change twice as fast",
+    )
     knots_hz: float = Field(50.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

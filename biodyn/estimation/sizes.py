@@ -33,6 +33,7 @@ class Sizes:
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame.
         torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
+        lively_n_kg: second difference of the ground reaction from frame to frame that doubles what may change, N/kg.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -41,6 +42,7 @@ class Sizes:
     stiffness: FloatArray
     balance: FloatArray
     torque_nm: float
+    lively_n_kg: float
     alike_frames: float
     unseen_sd_rad: FloatArray
 
@@ -64,6 +66,7 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
         balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
         torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
+        lively_n_kg=settings.lively_force_n_kg,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

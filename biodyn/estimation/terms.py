@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Normal
@@ -64,6 +65,16 @@ def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
     return np.asarray(own * problem.sizes.stiffness)
 
 
+def loosening(problem: Problem) -> FloatArray:
+    """Return factors (knots,) from 1 on by which motion and torques may change faster: where the measured forces do (strikes)."""
+    force = problem.wrenches[:, :, 3:].sum(axis=1) / problem.model.mass_kg
+    bend = np.zeros(len(force))
+    bend[1:-1] = np.linalg.norm(force[2:] - 2.0 * force[1:-1] + force[:-2], axis=1)
+    step = problem.knots.step
+    near = maximum_filter1d(bend, 2 * step + 1)[::step]
+    return np.asarray(1.0 + near / problem.sizes.lively_n_kg)
+
+
 def add_markers(normal: Normal, problem: Problem, path: Path) -> None:
     """The markers lie where they were measured."""
     G, right = marker_information(problem, path.q)
@@ -79,7 +90,10 @@ def add_smoothness(normal: Normal, problem: Problem, path: Path, precision: Floa
     third = np.zeros((count, len(precision)))
     # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
     third[1 : knots.knots] = np.diff(path.vdot[:: knots.step], axis=0) * knots.knot_s**2
-    weights = np.broadcast_to(precision / knots.step**DEGREE, third.shape)
+    loose = np.ones(count)
+    loose[: knots.knots] = loosening(problem)
+    loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
+    weights = (precision / knots.step**DEGREE) / loose[:, None] ** 2
     normal.add_diagonal(0, _THIRD, weights, -weights * third)
 
 
@@ -139,7 +153,8 @@ def _add_torques(normal: Normal, problem: Problem, rows: list[FloatArray], tau: 
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
-    scale = known / problem.sizes.torque_nm
+    loose = loosening(problem)[1 : 1 + count, None]
+    scale = known / (problem.sizes.torque_nm * loose)
     wide = []
     for at in range(len(rows) + len(_SECOND) - 1):
         parts = [w * rows[at - i][i : i + count] for i, w in enumerate(_SECOND) if 0 <= at - i < len(rows)]
