@@ -22,7 +22,7 @@ class EstimateAccount:
     """What the estimate did.
 
     Attributes:
-        raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction as filtered for them.
+        raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
         force_cutoff_hz: of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
         coordinates: names; moved_rms_rad, moved_max_rad: (C,) how far each was moved.
@@ -51,7 +51,12 @@ class EstimateAccount:
 
 
 def account_of(
-    inputs: TrialInputs, fit: Fit, dynamics: Dynamics, unknowns: InertiaUnknowns | None, values: FloatArray, force_cutoff_hz: float
+    inputs: TrialInputs,
+    fit: Fit,
+    dynamics: Dynamics,
+    unknowns: InertiaUnknowns | None,
+    values: FloatArray,
+    force_cutoff_hz: float,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`."""
     before, model = inputs.fit, fit.model

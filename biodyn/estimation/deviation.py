@@ -61,7 +61,7 @@ class Knots:
 
     @cached_property
     def weights(self) -> tuple[FloatArray, ...]:
-        """Weights (step, 6) of place, rate and acceleration at each frame behind a knot, on the coefficients from the knot's on."""
+        """Weights (step, 6) of place, rate and acceleration of frames behind a knot, on the coefficients from the knot's on."""
         basis = BSpline.basis_element(np.arange(-DEGREE, 2.0), extrapolate=False)
         # Behind its knot by u, the coefficient k + j is that of the basis whose support began u + 5 - j knots ago.
         at = np.arange(self.step)[:, None] / self.step - np.arange(DEGREE + 1.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, IntArray
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
@@ -45,7 +45,11 @@ class Estimate:
 
 
 def estimate_trial(
-    inputs: TrialInputs, reaction: GroundReaction, force_cutoff_hz: float, settings: EstimationSettings, magnitudes: Magnitudes
+    inputs: TrialInputs,
+    reaction: GroundReaction,
+    force_cutoff_hz: float,
+    settings: EstimationSettings,
+    magnitudes: Magnitudes,
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
 
@@ -100,13 +104,20 @@ def _problem(
     )
 
 
-def _known_torques(model: SubjectModel, dynamics: Dynamics, places: FloatArray) -> BoolArray:
+def _known_torques(model: SubjectModel, dynamics: Dynamics, places: IntArray) -> BoolArray:
     """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
-    return np.stack(
-        [dynamics.torque_valid[:, columns[at]] if at in columns else dynamics.residual_valid for at in places.tolist()],
-        axis=1,
-    ) if len(places) else np.zeros((len(dynamics.tau), 0), dtype=bool)
+    return (
+        np.stack(
+            [
+                dynamics.torque_valid[:, columns[at]] if at in columns else dynamics.residual_valid
+                for at in places.tolist()
+            ],
+            axis=1,
+        )
+        if len(places)
+        else np.zeros((len(dynamics.tau), 0), dtype=bool)
+    )
 
 
 def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slice, Solution]]) -> Fit:

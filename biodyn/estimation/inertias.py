@@ -38,7 +38,8 @@ class InertiaUnknowns:
     def centre_shifts_m(self, values: FloatArray) -> dict[str, FloatArray]:
         """Return the shift (3,) m of each segment's mass centre in its own axes."""
         return {
-            name: values[3 * i : 3 * i + 3] * sd for i, (name, sd) in enumerate(zip(self.segments, self.sd_m, strict=True))
+            name: values[3 * i : 3 * i + 3] * sd
+            for i, (name, sd) in enumerate(zip(self.segments, self.sd_m, strict=True))
         }
 
     def mass_share(self, values: FloatArray) -> float:

@@ -27,7 +27,10 @@ class EstimationSettings(Section):
         1.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
     )
     correlation_s: float = Field(
-        0.15, ge=0, le=10, description="time over which errors of the body model stay alike, s: how little a trial tells"
+        0.15,
+        ge=0,
+        le=10,
+        description="time over which errors of the body model stay alike, s: how little a trial tells",
     )
     centre_sd_m: float = Field(
         0.01, ge=0, le=0.1, description="how far a segment's mass centre may lie off its place, 1 SD, m; 0 = it stays"
@@ -43,5 +46,5 @@ class EstimationSettings(Section):
         le=1e9,
         description="bend of the ground reaction in a frame, N/kg, beside which motion and torques may change twice as fast",
     )
-    knots_hz: float = Field(50.0, ge=10, le=1000, description="knots of the estimated motion in a second")
+    knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

@@ -14,6 +14,8 @@ from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.spectra import measured_noise
 
+# Segments that no marker shows move with the stride: the second harmonic of a fast one, and little above.
+_CARRIED_HZ = 3.0
 _BENT = 3  # the derivative that is held small, as in the smoothing spline
 # What settings of errors are given for: a frame of this length. Others count in proportion.
 FRAME_S = 0.01
@@ -56,7 +58,9 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
     """Return the sizes for a trial: noise and smoothness are its own, the others come from the settings."""
     model, rate_hz = inputs.model, inputs.rate_hz
     raw = inputs.fitted(inputs.raw)
-    noise = np.fmax(measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m)
+    noise = np.fmax(
+        measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
+    )
     cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
     knot_s = knot_step(rate_hz, settings) / rate_hz
     frame = np.sqrt(FRAME_S * rate_hz)
@@ -87,8 +91,10 @@ def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz:
         return float(np.exp(np.mean(of_body[name] if name else every)))
 
     result = np.full(model.multibody.nv, cutoff(model.skeleton.root.name))
-    for coordinate in (*model.coordinates, *model.assumed):
+    for coordinate in model.coordinates:
         result[coordinate.v_index] = cutoff(coordinate.body)
+    for coordinate in model.assumed:
+        result[coordinate.v_index] = _CARRIED_HZ
     return result
 
 

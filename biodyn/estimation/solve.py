@@ -54,7 +54,7 @@ def solve(problem: Problem, iterations: int) -> Solution:
     for _ in range(iterations):
         normal = Normal.empty(problem.knots.count, REACH, nv)
         add_markers(normal, problem, path)
-        add_smoothness(normal, problem, path, stiff)
+        add_smoothness(normal, problem, c, stiff)
         add_kept(normal, problem, c, held)
         balance = add_dynamics(normal, problem, changed.multibody, path)
         factor = Factor(normal.H)
@@ -78,7 +78,9 @@ def _inertia_rows(problem: Problem, path: Path) -> FloatArray:
     for i in range(problem.inertias.count):
         unit = np.zeros(problem.inertias.count)
         unit[i] = 1.0
-        columns.append(inertial_parameters(with_changed_inertias(problem.model, problem.inertias, unit).multibody) - before)
+        columns.append(
+            inertial_parameters(with_changed_inertias(problem.model, problem.inertias, unit).multibody) - before
+        )
     effect = effects_of_inertia(mb, path.q, path.v, path.vdot, np.stack(columns, axis=1))[:, :6]
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
 

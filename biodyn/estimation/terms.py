@@ -83,13 +83,13 @@ def add_markers(normal: Normal, problem: Problem, path: Path) -> None:
         normal.add_shared(0, _used(weights), G[offset::step], right[offset::step])
 
 
-def add_smoothness(normal: Normal, problem: Problem, path: Path, precision: FloatArray) -> None:
+def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
     """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`."""
     knots = problem.knots
     count = knots.count - len(_THIRD) + 1
-    third = np.zeros((count, len(precision)))
+    third = np.asarray(sum(w * c[i : i + count] for i, w in enumerate(_THIRD)))
     # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
-    third[1 : knots.knots] = np.diff(path.vdot[:: knots.step], axis=0) * knots.knot_s**2
+    third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     loose = np.ones(count)
     loose[: knots.knots] = loosening(problem)
     loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])

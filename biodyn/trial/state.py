@@ -69,7 +69,9 @@ class TrialState:
     # inverse dynamics, uncertainty
     dynamics: Dynamics
     propagation: TrialInputs
-    estimate: EstimateAccount | None = None  # where motion and forces became one estimate: fit, model, dynamics, reaction are its
+    estimate: EstimateAccount | None = (
+        None  # where motion and forces became one estimate: fit, model, dynamics, reaction are its
+    )
     uncertainty: TorqueUncertainty | None = None
     # checks
     data_checks: tuple[Check, ...] = ()

@@ -17,8 +17,8 @@ class SignalSettings(Section):
     method: Annotated[str, OneOf(SMOOTHING)] = Field(
         "butterworth",
         description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
-        "chooses itself (docs/methods.md); plate forces always pass the filter. estimate: motion and forces become one estimate, section "
-        "[estimation]; the filter only prepares it",
+        "chooses itself (docs/methods.md); plate forces always pass the filter. estimate: motion and forces become one "
+        "estimate, section [estimation]; the filter only prepares it",
     )
     cutoff_hz: float = Field(
         6.0, ge=0, le=1000, description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off"
