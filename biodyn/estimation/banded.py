@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,17 @@ class Normal:
         """Return equations of no measurement yet."""
         return cls(np.zeros((frames, reach + 1, n, n)), np.zeros((frames, n)))
 
-    def add(self, first: int, rows: list[FloatArray], residual: FloatArray) -> None:
+    def add_wide(
+        self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray | None = None
+    ) -> None:
         """Add the least-squares term |residual - sum_s rows[s] x[first + t + s]|^2 of every t.
 
         rows: one (T', m, n) for each frame it reaches; residual: (T', m); both divided by their standard deviation.
+        columns: the places (n,) of the unknowns that the rows are given for; None = all.
         """
-        count = len(residual)
-        turned = [np.ascontiguousarray(part.transpose(0, 2, 1)) for part in rows]
-        for i, left in enumerate(turned):
-            here = slice(first + i, first + i + count)
-            self.g[here] += (left @ residual[:, :, None])[..., 0]
-            for j in range(i, len(rows)):
-                self.H[here, j - i] += left @ rows[j]
-
-    def add_wide(self, first: int, rows: list[FloatArray], residual: FloatArray) -> None:
-        """The same as `add` for few rows that reach over many frames: one product for all of them."""
-        count, n, width = len(residual), self.g.shape[1], len(rows)
+        count, n, width = len(residual), rows[0].shape[2], len(rows)
+        if columns is not None:
+            return self._add_some(first, rows, residual, columns)
         flat = np.concatenate(rows, axis=2)
         turned = np.ascontiguousarray(flat.transpose(0, 2, 1))
         right = (turned @ residual[:, :, None])[..., 0].reshape(count, width, n)
@@ -51,6 +46,14 @@ class Normal:
             self.g[here] += right[:, i]
             for j in range(i, width):
                 self.H[here, j - i] += product[:, i, :, j]
+
+    def _add_some(self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray) -> None:
+        part = Normal.empty(len(residual) + len(rows) - 1, len(rows) - 1, len(columns))
+        part.add_wide(0, rows, residual)
+        here = slice(first, first + len(part.g))
+        self.g[here][:, columns] += part.g
+        square = (slice(None), slice(None), columns[:, None], columns)
+        self.H[here, : len(rows)][square] += part.H
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
         """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""

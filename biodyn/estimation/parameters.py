@@ -15,16 +15,16 @@ class EstimationSettings(Section):
         1.0, gt=0, le=1000, description="error of the balance of moments in a hundredth of a second, Nm"
     )
     marker_sd_m: float = Field(
-        0.002, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
+        0.0005, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
     )
     torque_roughness: float = Field(
-        20.0,
+        30.0,
         ge=0,
         le=1e4,
         description="how fast the slope of a joint torque may change (a random walk), Nm/kg per s^1.5; 0 = no limit",
     )
     smoothness: float = Field(
-        1.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
+        5.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
     )
     correlation_s: float = Field(
         0.15,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -39,6 +40,22 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     inertias: InertiaUnknowns
+
+    @cached_property
+    def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Torques that depend on the same coordinates: their places in `torque_rows`, and those of the coordinates in v.
+
+        A torque depends on what moves the bodies beyond its joint: the path to them, and the joints among them.
+        """
+        mb = self.model.multibody
+        moves = np.stack([on_path(mb, body) for body in range(len(mb.bodies))])
+        groups: dict[bytes, list[int]] = {}
+        for row, place in enumerate(self.torque_rows):
+            support = moves[moves[:, place]].any(axis=0)
+            groups.setdefault(support.tobytes(), []).append(row)
+        return tuple(
+            (np.array(rows), np.flatnonzero(np.frombuffer(support, dtype=bool))) for support, rows in groups.items()
+        )
 
 
 def torque_places(model: SubjectModel) -> IntArray:

@@ -51,7 +51,7 @@ def solve(problem: Problem, iterations: int) -> Solution:
     stiff = smoothness(problem, information)
     held = kept(model, problem.start.q, levers(problem, information), problem.sizes)
     path, changed = problem.start, model
-    for _ in range(iterations):
+    for number in range(iterations):
         normal = Normal.empty(problem.knots.count, REACH, nv)
         add_markers(normal, problem, path)
         add_smoothness(normal, problem, c, stiff)
@@ -59,7 +59,7 @@ def solve(problem: Problem, iterations: int) -> Solution:
         balance = add_dynamics(normal, problem, changed.multibody, path)
         factor = Factor(normal.H)
         right = normal.g
-        if len(values):
+        if len(values) and number == 0:  # they hardly answer to what the later steps change
             effect = _inertia_rows(problem, path)
             step, coupled = _inertia_step(problem, factor, balance, effect, right, values)
             values = values + step
@@ -74,13 +74,10 @@ def _inertia_rows(problem: Problem, path: Path) -> FloatArray:
     """What one standard deviation of each unknown inertia does to the balance (T, 6, P), in standard deviations."""
     mb = problem.model.multibody
     before = inertial_parameters(mb)
-    columns = []
-    for i in range(problem.inertias.count):
-        unit = np.zeros(problem.inertias.count)
-        unit[i] = 1.0
-        columns.append(
-            inertial_parameters(with_changed_inertias(problem.model, problem.inertias, unit).multibody) - before
-        )
+    columns = [
+        inertial_parameters(with_changed_inertias(problem.model, problem.inertias, unit).multibody) - before
+        for unit in np.eye(problem.inertias.count)
+    ]
     effect = effects_of_inertia(mb, path.q, path.v, path.vdot, np.stack(columns, axis=1))[:, :6]
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
 

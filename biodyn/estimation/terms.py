@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Normal
 from biodyn.estimation.deviation import DEGREE, Path, by_deviation
 from biodyn.estimation.problem import Problem
@@ -133,7 +133,10 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) ->
         found.append(rows)
     if np.isfinite(problem.sizes.torque_nm) and len(problem.torque_rows):
         at_knots = _on_coefficients(problem, [part[::step, 6:] for part in parts], 0)
-        _add_torques(normal, problem, at_knots, tau[::step, problem.torque_rows])
+        torques = tau[::step, problem.torque_rows]
+        for rows_at, columns in problem.torque_groups:
+            own = [np.ascontiguousarray(part[:, rows_at][:, :, columns]) for part in at_knots]
+            _add_torques(normal, problem, own, torques[:, rows_at], rows_at, columns)
     return found
 
 
@@ -148,10 +151,17 @@ def _used(weights: FloatArray) -> FloatArray:
     return weights[:-1] if weights[-1] == 0.0 else weights
 
 
-def _add_torques(normal: Normal, problem: Problem, rows: list[FloatArray], tau: FloatArray) -> None:
+def _add_torques(
+    normal: Normal,
+    problem: Problem,
+    rows: list[FloatArray],
+    tau: FloatArray,
+    rows_at: IntArray,
+    columns: IntArray,
+) -> None:
     """Second differences of torques from knot to knot are small where the torque is known at all three."""
     count = len(tau) - len(_SECOND) + 1
-    at_knots = problem.torque_known[:: problem.knots.step]
+    at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     loose = loosening(problem)[1 : 1 + count, None]
     scale = known / (problem.sizes.torque_nm * loose)
@@ -160,4 +170,4 @@ def _add_torques(normal: Normal, problem: Problem, rows: list[FloatArray], tau: 
         parts = [w * rows[at - i][i : i + count] for i, w in enumerate(_SECOND) if 0 <= at - i < len(rows)]
         wide.append(np.asarray(sum(parts)) * scale[:, :, None])
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
-    normal.add_wide(0, wide, np.asarray(rest))
+    normal.add_wide(0, wide, np.asarray(rest), columns)
