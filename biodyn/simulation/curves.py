@@ -16,12 +16,13 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import from_cardan_zxy
+from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.gait.variables import without_side
 
 BASE_CURVES = ("forward", "upward", "sideways", "tilt", "list", "rotation")
 # Mirroring at the sagittal plane turns sideways movement, and rotations about X and Y, into their opposite.
-_TURNED_BY_MIRROR = ("sideways", "list", "rotation")
+TURNED_BY_MIRROR = ("sideways", "list", "rotation")
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,20 @@ class Curve:
         return np.array([k for k in self.harmonics for _ in range(1 if k == 0 else 2)], dtype=float)
 
 
-def walking_curves(model: SubjectModel, static_q: FloatArray, table: Mapping[str, Any]) -> tuple[Curve, ...]:
-    """Return the curves of a model's walk with their references from the table of published curves."""
+def walking_curves(
+    model: SubjectModel, coordinates: Sequence[Coordinate], static_q: FloatArray, table: Mapping[str, Any]
+) -> tuple[Curve, ...]:
+    """Return the curves of a model's walk with their references from the table of published curves.
+
+    coordinates: those of the model that have a column.
+    """
     size = model.height_m / table["base"]["reference_height_m"]
     curves = [
         _base_curve(name, column, table["base"], size, model.bodies[0].R_PB, static_q)
         for column, name in enumerate(BASE_CURVES)
     ]
-    lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(model.coordinates) if c.side == "l"}
-    for i, coordinate in enumerate(model.coordinates):
+    lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(coordinates) if c.side == "l"}
+    for i, coordinate in enumerate(coordinates):
         if coordinate.side == "l":
             continue
         plain = without_side(coordinate.name, coordinate.side)
@@ -70,14 +76,14 @@ def walking_curves(model: SubjectModel, static_q: FloatArray, table: Mapping[str
             harmonics: Sequence[int] = range(entry["harmonics"] + 1)
             columns += ((lefts[plain], 0.5),)
         else:
-            turned = _axis_is_turned(model, coordinate.name)
+            turned = axis_is_turned(model, coordinate.name)
             harmonics = [k for k in range(entry["harmonics"] + 1) if k % 2 == turned]
         static = static_q[coordinate.q_index] if entry.get("static_offset", False) else 0.0
         curves.append(_curve(columns, tuple(harmonics), entry, static, 1.0))
     return tuple(curves)
 
 
-def _axis_is_turned(model: SubjectModel, name: str) -> bool:
+def axis_is_turned(model: SubjectModel, name: str) -> bool:
     """A rotation about an axis in the sagittal plane changes sign in the mirror, one about Z does not."""
     for body in model.bodies:
         for step in body.definition.rotations:
@@ -89,7 +95,7 @@ def _axis_is_turned(model: SubjectModel, name: str) -> bool:
 def _base_curve(
     name: str, column: int, table: Mapping[str, Any], size: float, R_static: FloatArray, static_q: FloatArray
 ) -> Curve:
-    turned = name in _TURNED_BY_MIRROR
+    turned = name in TURNED_BY_MIRROR
     first = 1 if turned or name == "forward" else 0  # where along the track the walk happens is the feet's choice
     harmonics = tuple(k for k in range(first, table["harmonics"] + 1) if k % 2 == turned)
     static = float(static_q[1]) if name == "upward" else 0.0

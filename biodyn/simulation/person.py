@@ -12,6 +12,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
+from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.anthropometry import Sex
 from biodyn.model.from_library.label_reading.spelling import normalise
@@ -19,6 +20,7 @@ from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.simulation.curves import motion
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,50 @@ class Person:
 
 
 @dataclass(frozen=True)
+class Coupled:
+    """A coordinate that follows another one: rest + size sin(bend (driver - zero)).
+
+    `column`, `driver`: their places among the model's coordinates. rest, zero: rad or m.
+    """
+
+    column: int
+    driver: int
+    zero: float
+    rest: float
+    size: float
+    bend: float
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Which of a model's `count` coordinates follow others."""
+
+    coupled: tuple[Coupled, ...]
+    count: int
+
+    @property
+    def free(self) -> list[int]:
+        """Places of the coordinates that follow none."""
+        follow = {one.column for one in self.coupled}
+        return [column for column in range(self.count) if column not in follow]
+
+    def expanded(self, y: FloatArray, yd: FloatArray, ydd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the rows of all coordinates (T, 6 + count) of rows without those that follow, and of their time derivatives."""
+        whole = tuple(np.zeros((len(y), 6 + self.count)) for _ in range(3))
+        kept = [*range(6), *(6 + column for column in self.free)]
+        for values, given in zip(whole, (y, yd, ydd), strict=True):
+            values[:, kept] = given
+        for one in self.coupled:
+            at, by = 6 + one.column, 6 + one.driver
+            angle, rate = one.bend * (whole[0][:, by] - one.zero), one.bend * whole[1][:, by]
+            sine, cosine = one.size * np.sin(angle), one.size * np.cos(angle)
+            whole[0][:, at] = one.rest + sine
+            whole[1][:, at] = cosine * rate
+            whole[2][:, at] = cosine * one.bend * whole[2][:, by] - sine * rate**2
+        return whole[0], whole[1], whole[2]
+
+
+@dataclass(frozen=True)
 class Body:
     """The simulated body.
 
@@ -58,6 +104,7 @@ class Body:
         static_points: (3,) m in World by label, the person standing with the feet on the floor Y = 0.
         measures: what a laboratory would have measured, in m.
         static_q: (nq,) the true configuration while standing.
+        coupling: of coordinates that follow others; None: all are free.
     """
 
     person: Person
@@ -65,6 +112,18 @@ class Body:
     static_points: Mapping[str, FloatArray]
     measures: Mapping[str, float]
     static_q: FloatArray
+    coupling: Coupling | None = None
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The coordinates that follow none: the columns of curve values behind the root's six."""
+        whole = self.model.coordinates
+        return whole if self.coupling is None else tuple(whole[column] for column in self.coupling.free)
+
+    def motion(self, y: FloatArray, yd: FloatArray, ydd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q (T, nq), v, vdot (T, nv) of curve values and their time derivatives (T, ny); exact."""
+        rows = (y, yd, ydd) if self.coupling is None else self.coupling.expanded(y, yd, ydd)
+        return motion(self.model, *rows)
 
 
 @cache

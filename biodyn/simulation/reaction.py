@@ -8,15 +8,32 @@ from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses
 from biodyn.simulation import feet as contact
+from biodyn.simulation.impacts import strikes
 from biodyn.simulation.person import load_data
 from biodyn.simulation.walking import Walk, required_wrench
 
+_REFERENCE_M_S = 1.3  # at which the sizes of what a strike does are given
+
 
 def foot_wrenches(walk: Walk, time_s: FloatArray) -> dict[Side, FloatArray]:
-    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike."""
+    """Return the wrench on each foot (T, 6) about the world origin at the times (T,) s, 0 = a right foot strike.
+
+    The two sum to what the motion needs. Impacts are the leading foot's alone; both share the rest.
+    """
     q, v, vdot = walk.motion(time_s)
     total = required_wrench(walk.body.model, q, v, vdot)
     R, p = body_poses(walk.body.model.multibody, q)
+    if walk.impacts is None:
+        return shared_by_feet(walk, time_s, total, R, p)
+    struck = walk.impacts.loads(time_s, walk.stride_s, walk.stance * walk.stride_s, walk.feet, R, p)
+    carried = shared_by_feet(walk, time_s, total - sum(struck.values()), R, p)
+    return {side: carried[side] + struck[side] for side in SIDES}
+
+
+def shared_by_feet(
+    walk: Walk, time_s: FloatArray, total: FloatArray, R: FloatArray, p: FloatArray
+) -> dict[Side, FloatArray]:
+    """Split a total wrench (T, 6) between the feet as a smooth walk does; R, p: poses of the links."""
     half = np.mod(time_s / walk.stride_s, 0.5)  # since the last strike
     right_leads = np.mod(time_s / walk.stride_s, 1.0) < 0.5
     gait = load_data("gait")
@@ -41,6 +58,15 @@ def stance_of(walk: Walk, time_s: FloatArray, number: int) -> BoolArray:
     """Mask of the times in which stance `number` lasts."""
     since = time_s / walk.stride_s - 0.5 * number
     return np.asarray((since >= 0.0) & (since <= walk.stance))
+
+
+def walk_strikes(walk: Walk, time_s: FloatArray) -> list[tuple[Side, float, float]]:
+    """Return side, time (s, 0 = a right strike) and size of the foot strikes in and shortly before the times (T,)."""
+    size = walk.impacts.size if walk.impacts is not None else lambda number: 1.0
+    return [
+        (SIDES[number % 2], strike_s, size(number) * walk.speed_m_s / _REFERENCE_M_S)
+        for number, strike_s in strikes(time_s, walk.stride_s, 0.0, walk.stride_s)
+    ]
 
 
 def moved(wrench: FloatArray, offset: FloatArray) -> FloatArray:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side
+from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.recording import GaitEvent
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.laboratory import place_plates
 from biodyn.simulation.person import Body, Person, embody, load_data
 from biodyn.simulation.plates import Plate
-from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of
+from biodyn.simulation.reaction import foot_wrenches, gait_events, moved, stance_of, walk_strikes
 from biodyn.simulation.skin import hide, marker_labels, marker_positions, soft_tissue
 from biodyn.simulation.walking import Walk, required_wrench, solve_walk
+from biodyn.simulation.wobble import bulging, swinging
 
 _AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
@@ -34,9 +36,11 @@ class TrialOptions:
         plates: fixed plates instead; the walk starts where its steps meet them best.
         forward, up: laboratory axes along World X (direction of travel) and Y, e.g. "-x" and "+z".
         noise_mm: standard deviation of white marker noise. soft_tissue: 0 = markers on bone, 1 = realistic.
+        wobble: 0 = nothing shakes the skin, 1 = soft tissue swings after a foot strike and bulges with its muscles.
+        smoothed_hz: cut-off of a low-pass filter that the laboratory's software applied to the markers; 0 = none.
         gaps: hidden stretches of markers; longest_gap_s.
         force_noise_n: standard deviation of white noise on the force channels (moments: a twentieth in Nm);
-        force_offset_n: size of the plates' constant offsets.
+        force_offset_n: size of the plates' constant offsets. force_gain: standard deviation of the plates' gain errors, share.
         seed: of everything random.
     """
 
@@ -53,10 +57,13 @@ class TrialOptions:
     up: str = "+z"
     noise_mm: float = 0.0
     soft_tissue: float = 0.0
+    wobble: float = 0.0
+    smoothed_hz: float = 0.0
     gaps: int = 0
     longest_gap_s: float = 0.25
     force_noise_n: float = 0.0
     force_offset_n: float = 0.0
+    force_gain: float = 0.0
     seed: int = 1
 
     @property
@@ -140,6 +147,10 @@ def _walking(walk: Walk, options: TrialOptions, plates: tuple[Plate, ...], shift
         measured[side] |= here[::ratio]
     phase = time_s / walk.stride_s
     skin = options.soft_tissue * soft_tissue(walk.body, q, phase, options.seed) if options.soft_tissue else None
+    if options.wobble:
+        struck = walk_strikes(walk, time_s)
+        shaken = swinging(walk.body, time_s, struck, options.seed) + bulging(walk.body, phase, options.seed)
+        skin = options.wobble * shaken if skin is None else skin + options.wobble * shaken
     return recorded(
         body=walk.body,
         options=options,
@@ -231,11 +242,14 @@ def recorded(
     seen = bone if skin is None else marker_positions(body, q, skin)
     if options.noise_mm:
         seen = seen + rng.normal(scale=1e-3 * options.noise_mm, size=seen.shape)
+    if options.smoothed_hz:
+        seen = butterworth_lowpass(seen, options.rate_hz, options.smoothed_hz)
     if options.gaps and kind == "walk":
         seen = hide(seen, options.gaps, round(options.longest_gap_s * options.rate_hz), rng)
     components = []
-    for plate, on_plate in zip(plates, on_plates, strict=True):
-        clean = plate.components(on_plate)
+    gains = 1.0 + options.force_gain * np.random.default_rng([options.seed, 17]).normal(size=len(plates))
+    for plate, on_plate, gain in zip(plates, on_plates, gains, strict=True):
+        clean = gain * plate.components(on_plate)
         noise = options.force_noise_n * rng.normal(size=clean.shape) + options.force_offset_n * rng.normal(size=(1, 6))
         components.append(clean + noise * np.array([1.0, 1.0, 1.0, 0.05, 0.05, 0.05]))
     return SimulatedTrial(

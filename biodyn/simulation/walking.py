@@ -13,10 +13,12 @@ from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
-from biodyn.simulation.curves import Curve, evaluate, motion, sample, walking_curves
+from biodyn.simulation.curves import Curve, evaluate, sample, walking_curves
 from biodyn.simulation.feet import Foot, standing_feet
-from biodyn.simulation.person import Body, load_data
+from biodyn.simulation.impacts import Impacts
+from biodyn.simulation.person import Body
 from biodyn.simulation.solver import least_squares
+from biodyn.simulation.styles import Style, normal_style
 
 _FRAMES = 60  # of half a cycle; 15 to a period of the highest harmonic
 _STEP = 1e-6  # in units of a curve's tolerance, for the numeric derivatives
@@ -26,7 +28,6 @@ _SLIP_M, _HEIGHT_M, _CLEARANCE_M = 0.004, 0.003, 0.004
 _PRESSURE_X_M, _PRESSURE_Z_M = 0.008, 0.005
 _FREE_MOMENT_NM_KG = 0.03
 _VERTICAL_BW, _FRICTION = 0.05, 0.02
-_LEAST_BW, _MOST_BW, _MOST_FRICTION = 0.65, 1.30, 0.22
 _SWING_CLEARANCE_M = 0.012
 _ROUGHNESS_BW = 40.0  # second derivative of the force in phase, body weights a cycle squared
 _RIPPLE_NM_KG = 200.0  # second derivative of a leg's torque in phase, Nm/kg a cycle squared
@@ -43,6 +44,7 @@ class Walk:
         curves, coefficients: the Fourier series, (n,) rad and m.
         foothold: (3,) m, heel of the right foot on the floor at phase 0, with the curves as they are.
         cost: of the solution.
+        impacts: what the foot strikes add to the smooth course (`rough.with_impacts`); None: nothing.
     """
 
     body: Body
@@ -54,6 +56,7 @@ class Walk:
     coefficients: FloatArray
     foothold: FloatArray
     cost: float
+    impacts: Impacts | None = None
 
     @property
     def stride_m(self) -> float:
@@ -65,13 +68,21 @@ class Walk:
         """Share of the cycle a foot is on the floor."""
         return 0.5 + self.double_support
 
-    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
+    def smooth_rows(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the curve values without impacts, and their time derivatives, (T, ny) at the times (T,) s."""
         phase = time_s / self.stride_s
-        y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.model.coordinates))
+        y, yd, ydd = evaluate(self.curves, self.coefficients, phase, 6 + len(self.body.coordinates))
         y[:, 0] += self.stride_m * phase
         yd[:, 0] += self.stride_m
-        return motion(self.body.model, y, yd / self.stride_s, ydd / self.stride_s**2)
+        return y, yd / self.stride_s, ydd / self.stride_s**2
+
+    def motion(self, time_s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return q, v, vdot at the times (T,) s; the right foot strikes at time 0."""
+        rows = self.smooth_rows(time_s)
+        if self.impacts is not None:
+            added = self.impacts.rows(time_s, self.stride_s)
+            rows = (rows[0] + added[0], rows[1] + added[1], rows[2] + added[2])
+        return self.body.motion(*rows)
 
 
 def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: FloatArray) -> FloatArray:
@@ -83,13 +94,21 @@ def required_wrench(model: SubjectModel, q: FloatArray, v: FloatArray, vdot: Flo
     return np.concatenate([moment, force], axis=-1)
 
 
-def solve_walk(body: Body, speed_m_s: float, stride_s: float, iterations: int = 60, near: Walk | None = None) -> Walk:
+def solve_walk(
+    body: Body,
+    speed_m_s: float,
+    stride_s: float,
+    iterations: int = 60,
+    near: Walk | None = None,
+    style: Style | None = None,
+) -> Walk:
     """Return the walk of a body at a speed (m/s) with strides of `stride_s` seconds.
 
+    style: the curves it stays near; those of normal walking where None.
     near: the walk of a similar body or at a similar speed to start from, which saves iterations; whatever is not yet
     minimal, forces and torques belong to the motion exactly.
     """
-    problem = _Problem(body, speed_m_s, stride_s)
+    problem = _Problem(body, speed_m_s, stride_s, normal_style() if style is None else style)
     start = problem.start() if near is None else problem.pack(near.coefficients, near.foothold)
     x, cost = least_squares(problem, start, iterations, 1e-5)
     coefficients, foothold = problem.unpack(x)
@@ -112,9 +131,10 @@ def _carries_a_foot(model: SubjectModel, body: str) -> bool:
 class _Problem:
     """The least-squares problem in units of tolerances: x = (coefficients, foothold x and z)."""
 
-    def __init__(self, body: Body, speed_m_s: float, stride_s: float) -> None:
-        table = load_data("gait")
-        self.model = body.model
+    def __init__(self, body: Body, speed_m_s: float, stride_s: float, style: Style) -> None:
+        table = style.table
+        self.least_bw, self.most_bw, self.most_friction = style.least_bw, style.most_bw, style.most_friction
+        self.body, self.model = body, body.model
         self.table: Mapping[str, Any] = table
         self.timing = table["timing"]
         self.stride_s, self.stride_m = stride_s, speed_m_s * stride_s
@@ -122,10 +142,10 @@ class _Problem:
             speed_m_s - self.timing["reference_speed_m_s"]
         )
         self.feet = standing_feet(body.model, body.static_q, table["foot"])
-        self.curves = walking_curves(body.model, body.static_q, table)
-        self.leg_columns = [c.v_index for c in body.model.coordinates if _carries_a_foot(body.model, c.body)]
+        self.curves = walking_curves(body.model, body.coordinates, body.static_q, table)
+        self.leg_columns = [c.v_index for c in body.coordinates if _carries_a_foot(body.model, c.body)]
         self.phase = np.arange(_FRAMES) / (2.0 * _FRAMES)
-        self.maps = sample(self.curves, self.phase, 6 + len(body.model.coordinates))
+        self.maps = sample(self.curves, self.phase, 6 + len(body.coordinates))
         orders = np.concatenate([curve.orders() for curve in self.curves])
         self.unit = np.concatenate([np.full(curve.size, curve.tolerance) for curve in self.curves])
         self.reference = np.concatenate([curve.reference for curve in self.curves])
@@ -179,7 +199,7 @@ class _Problem:
             elif order == 1:
                 y[..., 0] += self.stride_m
             parts.append(y.reshape(-1, y.shape[-1]) / self.stride_s**order)
-        return motion(self.model, *parts)
+        return self.body.motion(*parts)
 
     def __call__(self, x: FloatArray, with_jacobian: bool) -> tuple[FloatArray, FloatArray | None]:
         """Residual and, on demand, its derivative by forward differences."""
@@ -252,8 +272,8 @@ class _Problem:
             missing[..., 0] / _PRESSURE_X_M,
             missing[..., 2] / _PRESSURE_Z_M,
             free / (mass * _FREE_MOMENT_NM_KG),
-            (np.minimum(up - _LEAST_BW, 0.0) + np.maximum(up - _MOST_BW, 0.0)) / _VERTICAL_BW,
-            np.maximum(friction - _MOST_FRICTION, 0.0) / _FRICTION,
+            (np.minimum(up - self.least_bw, 0.0) + np.maximum(up - self.most_bw, 0.0)) / _VERTICAL_BW,
+            np.maximum(friction - self.most_friction, 0.0) / _FRICTION,
             (wrench[..., 3] / weight - self.published_force["forward"]) / self.table["ground"]["forward"]["tolerance"],
             (up - 1.0 - self.published_force["upward"]) / self.table["ground"]["upward"]["tolerance"],
             np.diff(wrench[..., 3:], n=2, axis=1) * (2.0 * _FRAMES) ** 2 / (weight * _ROUGHNESS_BW),

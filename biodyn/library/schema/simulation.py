@@ -24,6 +24,25 @@ class Person(Table):
     markers: dict[Name, Three]
 
 
+class _Bulge(Strict):
+    mm: float = Field(ge=0)
+    phase: Share
+    width: float = Field(gt=0, le=0.5)
+
+
+class _Swing(Strict):
+    mm: float = Field(ge=0)
+    hz: float = Field(gt=0, le=100)
+    damping: float = Field(gt=0, lt=1)
+
+
+class _Wobble(Table):
+    together: Share
+    other_leg: Share
+    spread: Share
+    segments: dict[Name, _Swing]
+
+
 @SCHEMAS.register("simulation/soft_tissue")
 class SoftTissue(Table):
     """How far skin moves, mm."""
@@ -32,6 +51,8 @@ class SoftTissue(Table):
     cycle_harmonics: int = Field(ge=1)
     landmark: dict[Name, Annotated[float, Field(ge=0)]]
     body: dict[Name, Annotated[float, Field(ge=0)]]
+    muscle: dict[Name, _Bulge]
+    wobble: _Wobble
 
 
 class _Timing(Strict):
@@ -111,3 +132,125 @@ class Motions(Strict):
     parts: dict[Name, Name]
     root: dict[Name, Annotated[float, Field(gt=0)]]
     joints: dict[Name, Annotated[float, Field(gt=0)]]
+
+
+_Positive = Annotated[float, Field(gt=0)]
+
+
+class _Impact(Strict):
+    peak_bw: float = Field(ge=0, le=3)
+    length_s: float = Field(gt=0, le=0.1)
+    recoil_s: Annotated[tuple[_Positive, _Positive], Field(strict=False)]
+    forward: float = Field(ge=-1, le=1)
+    sideways: float = Field(ge=-1, le=1)
+
+
+class _HeelImpact(_Impact):
+    approach_m_s: float = Field(ge=0, le=3)
+    approach_s: float = Field(gt=0, le=0.3)
+
+
+class _BallImpact(_Impact):
+    delay_s: float = Field(ge=0, le=0.2)
+
+
+class _ImpactSpread(Strict):
+    size: Share
+    step: Share
+    length: Share
+
+
+class _ImpactWindow(Strict):
+    before_s: _Positive
+    after_s: _Positive
+    taper_s: _Positive
+    knot_s: _Positive
+
+
+class _Damping(Strict):
+    share_s: _Positive
+    tolerance_rad: _Positive
+
+
+@SCHEMAS.register("simulation/rough")
+class Rough(Table):
+    """Foot strikes and what the body makes of them."""
+
+    heel: _HeelImpact
+    ball: _BallImpact
+    spread: _ImpactSpread
+    window: _ImpactWindow
+    stiffness: dict[Name, _Positive]
+    damping: _Damping
+    tremor: dict[Name, Annotated[float, Field(ge=0)]]
+
+
+class _StyleChange(Strict):
+    shift_deg: float = 0.0
+    scale: float = Field(1.0, gt=0, le=3)
+
+
+class _StyleSpeed(Strict):
+    angles: float
+    forces: float
+    most_bw: _Positive
+    most_bw_per_m_s: float
+    least_bw: _Positive
+    least_bw_per_m_s: float
+    most_friction: _Positive
+    most_friction_per_m_s: float
+
+
+@SCHEMAS.register("simulation/styles")
+class Styles(Strict):
+    """Gaits other than normal walking."""
+
+    speed: _StyleSpeed
+    style: dict[Name, dict[Name, _StyleChange]]
+
+
+class _RecordingErrors(Strict):
+    plate_mm: float = Field(ge=0)
+    plate_gain: float = Field(ge=0, le=1)
+    force_noise_n: float = Field(ge=0)
+    force_offset_n: float = Field(ge=0)
+
+
+_FromTo = Annotated[tuple[_Positive, _Positive], Field(strict=False)]
+
+
+class _WalkClass(Strict):
+    style: str
+    speed_m_s: _FromTo
+    noise_mm: float = Field(ge=0)
+    smoothed_hz: _FromTo | None = None
+    plate_mm: float | None = Field(None, ge=0)
+    plate_gain: float | None = Field(None, ge=0, le=1)
+    lower: bool = False
+
+
+@SCHEMAS.register("simulation/rough_walks")
+class RoughWalks(Strict):
+    """Classes of simulated walks that analyses are held against."""
+
+    errors: _RecordingErrors
+    class_: dict[Name, _WalkClass] = Field(alias="class")
+
+
+class _KneeMotion(Strict):
+    axis: Name
+    mean: float
+    sd: float = Field(ge=0)
+    limits: Annotated[tuple[float, float], Field(strict=False)]
+
+
+@SCHEMAS.register("simulation/knees")
+class Knees(Strict):
+    """What goes with the flexion of a knee."""
+
+    joint: Name
+    driver: Name
+    reach_deg: float = Field(gt=0, le=120)
+    bend: float = Field(gt=0, le=2)
+    turns_deg: dict[Name, _KneeMotion]
+    glides_mm: dict[Name, _KneeMotion]

@@ -1,0 +1,152 @@
+"""Recordings that do not flatter an analysis: rough walks of people who are not what the analysis believes, by class and seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from biodyn.errors import SettingsError
+from biodyn.library.load import nearest
+from biodyn.model.from_library.label_reading.spelling import normalise
+from biodyn.model.from_library.marker_set_table import load_marker_set
+from biodyn.simulation.files import write_c3d, write_truth
+from biodyn.simulation.knees import with_true_knees
+from biodyn.simulation.person import Body, Person, embody, load_data
+from biodyn.simulation.plates import Plate
+from biodyn.simulation.rough import drawn_strike, with_impacts
+from biodyn.simulation.scenes import with_labels
+from biodyn.simulation.styles import style_of
+from biodyn.simulation.trial import SimulatedTrial, TrialOptions, simulate_trial
+from biodyn.simulation.uncertain import misplaced, unlike
+from biodyn.simulation.walking import Walk, solve_walk
+from biodyn.uncertainty.magnitudes import load_magnitudes
+
+#: Seeds that may be looked at while something is chosen, and those that figures are reported of.
+DEVELOPMENT_SEEDS, HELD_OUT_SEEDS = range(20), range(100, 150)
+_ITERATIONS = 20
+_CLEAN_HZ, _CLEAN_ANALOG_HZ = 400.0, 2000.0
+_LOWER_SET = "plug_in_gait_lower"
+
+
+@dataclass(frozen=True)
+class RoughRecording:
+    """One recording and what is behind it.
+
+    Attributes:
+        name, seed: class and person. walk: the motion. truth: the trial as recorded, with the truth; static: the standing trial.
+        filed: the plates as the files have them.
+    """
+
+    name: str
+    seed: int
+    walk: Walk
+    truth: SimulatedTrial
+    static: SimulatedTrial
+    filed: tuple[Plate, ...]
+
+    def write(self, folder: Path) -> tuple[Path, Path]:
+        """Write walk.c3d, static.c3d and walk.truth.npz; return walk and static trial."""
+        walk, static = folder / "walk.c3d", folder / "static.c3d"
+        write_c3d(walk, replace(self.truth, plates=self.filed), events=False)
+        write_c3d(static, replace(self.static, plates=self.filed), events=False)
+        write_truth(folder / "walk.truth.npz", self.truth)
+        return walk, static
+
+    def clean(self) -> SimulatedTrial:
+        """Return the same walk without errors of markers and plates, at 400 Hz: markers on the bones."""
+        options = self.truth.options
+        exact = replace(
+            options,
+            rate_hz=_CLEAN_HZ,
+            analog_rate_hz=_CLEAN_ANALOG_HZ,
+            noise_mm=0.0,
+            soft_tissue=0.0,
+            wobble=0.0,
+            smoothed_hz=0.0,
+            force_noise_n=0.0,
+            force_offset_n=0.0,
+            force_gain=0.0,
+        )
+        trial = simulate_trial(self.walk.body.person, exact, "walk", self.walk)
+        return with_labels(trial, self.truth.labels)
+
+
+def class_names() -> tuple[str, ...]:
+    """Return the names of the classes."""
+    return tuple(load_data("rough_walks")["class"])
+
+
+def class_of(seed: int) -> str:
+    """Return the class that a seed belongs to where the seeds are dealt out to the classes."""
+    names = class_names()
+    return names[seed % len(names)]
+
+
+def rough_recording(name: str, seed: int) -> RoughRecording:
+    """Return the recording of a class and a seed; some seconds. SettingsError for an unknown class."""
+    table = load_data("rough_walks")
+    if name not in table["class"]:
+        raise SettingsError(f"There is no class of simulated walks '{name}'.", nearest(name, class_names()))
+    entry = {**table["errors"], **table["class"][name]}
+    rng = np.random.default_rng([seed, 29])
+    person, speed_m_s, stride_s = _someone(rng, entry)
+    body = unlike(embody(person), load_magnitudes(), rng)
+    if entry["style"]:
+        body = with_true_knees(body, rng)
+    walk = _walk(body, entry["style"], speed_m_s, stride_s, seed)
+    smoothed = float(rng.uniform(*entry["smoothed_hz"])) if "smoothed_hz" in entry else 0.0
+    options = TrialOptions(
+        speed_m_s=speed_m_s,
+        stride_s=stride_s,
+        forward=str(rng.choice(["+x", "-x", "+y", "-y"])),
+        noise_mm=entry["noise_mm"],
+        soft_tissue=1.0,
+        wobble=1.0 if entry["style"] else 0.0,
+        smoothed_hz=smoothed,
+        force_noise_n=entry["force_noise_n"],
+        force_offset_n=entry["force_offset_n"],
+        force_gain=entry["plate_gain"],
+        seed=seed,
+    )
+    trials = [simulate_trial(person, options, kind, walk) for kind in ("walk", "static")]
+    if entry.get("lower", False):
+        trials = [with_labels(trial, _lower_labels(trial.labels)) for trial in trials]
+    places = 1e-3 * entry["plate_mm"] * rng.normal(size=(len(trials[0].plates), 2))
+    filed = tuple(misplaced(p, float(x), float(z)) for p, (x, z) in zip(trials[0].plates, places, strict=True))
+    return RoughRecording(name, seed, walk, trials[0], trials[1], filed)
+
+
+def _someone(rng: np.random.Generator, entry: dict[str, Any]) -> tuple[Person, float, float]:
+    """A person, the speed (m/s) and the stride time (s)."""
+    male = bool(rng.random() < 0.5)
+    height_m = float(np.clip(rng.normal(1.78 if male else 1.66, 0.07), 1.45, 2.0))
+    mass_kg = float(23.5 * height_m**2 * np.exp(0.12 * rng.normal()))
+    speed_m_s = float(rng.uniform(*entry["speed_m_s"]))
+    # faster walkers take quicker strides, longer legs slower ones
+    stride_s = float(np.clip(1.1 * np.sqrt(1.3 / speed_m_s * height_m / 1.75), 0.8, 1.7))
+    person = Person(
+        "Rough",
+        height_m=height_m,
+        mass_kg=mass_kg,
+        sex="male" if male else "female",
+        leg_length=float(np.clip(rng.normal(1.0, 0.02), 0.95, 1.05)),
+        breadth=float(np.clip(rng.normal(1.0, 0.04), 0.9, 1.1)),
+    )
+    return person, speed_m_s, stride_s
+
+
+def _walk(body: Body, style: str, speed_m_s: float, stride_s: float, seed: int) -> Walk:
+    if not style:
+        return solve_walk(body, speed_m_s, stride_s, _ITERATIONS)
+    smooth = solve_walk(body, speed_m_s, stride_s, _ITERATIONS, style=style_of(style, speed_m_s))
+    return with_impacts(smooth, drawn_strike(seed))
+
+
+@cache
+def _lower_labels(labels: tuple[str, ...]) -> frozenset[str]:
+    worn = load_marker_set(_LOWER_SET)
+    return frozenset(label for label in labels if worn.find(normalise(label)) is not None)
