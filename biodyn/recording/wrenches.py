@@ -107,6 +107,8 @@ class GroundReaction:
             saw that the filter of the motion spreads it there. The whole body is not in balance in these frames.
         expected_sd: per side (2, T, 6) one standard deviation of what the filter spreads ahead of unmeasured strikes, by two
             independent causes; empty where nothing is expected.
+        full_bandwidth: the same forces and contacts through a filter that takes nothing of a step, for tables, figures and
+            parameters; None where these are.
     """
 
     wrench: Mapping[Side, FloatArray]
@@ -118,6 +120,12 @@ class GroundReaction:
     shared: tuple[SharedLoad, ...] = ()
     near_unmeasured: Mapping[Side, BoolArray] = field(default_factory=dict)
     expected_sd: Mapping[Side, FloatArray] = field(default_factory=dict)
+    full_bandwidth: GroundReaction | None = None
+
+    @property
+    def as_measured(self) -> GroundReaction:
+        """The reaction that people are shown: at full bandwidth, whatever filter the dynamics use."""
+        return self.full_bandwidth or self
 
     def balanced(self, side: Side) -> BoolArray:
         """Frames (T,) in which the foot's wrench is known and belongs to the filtered motion."""

@@ -20,6 +20,17 @@ class _Source(Strict):
     foot_off: _Error
 
 
+class _Mark(Strict):
+    late_s: float = Field(gt=-0.2, lt=0.2)
+    bias_s: float = Field(gt=-1, lt=1)
+    error_s: float = Field(gt=0, lt=1)
+
+
+class _Marked(Strict):
+    foot_strike: _Mark
+    foot_off: _Mark
+
+
 class _Kinematic(_Source):
     own_weight: float = Field(gt=0)
 
@@ -32,6 +43,7 @@ class EventErrors(Strict):
     tail_df: float = Field(gt=2)  # below, the distribution has no standard deviation
     plate: _Source
     kinematic: _Kinematic
+    marked: _Marked
     file: _Source
 
 

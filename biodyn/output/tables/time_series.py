@@ -109,8 +109,11 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
     description="Force, centre of pressure and free moment of each foot through time, in World.",
 )
 def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Force on each foot, centre of pressure and vertical free moment in World; `measured` and `reason` a foot."""
-    reaction = analysis.reaction
+    """Force on each foot, centre of pressure and vertical free moment in World; `measured` and `reason` a foot.
+
+    At full bandwidth: what the joint moments were computed with may be filtered lower (`result.npz` has it).
+    """
+    reaction = analysis.reaction.as_measured
     columns: dict[str, object] = {"time_s": analysis.time_s}
     sides: list[Side] = [side for side in SIDES if side in reaction.wrench]
     for side in sides:

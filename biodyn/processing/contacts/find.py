@@ -10,7 +10,7 @@ from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.kinematics.fit import Fit
-from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion
+from biodyn.processing.signals.prepare import TrialSignals, plates_as_motion, plates_at_full_bandwidth
 from biodyn.recording import Contact, GroundReaction
 
 
@@ -27,6 +27,7 @@ def find_contacts(
         soles_W: per side (T, K, 3) m, points around the sole, NaN where unknown. mass_kg: body mass, where known.
         fit: the motion of the whole body, for the balance of forces on it; None = it is not asked.
     """
+    full_hz, full = plates_at_full_bandwidth(signals)
     plates = [
         PlateSignals(
             number=plate.number,
@@ -39,8 +40,10 @@ def find_contacts(
             raw=raw.wrench,
             cutoff_hz=signals.force_cutoff_hz,
             order=signals.settings.filter_order,
+            full=wrench,
+            full_cutoff_hz=full_hz,
         )
-        for plate, raw in zip(signals.plates, signals.raw_plates, strict=True)
+        for plate, raw, wrench in zip(signals.plates, signals.raw_plates, full, strict=True)
     ]
     rate_hz, smear_s = signals.markers.rate_hz, signals.force_smear_s
     balance = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -64,7 +65,26 @@ def feet_on_plates(
     reaction = ground_reaction(
         plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
     )
+    full = [plate.at_full_bandwidth() for plate in plates]
+    if full and all(plate.cutoff_hz for plate in full):
+        measured = ground_reaction(
+            full,
+            [_at_full_bandwidth(item, full[item.plate], rate_hz) for item in contacts],
+            foot_outlines,
+            rate_hz,
+            threshold_n=settings.threshold_n,
+            smear_s=0.5 / min(plate.cutoff_hz for plate in full),
+        )
+        reaction = replace(reaction, full_bandwidth=measured)
     return tuple(item.contact for item in contacts), reaction
+
+
+def _at_full_bandwidth(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
+    """The contact with its share of the load filtered as the plate's wrench is."""
+    if item.share is None:
+        return item
+    wrench = plate.at_frames(item.share.raw, rate_hz, len(item.share.wrench))
+    return replace(item, share=replace(item.share, wrench=wrench))
 
 
 def ground_reaction(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class PlateSignals:
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
         raw: (Ta, 6) F_Wo_W at the analog rate, not filtered; None where only the filtered one is known.
         cutoff_hz, order: of the filter that `wrench` passed.
+        full: (T, 6) the wrench at full bandwidth, as people see it; full_cutoff_hz: of its filter.
     """
 
     number: int
@@ -49,6 +50,14 @@ class PlateSignals:
     raw: FloatArray | None = None
     cutoff_hz: float = 0.0
     order: int = 4
+    full: FloatArray | None = None
+    full_cutoff_hz: float = 0.0
+
+    def at_full_bandwidth(self) -> PlateSignals:
+        """The same plate with the wrench at full bandwidth; itself where only the filtered one is known."""
+        if self.full is None:
+            return self
+        return replace(self, wrench=self.full, cutoff_hz=self.full_cutoff_hz, full=None)
 
     def at_frames(self, raw: FloatArray, rate_hz: float, count: int) -> FloatArray:
         """A wrench (n, 6) at the plate's own rate, filtered as `wrench` and at `count` marker frames, (count, 6)."""

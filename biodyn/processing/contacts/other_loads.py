@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.recording.wrenches import Contact, GroundReaction, PlateWrench
 
 # A foot whose sole comes this near may have made the load; what the feet are off by is less.
@@ -81,11 +81,6 @@ def without_shared_plates(
     if not loads or not shared:
         return tuple(contacts), reaction
     told = []
-    wrench = {side: values.copy() for side, values in reaction.wrench.items()}
-    points = {side: values.copy() for side, values in reaction.centre_of_pressure.items()}
-    moments = {side: values.copy() for side, values in reaction.free_moment.items()}
-    measured = {side: values.copy() for side, values in reaction.measured.items()}
-    reasons = {side: list(values) for side, values in reaction.reason.items()}
     for contact in contacts:
         if contact not in shared or contact.side is None:
             told.append(contact)
@@ -93,14 +88,30 @@ def without_shared_plates(
         beside = 100.0 * contact.evidence["cop_distance_95_m"]
         why = f"the centre of pressure lies {beside:.1f} cm outside the foot, as if an aid stood on the plate too"
         told.append(replace(contact, decision="ambiguous", side=None, reason=why))
-        rows = slice(
-            max(math.floor((contact.start_s - smear_s) * rate_hz), 0), math.ceil((contact.end_s + smear_s) * rate_hz)
-        )
-        for values in (wrench, points, moments):
-            values[contact.side][rows] = np.nan
-        measured[contact.side][rows] = False
-        reasons[contact.side][rows] = [f"plate {contact.plate}: {why}"] * len(reasons[contact.side][rows])
-    changed = replace(
-        reaction, wrench=wrench, measured=measured, reason=reasons, centre_of_pressure=points, free_moment=moments
+        first = max(math.floor((contact.start_s - smear_s) * rate_hz), 0)
+        rows = slice(first, math.ceil((contact.end_s + smear_s) * rate_hz))
+        reaction = _without(reaction, contact.side, rows, f"plate {contact.plate}: {why}")
+    return tuple(told), reaction
+
+
+def _without(reaction: GroundReaction, side: Side, rows: slice, why: str) -> GroundReaction:
+    """The reaction with the wrench of a foot unknown in some frames."""
+
+    def unknown(values: Mapping[Side, FloatArray]) -> dict[Side, FloatArray]:
+        own = values[side].copy()
+        own[rows] = np.nan
+        return {**values, side: own}
+
+    measured, reasons = reaction.measured[side].copy(), list(reaction.reason[side])
+    measured[rows] = False
+    reasons[rows] = [why] * len(reasons[rows])
+    full = reaction.full_bandwidth
+    return replace(
+        reaction,
+        wrench=unknown(reaction.wrench),
+        centre_of_pressure=unknown(reaction.centre_of_pressure),
+        free_moment=unknown(reaction.free_moment),
+        measured={**reaction.measured, side: measured},
+        reason={**reaction.reason, side: reasons},
+        full_bandwidth=None if full is None else _without(full, side, rows, why),
     )
-    return tuple(told), changed

@@ -104,11 +104,16 @@ def _seen_from_the_foot(
         return np.full((len(ahead_s), 6), np.nan)
     p, axes = place
     at = (strike + ahead_s) * rate_hz
-    frames = np.arange(len(wrench))
+    frames = np.arange(len(wrench), dtype=np.float64)
     own = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench, 0.0)
-    values = np.column_stack([np.interp(at, frames, column) for column in own.T])
+    values = _at(frames, own, at)
     about = values[:, :3] - np.cross(p, values[:, 3:])
     return np.hstack([about @ axes, values[:, 3:] @ axes]) * _mirror(side)
+
+
+def _at(known_at: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
+    """Columns (n, 6) of values (m, 6) between their places, on straight lines."""
+    return np.column_stack([np.interp(at, known_at, column) for column in values.T])
 
 
 def _in_world(values: FloatArray, side: Side, p: FloatArray, axes: FloatArray) -> FloatArray:

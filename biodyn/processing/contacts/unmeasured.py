@@ -25,16 +25,23 @@ _LARGEST_DELAY_S = 0.06
 
 @dataclass(frozen=True)
 class UnmeasuredStance:
-    """Frames [first, stop) in which a foot bears on the ground and its load is not known, and why.
+    """Stretch in which a foot bears on the ground and its load is not known, and why.
 
-    `cut_before`, `cut_after`: the load goes on there, as the part of it that is known.
+    Attributes:
+        strike: its begin, between two frames; stop: the first frame after it. why: for people.
+        cut_before, cut_after: the load goes on there, as the part of it that is known.
     """
 
-    first: int
+    strike: float
     stop: int
     why: str
     cut_before: bool = False
     cut_after: bool = False
+
+    @property
+    def first(self) -> int:
+        """Its first frame."""
+        return int(np.ceil(self.strike))
 
 
 def unmeasured_stances(
@@ -51,18 +58,18 @@ def unmeasured_stances(
     """
     name, late = SIDE_NAMES[side], late_s * rate_hz
     found = [
-        UnmeasuredStance(max(int(first - late), 0), stop, f"{name} foot {_place(sole, plates, first, stop)}")
+        UnmeasuredStance(max(first - late, 0.0), stop, f"{name} foot {_place(sole, plates, first, stop)}")
         for first, stop in finite_stretches(standing_elsewhere(side, plates, contacts, sole, rate_hz))
     ]
     for item in contacts:
         if item.contact.decision == "assigned" or side not in item.feet:
             continue
-        begin, end = item.first, item.stop
+        begin, end = float(item.first), item.stop
         if item.contact.decision == "rejected":
             # A foot that hangs over the edge is unknown through its whole stance on either side of the edge.
             for first, stop in finite_stretches(sole.bearing):
                 if first < item.stop and stop > item.first:
-                    begin = begin if item.cut_before else max(min(begin, int(first - late)), 0)
+                    begin = begin if item.cut_before else max(min(begin, first - late), 0.0)
                     end = end if item.cut_after else max(end, stop)
         why = f"plate {item.contact.plate}: {item.contact.reason}"
         found.append(UnmeasuredStance(begin, end, why, item.cut_before, item.cut_after))
@@ -116,7 +123,8 @@ def beside_stances(
     count = int(np.ceil(seconds * rate_hz - 1e-9))
     for stance in stances:
         if not stance.cut_before:
-            yield np.arange(max(stance.first - count, 0), stance.first), "strike"
+            begin = int(np.floor(stance.strike - seconds * rate_hz + 1e-9)) + 1
+            yield np.arange(max(begin, 0), stance.first), "strike"
         if not stance.cut_after:
             yield np.arange(min(stance.stop, frames), min(stance.stop + count, frames)), "foot off"
 

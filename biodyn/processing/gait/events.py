@@ -1,4 +1,4 @@
-"""Foot strikes and foot offs from plates, from the movement (Zeni 2008) and from the file, merged side by side."""
+"""Foot strikes and foot offs from plates, from the movement and from the file, merged side by side."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.gait.activity import Direction
+from biodyn.processing.gait.foot_motion import marked_by_feet
 from biodyn.processing.gait.moving_feet import leading_points, with_standing_feet
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.signals.filtering import finite_stretches
@@ -64,7 +65,17 @@ def gait_events(
     moved: list[GaitEvent] = []
     if direction:
         ahead = leading_points(direction, heel_W, toe_W, pelvis_W, forward_W, np.asarray(floor_velocity_W), rate_hz)
-        moved = kinematic_events(*ahead, rate_hz)
+        moved = expected_events(kinematic_events(*ahead, rate_hz))
+    if direction == "forwards":
+        known = load_table("gait/events")["marked"]
+        moved = marked_by_feet(
+            moved,
+            heel_W,
+            toe_W,
+            rate_hz,
+            late_s={kind: known[kind]["late_s"] for kind in KINDS},
+            confidence={kind: _probability_close(known[kind]["error_s"], known[kind]["bias_s"]) for kind in KINDS},
+        )
     if soles_W is not None:
         moved = with_standing_feet(moved, soles_W, rate_hz)
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
@@ -124,6 +135,22 @@ def kinematic_events(
     return events
 
 
+def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
+    """Return the extremes of `kinematic_events` at the times of the events that they stand for, with their confidence.
+
+    What is typical of people is taken off, in shares of the stride (`library/gait/events.toml`).
+    """
+    stride_s, known = _stride_s(extremes), load_table("gait/events")["kinematic"]
+    return [
+        replace(
+            event,
+            time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
+            confidence=_probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
+        )
+        for event in extremes
+    ]
+
+
 def merge_events(
     candidates: Sequence[GaitEvent],
     source: Literal["auto", "plate", "kinematic", "file"] = "auto",
@@ -132,11 +159,11 @@ def merge_events(
     """Merge events of several sources into one plausible sequence, sorted by time.
 
     `auto` takes the plate's event where there is one, else the kinematic, else the file's; another source stands
-    alone. Kinematic events are shifted by what is typical, and then by the median difference to the trial's own plate
-    events, kind by kind; each event's confidence is the probability to lie within 20 ms of the truth, as it was measured
-    (`library/gait/events.toml`). What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes
-    and offs alternate: the less certain of two that contradict each other is dropped, with a Diagnostic. Where an event
-    between two others of the same kind was not found, both stay and a Diagnostic says so.
+    alone. Kinematic events are shifted by the median difference to the trial's own plate events, kind by kind; each
+    event's confidence is the probability to lie within 20 ms of the truth, as it was measured (`library/gait/events.toml`).
+    What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes and offs alternate: the less
+    certain of two that contradict each other is dropped, with a Diagnostic. Where an event between two others of the same
+    kind was not found, both stay and a Diagnostic says so.
     """
     rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
     order: tuple[EventSource, ...] = ("plate", "kinematic", "file") if source == "auto" else (source,)
@@ -186,22 +213,21 @@ def _same(one: GaitEvent, other: GaitEvent) -> bool:
 
 
 def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
-    """Correct the bias of kinematic events and give every event its confidence."""
+    """Take off what the trial's plates show of the bias of kinematic events, and give every event its confidence."""
     plate = [event for event in candidates if event.source == "plate"]
     rated = list(plate)
-    stride_s = _stride_s([event for event in candidates if event.source == "kinematic"])
     sources: tuple[EventSource, EventSource] = ("kinematic", "file")
     for source in sources:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
-            # What the file says is left as it is; the movement's extremes are a proxy and are shifted.
-            if source == "kinematic":
-                typical = load_table("gait/events")["kinematic"][kind]["late_strides"] * stride_s
-                own = [replace(event, time_s=event.time_s - typical) for event in own]
             late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
+            # What the file says is left as it is; the movement is a proxy and is shifted.
             shift = float(np.median(late)) if late and source == "kinematic" else 0.0
-            confidence = _confidence(source, kind, [value - shift for value in late])
-            rated += [replace(event, time_s=event.time_s - shift, confidence=confidence) for event in own]
+            own = [replace(event, time_s=event.time_s - shift) for event in own]
+            if late or source == "file":  # what the movement alone tells has its confidence from there
+                confidence = _confidence(source, kind, [value - shift for value in late])
+                own = [replace(event, confidence=confidence) for event in own]
+            rated += own
     return rated
 
 

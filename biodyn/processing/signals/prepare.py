@@ -19,6 +19,9 @@ from biodyn.recording import Markers, PlateWrench, Recording
 
 # A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
+#: Forces of walking and running lie below this, impacts included.
+FULL_BANDWIDTH_HZ = 50.0
+_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,18 @@ def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:
     if signals.force_cutoff_hz == signals.cutoff_hz:
         return tuple(plate.wrench for plate in signals.plates)
     return tuple(_filtered(plate, signals, signals.cutoff_hz).wrench for plate in signals.raw_plates)
+
+
+def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatArray, ...]]:
+    """Return the cut-off (Hz) that loses nothing of a step, and each plate's wrench (T, 6) at the marker frames with it.
+
+    Half the frame rate, so that picking samples folds nothing down, and never less than `FULL_BANDWIDTH_HZ`: at lower frame
+    rates the samples are those of the force at that instant.
+    """
+    hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
+    return hz, tuple(
+        _filtered(plate, signals, min(hz, _MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
+    )
 
 
 def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:

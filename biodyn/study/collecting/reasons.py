@@ -9,6 +9,7 @@ from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, IntArray, Side
 from biodyn.processing.dynamics.solve import feet_below, lost_below
 from biodyn.processing.gait.cycle_values import CycleValues
 from biodyn.processing.gait.variables import CycleSignal
+from biodyn.recording import GroundReaction
 
 _UNSEEN = "markers missing"
 _NO_ACCELERATION = "too close to the end of the recording or of a gap"
@@ -25,7 +26,9 @@ class FrameReasons:
         self._analysis = analysis
         self._frames = len(analysis.time_s)
         self.words: list[str] = ["", _OTHER]
-        self._ground = {side: self._contact_codes(side) for side in analysis.reaction.wrench}
+        reaction = analysis.reaction
+        self._ground = {side: self._contact_codes(side, reaction.as_measured) for side in reaction.wrench}
+        self._loads = {side: self._contact_codes(side, reaction) for side in reaction.wrench}
         sides: list[Side] = [side for side in analysis.reaction.wrench if side in analysis.model.sole_body]
         self._feet = feet_below(analysis.model, sides)
         self._kept: dict[tuple[str, str, int], IntArray] = {}
@@ -51,7 +54,7 @@ class FrameReasons:
         fit = self._analysis.fit
         codes = np.zeros(self._frames, dtype=np.int64)
         for side in self._feet[body]:
-            codes = self._both(codes, self._ground[side])
+            codes = self._both(codes, self._loads[side])
         codes[~fit.reliable] = self.code(_NO_ACCELERATION)
         codes[~fit.solved | lost_below(fit, body)] = self.code(_UNSEEN)
         return codes
@@ -64,13 +67,13 @@ class FrameReasons:
             codes[two & (first == a) & (second == b)] = self.code(f"{self.words[a]}; {self.words[b]}")
         return codes
 
-    def _contact_codes(self, side: Side) -> IntArray:
+    def _contact_codes(self, side: Side, reaction: GroundReaction) -> IntArray:
         foot = f"{SIDE_NAMES[side]} foot"
         short = {
             f"plate {c.plate}: {c.reason}": f"contact of the {foot} with plate {c.plate} {c.decision}"
             for c in self._analysis.contacts
         }
-        texts = self._analysis.reaction.reason[side]
+        texts = reaction.reason[side]
         return np.array([self.code(short.get(text, text)) for text in texts], dtype=np.int64)
 
     def code(self, text: str) -> int:
