@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.posterior import Posterior
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.rms import rms, vector_rms
@@ -30,6 +31,7 @@ class EstimateAccount:
         centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
         mass_change_kg: of the whole body; mass_sd_kg: what was known before.
         torque_change: (C,) Nm RMS where the torque is known before and after.
+        random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
     """
 
     raw_fit: Fit
@@ -48,6 +50,7 @@ class EstimateAccount:
     mass_change_kg: float
     mass_sd_kg: float
     torque_change: FloatArray
+    random: Posterior | None = None
 
 
 def account_of(
@@ -57,6 +60,7 @@ def account_of(
     unknowns: InertiaUnknowns | None,
     values: FloatArray,
     force_cutoff_hz: float,
+    random: Posterior | None = None,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`."""
     before, model = inputs.fit, fit.model
@@ -87,6 +91,7 @@ def account_of(
         mass_change_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share(values),
         mass_sd_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share_sd,
         torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
+        random=random,
     )
 
 

@@ -81,7 +81,19 @@ class Factor:
     def __init__(self, H: FloatArray) -> None:
         frames, width, n, _ = H.shape
         self.frames, self.n, self.reach = frames, n, width - 1
-        self._band = cholesky_banded(lower_band(H), overwrite_ab=True, lower=True, check_finite=False)
+        band = cholesky_banded(lower_band(H), overwrite_ab=True, lower=True, check_finite=False)
+        self._band = np.asfortranarray(band)
+
+    def column(self, k: int) -> FloatArray:
+        """Return the factor's columns of block k, ((reach + 1) n, n): above the diagonal stands what belongs elsewhere."""
+        n, bands = self.n, len(self._band)
+        # Element (i, j) of the matrix stands at i + j (bands - 1) of the memory.
+        first = k * n * bands
+        flat = self._band.ravel(order="F")[first : first + n * bands]
+        item = flat.itemsize
+        shape, strides = ((self.reach + 1) * n, n), (item, item * (bands - 1))
+        padded = np.concatenate([flat, np.zeros(n)])
+        return np.array(np.lib.stride_tricks.as_strided(padded, shape, strides))
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return H^-1 right for right (T, n) or (T, n, P)."""

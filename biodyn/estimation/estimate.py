@@ -11,6 +11,7 @@ from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem, torque_places
 from biodyn.estimation.sizes import Sizes, knot_step, sizes_of
 from biodyn.estimation.solve import Solution, solve
@@ -50,8 +51,11 @@ def estimate_trial(
     force_cutoff_hz: float,
     settings: EstimationSettings,
     magnitudes: Magnitudes,
+    bands: bool = False,
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
+
+    bands: compute how certain it is, too (`posterior`), which takes about as long again.
 
     The longest stretch in which the body must be in balance tells the inertias; the others take them over.
     """
@@ -62,17 +66,27 @@ def estimate_trial(
     stretches.sort(key=lambda rows: -int(at_first.residual_valid[rows].sum()))
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     solutions: list[tuple[slice, Solution]] = []
+    certain = _nothing_certain(inputs) if bands else None
     for number, rows in enumerate(stretches):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
         problem = _problem(inputs, model, at_first, settings, sizes, rows, own)
         solution = solve(problem, settings.iterations)
         solutions.append((rows, solution))
+        if certain is not None:
+            found = posterior(problem, solution.factor, solution.linearised)
+            columns = [coordinate.v_index for coordinate in model.coordinates]
+            certain.place[rows], certain.force[rows] = found.place[:, columns], found.force[:, columns]
         if number == 0:
             values, model = solution.inertias, solution.model
     fit = _fit_of(inputs, model, solutions)
     dynamics = solve_dynamics(fit, reaction)
-    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz)
+    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz, certain)
     return Estimate(fit, dynamics, account)
+
+
+def _nothing_certain(inputs: TrialInputs) -> Posterior:
+    shape = (len(inputs.fit.solved), len(inputs.model.coordinates))
+    return Posterior(np.full(shape, np.nan), np.full(shape, np.nan))
 
 
 def _problem(

@@ -9,13 +9,13 @@ class EstimationSettings(Section):
     """One estimate of motion and forces; used where `signals.method` is "estimate"."""
 
     force_sd_n: float = Field(
-        2.0, gt=0, le=1000, description="error of the balance of forces on the whole body in a hundredth of a second, N"
+        4.0, gt=0, le=1000, description="error of the balance of forces on the whole body in a hundredth of a second, N"
     )
     moment_sd_nm: float = Field(
-        1.0, gt=0, le=1000, description="error of the balance of moments in a hundredth of a second, Nm"
+        2.0, gt=0, le=1000, description="error of the balance of moments in a hundredth of a second, Nm"
     )
     marker_sd_m: float = Field(
-        0.0005, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
+        0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
     )
     torque_roughness: float = Field(
         30.0,

@@ -33,11 +33,14 @@ class Solution:
 
     Attributes:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
+        factor, linearised: of the last equations, and the motion at which they were made.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
     """
 
     coefficients: FloatArray
     path: Path
+    factor: Factor
+    linearised: Path
     inertias: FloatArray
     model: SubjectModel
 
@@ -50,7 +53,7 @@ def solve(problem: Problem, iterations: int) -> Solution:
     information, _ = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, information)
     held = kept(model, problem.start.q, levers(problem, information), problem.sizes)
-    path, changed = problem.start, model
+    path, changed, linearised = problem.start, model, problem.start
     for number in range(iterations):
         normal = Normal.empty(problem.knots.count, REACH, nv)
         add_markers(normal, problem, path)
@@ -65,9 +68,9 @@ def solve(problem: Problem, iterations: int) -> Solution:
             values = values + step
             right = right - coupled @ step
             changed = with_changed_inertias(model, problem.inertias, values)
-        c = c + factor.solve(right)
+        c, linearised = c + factor.solve(right), path
         path = moved(model.multibody, problem.start, problem.knots, c)
-    return Solution(c, path, values, changed)
+    return Solution(c, path, factor, linearised, values, changed)
 
 
 def _inertia_rows(problem: Problem, path: Path) -> FloatArray:

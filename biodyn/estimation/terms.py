@@ -128,11 +128,11 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) ->
     found = []
     for offset in range(step):
         frames = slice(offset, None, step)
-        rows = Rows(frames, _on_coefficients(problem, [part[frames] for part in balance], offset), rest[frames])
+        rows = Rows(frames, on_coefficients(problem, [part[frames] for part in balance], offset), rest[frames])
         normal.add_wide(0, rows.blocks, rows.rest)
         found.append(rows)
     if np.isfinite(problem.sizes.torque_nm) and len(problem.torque_rows):
-        at_knots = _on_coefficients(problem, [part[::step, 6:] for part in parts], 0)
+        at_knots = on_coefficients(problem, [part[::step, 6:] for part in parts], 0)
         torques = tau[::step, problem.torque_rows]
         for rows_at, columns in problem.torque_groups:
             own = [np.ascontiguousarray(part[:, rows_at][:, :, columns]) for part in at_knots]
@@ -140,7 +140,7 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) ->
     return found
 
 
-def _on_coefficients(problem: Problem, parts: list[FloatArray], offset: int) -> list[FloatArray]:
+def on_coefficients(problem: Problem, parts: list[FloatArray], offset: int) -> list[FloatArray]:
     """Derivatives (count, m, nv) by the coefficients, of those by place, rate and acceleration of frames behind a knot."""
     place, rate, bend = parts
     weights = (weights[offset] for weights in problem.knots.weights)

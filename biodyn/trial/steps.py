@@ -17,6 +17,7 @@ from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError, SettingsError
+from biodyn.estimation.bands import estimate_bands
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, estimate_trial
 from biodyn.estimation.notes import estimate_notes
 from biodyn.library.load import nearest
@@ -226,7 +227,9 @@ def estimate(trial: TrialState) -> None:
     loads = other_loads(contacts, signals.plates, trial.rate_hz, trial.mass_kg)
     contacts, reaction = without_shared_plates(contacts, reaction, loads, trial.rate_hz, signals.force_smear_s)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
-    found = estimate_trial(trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes)
+    found = estimate_trial(
+        trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes, bands=settings.uncertainty.compute
+    )
     trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, reaction, found.account
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
@@ -235,7 +238,13 @@ def estimate(trial: TrialState) -> None:
 
 def uncertainty(trial: TrialState) -> None:
     """Propagate the errors of all inputs to bands of the torques, where the settings ask for them."""
-    trial.uncertainty = torque_bands(trial.propagation, trial.settings.uncertainty)
+    settings = trial.settings.uncertainty
+    if trial.estimate is None:
+        trial.uncertainty = torque_bands(trial.propagation, settings)
+    else:
+        trial.uncertainty = estimate_bands(
+            trial.propagation, trial.fit, trial.dynamics, trial.reaction, trial.estimate, settings
+        )
 
 
 def checks(trial: TrialState) -> None:
