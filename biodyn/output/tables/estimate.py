@@ -26,7 +26,7 @@ def _account(analysis: TrialAnalysis) -> EstimateAccount:
 
 @table(
     "residuals",
-    place=130,
+    place=121,
     description="Base residual through time, as measured and after motion and forces became one estimate: N, Nm.",
     needs=_has_estimate,
     request=_REQUEST,
@@ -45,7 +45,7 @@ def residuals(analysis: TrialAnalysis) -> pd.DataFrame:
 
 @table(
     "estimate",
-    place=131,
+    place=122,
     description="How far the estimate moved every coordinate, deg, and by how much its torque changed, Nm.",
     needs=_has_estimate,
     request=_REQUEST,
