@@ -1,7 +1,8 @@
-"""What the estimate of motion and forces leaves over and moves: `python benchmarks/estimate.py WALK.c3d ... [--set force_sd_n=1]`.
+"""What the estimate of motion and forces leaves over and moves: `python benchmarks/estimate.py WALK.c3d ...`.
 
-A row a walk: base residual raw and left (RMS, N and Nm), markers moved (RMS), the coordinate moved most (RMS and at most), the mass centre
-moved most, and the processor time of the step on this machine.
+A row a walk: base residual raw and left (RMS, N and Nm), markers moved (RMS), the coordinate moved most (RMS, and the largest
+movement of any), the mass centre moved most, and the processor time of the step on this machine. `--set force_sd_n=1` and
+the like change entries of [estimation].
 """
 
 from __future__ import annotations
