@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic, Verdict
+from biodyn.estimation.account import EstimateAccount
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
@@ -92,6 +93,7 @@ class TrialAnalysis:
         diagnostics: everything noticed on the way.
         timings: seconds a step.
         propagation: what the bands of the torques are computed from; uncertainty: the bands, None if switched off.
+        estimate: the account of the estimate of motion and forces; None where the fitted motion stands.
         variations: the same walk analysed with other choices, where they were asked for.
         user_files: settings and tables of the user's own that were used, as they were read.
         consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
@@ -122,6 +124,7 @@ class TrialAnalysis:
     subject_fit: SubjectFit | None = None
     propagation: TrialInputs | None = None
     uncertainty: TorqueUncertainty | None = None
+    estimate: EstimateAccount | None = None
     variations: tuple[Variation, ...] = ()
     user_files: tuple[UserFile, ...] = ()
     consistency: Consistency | None = None
@@ -141,7 +144,24 @@ class TrialAnalysis:
     @property
     def force_cutoff_hz(self) -> float:
         """Cut-off of the plate forces, Hz, 0 = none."""
+        if self.estimate is not None:
+            return self.estimate.force_cutoff_hz
         return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
+
+    @property
+    def as_fitted(self) -> TrialAnalysis:
+        """The analysis before motion and forces became one estimate: what a fault of the recording shows in."""
+        if self.estimate is None:
+            return self
+        raw = self.estimate
+        return replace(
+            self,
+            model=raw.raw_fit.model,
+            fit=raw.raw_fit,
+            dynamics=raw.raw_dynamics,
+            reaction=raw.raw_reaction,
+            estimate=None,
+        )
 
     @property
     def walked(self) -> WalkedTrial:

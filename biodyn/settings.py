@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from biodyn.errors import SettingsError, printable
+from biodyn.estimation.parameters import EstimationSettings
 from biodyn.library.load import beside, is_path, nearest, read_user_toml
 from biodyn.library.section import Field, Section, ValidationError, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry
@@ -101,6 +102,7 @@ class Settings(Section):
     inverse_kinematics: InverseKinematicsSettings = InverseKinematicsSettings()  # type: ignore[call-arg]
     contacts: ContactSettings = ContactSettings()  # type: ignore[call-arg]
     gait: GaitSettings = GaitSettings()  # type: ignore[call-arg]
+    estimation: EstimationSettings = EstimationSettings()  # type: ignore[call-arg]
     limits: QualityLimits = QualityLimits()  # type: ignore[call-arg]
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]

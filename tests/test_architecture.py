@@ -43,6 +43,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("processing.gait",),
     ("verification",),
     ("uncertainty",),
+    ("estimation",),
     ("settings",),
     ("analysis",),
     ("checks", "output.tables"),

@@ -27,7 +27,7 @@ def test_the_steps_are_shown_and_timed_in_their_order() -> None:
     assert list(analysis.timings) == [*names, "consistency"]  # the verdict's own
     assert names == [
         *("reading", "axes", "marker set", "signals", "scaling", "calibration", "inverse kinematics"),
-        *("contacts", "events", "inverse dynamics", "uncertainty", "checks"),
+        *("contacts", "events", "inverse dynamics", "estimate", "uncertainty", "checks"),
     ]
 
 

@@ -20,7 +20,7 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
 
     Causes first: where one was found, checks that would only see its consequences are silent.
     """
-    results = ask_in_turn(TrialFacts(analysis), "recording", "finding")
+    results = ask_in_turn(TrialFacts(analysis.as_fitted), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
     return replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
 
@@ -31,7 +31,7 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     The last step: it judges what the steps before and `examine` found.
     """
     analysis = with_consistency(analysis)
-    results = ask_in_turn(TrialFacts(analysis), "result")
+    results = ask_in_turn(TrialFacts(analysis.as_fitted), "result")
     diagnostics = _with(analysis.diagnostics, results.values())
     told = _outcomes("result", results, diagnostics)
     return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(told, diagnostics))

@@ -92,6 +92,7 @@ def run(
                 "--mass": mass,
                 "--height": height,
                 "--vary": vary,
+                "--preset": preset,
             }
             _from_coordinates(walk, model, forces, settings, folder, force, others, console)
             return
@@ -132,8 +133,12 @@ def _from_coordinates(
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
-    cutoff_hz = settings_from(settings).signals.cutoff_hz
-    result = run_coordinates(motion, model, forces, cutoff_hz)
+    hz = settings_from(settings).signals.cutoff_hz
+    if isinstance(hz, str):
+        raise SettingsError(
+            "signals.cutoff_hz must be a number here: coordinates tell no marker noise to choose it from."
+        )
+    result = run_coordinates(motion, model, forces, hz)
     result.save(folder, force=force)
     for line in result.summary():
         console.print(line, highlight=False, markup=False, soft_wrap=True)

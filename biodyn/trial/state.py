@@ -9,6 +9,7 @@ from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic
 from biodyn.errors import SubjectError, printable
+from biodyn.estimation.account import EstimateAccount
 from biodyn.library.load import UserFile
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.subject_scaling import SubjectScaling
@@ -68,6 +69,9 @@ class TrialState:
     # inverse dynamics, uncertainty
     dynamics: Dynamics
     propagation: TrialInputs
+    estimate: EstimateAccount | None = (
+        None  # where motion and forces became one estimate: fit, model, dynamics, reaction are its
+    )
     uncertainty: TorqueUncertainty | None = None
     # checks
     data_checks: tuple[Check, ...] = ()
@@ -132,6 +136,7 @@ class TrialState:
             subject_fit=self.subject_fit,
             propagation=self.propagation,
             uncertainty=self.uncertainty,
+            estimate=self.estimate,
             user_files=self.user_files,
             data_checks=self.data_checks,
         )

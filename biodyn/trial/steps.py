@@ -17,6 +17,9 @@ from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError, SettingsError
+from biodyn.estimation.bands import estimate_bands
+from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, estimate_trial
+from biodyn.estimation.notes import estimate_notes
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
@@ -39,7 +42,8 @@ from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.orientation import facing_as, find_world
-from biodyn.processing.signals.prepare import prepare_signals
+from biodyn.processing.signals.prepare import prepare_signals, with_force_cutoff
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.standing import calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
@@ -212,9 +216,35 @@ def inverse_dynamics(trial: TrialState) -> None:
     )
 
 
+def estimate(trial: TrialState) -> None:
+    """Make motion and forces one estimate, where the settings ask for it; the plates' forces at full bandwidth."""
+    settings = trial.settings
+    if settings.signals.method != ESTIMATE:
+        return
+    cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
+    signals = with_force_cutoff(trial.signals, cutoff_hz)
+    contacts, reaction = find_contacts(signals, trial.points.sole, settings.contacts, trial.mass_kg, trial.fit)
+    loads = other_loads(contacts, signals.plates, trial.rate_hz, trial.mass_kg)
+    contacts, reaction = without_shared_plates(contacts, reaction, loads, trial.rate_hz, signals.force_smear_s)
+    magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
+    found = estimate_trial(
+        trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes, bands=settings.uncertainty.compute
+    )
+    trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, reaction, found.account
+    trial.model = trial.fit.model
+    trial.base_angles = base_angles(trial.model, trial.fit)
+    trial.notes += estimate_notes(found.account)
+
+
 def uncertainty(trial: TrialState) -> None:
     """Propagate the errors of all inputs to bands of the torques, where the settings ask for them."""
-    trial.uncertainty = torque_bands(trial.propagation, trial.settings.uncertainty)
+    settings = trial.settings.uncertainty
+    if trial.estimate is None:
+        trial.uncertainty = torque_bands(trial.propagation, settings)
+    else:
+        trial.uncertainty = estimate_bands(
+            trial.propagation, trial.fit, trial.dynamics, trial.reaction, trial.estimate, settings
+        )
 
 
 def checks(trial: TrialState) -> None:
@@ -243,6 +273,7 @@ STEPS: tuple[Step, ...] = (
     Step("contacts", contacts),
     Step("events", events),
     Step("inverse dynamics", inverse_dynamics),
+    Step("estimate", estimate),
     Step("uncertainty", uncertainty, for_torques=False),
     Step("checks", checks, for_torques=False),
 )

@@ -18,7 +18,8 @@ class SignalSettings(Section):
     method: Annotated[str, OneOf(SMOOTHING)] = Field(
         "butterworth",
         description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
-        "chooses itself (docs/methods.md); plate forces always pass the filter",
+        "chooses itself (docs/methods.md); plate forces always pass the filter. estimate: motion and forces become one "
+        "estimate, section [estimation]; the filter only prepares it",
     )
     cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
         6.0,

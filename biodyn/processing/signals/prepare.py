@@ -118,6 +118,12 @@ def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatA
     )
 
 
+def with_force_cutoff(signals: TrialSignals, cutoff_hz: float) -> TrialSignals:
+    """Return the signals with the plates' wrenches filtered at another cut-off, Hz."""
+    settings = signals.settings.model_copy(update={"force_cutoff_hz": cutoff_hz})
+    return with_plates(replace(signals, settings=settings), signals.raw_plates)
+
+
 def _filtered(plate: PlateWrench, signals: TrialSignals, cutoff_hz: float) -> PlateWrench:
     wrench = butterworth_lowpass(plate.wrench, plate.rate_hz, cutoff_hz, signals.settings.filter_order)
     markers = signals.markers

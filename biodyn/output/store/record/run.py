@@ -12,6 +12,7 @@ from typing import Any
 from biodyn.analysis import TrialAnalysis
 from biodyn.output.store.names import RECORD_VERSION
 from biodyn.output.store.record import checks, model, signals, trial
+from biodyn.output.store.record.estimate import estimate_record
 from biodyn.output.store.record.plain import json_ready
 from biodyn.output.store.record.uncertainty import uncertainty_record
 from biodyn.output.store.user_files import user_file_records
@@ -55,6 +56,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "model": model.model_record,
     "subject_fit": model.subject_fit_record,
     "fit": model.fit_record,
+    "estimate": estimate_record,
     "gaps": signals.gaps_record,
     "plates": signals.plates_record,
     "contacts": signals.contacts_record,

@@ -17,7 +17,7 @@ from math import comb
 import numpy as np
 from scipy.linalg import solveh_banded
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
@@ -39,18 +39,29 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
     if cutoff_hz == 0:
         return Smoothed(smooth, 0.0, 2 * _BENT)
     m = _BENT
-    tried_hz = np.geomspace(LOWEST_HZ, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), _TRIED)
-    chosen_hz: list[float] = []
+    chosen_hz = chosen_cutoffs(smooth, rate_hz)
     for seen, markers in gap_patterns(np.asarray(np.isfinite(smooth).all(axis=2).T)):
-        stretches = [slice(first, stop) for first, stop in finite_stretches(seen) if stop - first >= 2 * m + 2]
-        if not stretches:
-            continue
-        own_hz = _best(tried_hz, smooth[:, markers], stretches, rate_hz, m)
-        for marker, hz in zip(markers.tolist(), own_hz.tolist(), strict=True):
+        stretches = _long_enough(seen)
+        for marker in markers:
             for rows in stretches:
-                smooth[rows, marker] -= rest(smooth[rows, marker], stiffness(hz, rate_hz, m), m)
-        chosen_hz += own_hz.tolist()
-    return Smoothed(smooth, float(np.median(chosen_hz)) if chosen_hz else 0.0, 2 * m)
+                smooth[rows, marker] -= rest(smooth[rows, marker], stiffness(chosen_hz[marker], rate_hz, m), m)
+    found = chosen_hz[np.isfinite(chosen_hz)]
+    return Smoothed(smooth, float(np.median(found)) if len(found) else 0.0, 2 * m)
+
+
+def chosen_cutoffs(positions: FloatArray, rate_hz: float) -> FloatArray:
+    """Return the cut-off (M,) Hz that each marker (T, M, 3) chooses itself; NaN where it is never seen for long enough."""
+    tried_hz = np.geomspace(LOWEST_HZ, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), _TRIED)
+    chosen = np.full(positions.shape[1], np.nan)
+    for seen, markers in gap_patterns(np.asarray(np.isfinite(positions).all(axis=2).T)):
+        stretches = _long_enough(seen)
+        if stretches:
+            chosen[markers] = _best(tried_hz, positions[:, markers], stretches, rate_hz, _BENT)
+    return chosen
+
+
+def _long_enough(seen: BoolArray) -> list[slice]:
+    return [slice(first, stop) for first, stop in finite_stretches(seen) if stop - first >= 2 * _BENT + 2]
 
 
 def stiffness(cutoff_hz: float, rate_hz: float, m: int) -> float:

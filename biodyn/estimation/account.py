@@ -1,0 +1,99 @@
+"""The account of an estimate: what was left over before and after, what was moved for it, and what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.posterior import Posterior
+from biodyn.processing.dynamics.solve import Dynamics
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.rms import rms, vector_rms
+from biodyn.recording import GroundReaction
+from biodyn.rigid_body import difference
+from biodyn.uncertainty.inputs import TrialInputs
+
+
+@dataclass(frozen=True)
+class EstimateAccount:
+    """What the estimate did.
+
+    Attributes:
+        raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
+        force_cutoff_hz: of the plate forces in the estimate.
+        residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
+        coordinates: names; moved_rms_rad, moved_max_rad: (C,) how far each was moved.
+        marker_rms_m, marker_max_m: how far the model's markers were moved.
+        centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
+        mass_change_kg: of the whole body; mass_sd_kg: what was known before.
+        torque_change: (C,) Nm RMS where the torque is known before and after.
+        random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
+    """
+
+    raw_fit: Fit
+    raw_dynamics: Dynamics
+    raw_reaction: GroundReaction
+    force_cutoff_hz: float
+    residual_before: tuple[float, float]
+    residual_after: tuple[float, float]
+    coordinates: tuple[str, ...]
+    moved_rms_rad: FloatArray
+    moved_max_rad: FloatArray
+    marker_rms_m: float
+    marker_max_m: float
+    centre_shifts_m: Mapping[str, FloatArray]
+    centre_sd_m: Mapping[str, float]
+    mass_change_kg: float
+    mass_sd_kg: float
+    torque_change: FloatArray
+    random: Posterior | None = None
+
+
+def account_of(
+    inputs: TrialInputs,
+    fit: Fit,
+    dynamics: Dynamics,
+    unknowns: InertiaUnknowns | None,
+    values: FloatArray,
+    force_cutoff_hz: float,
+    random: Posterior | None = None,
+) -> EstimateAccount:
+    """Return the account of an estimate of the trial `inputs`."""
+    before, model = inputs.fit, fit.model
+    known = np.isfinite(before.motion.q).all(axis=1) & np.isfinite(fit.motion.q).all(axis=1)
+    steps = np.zeros((int(known.sum()), model.multibody.nv))
+    if known.any():
+        steps = difference(model.multibody, before.motion.q[known], fit.motion.q[known])
+    columns = [coordinate.v_index for coordinate in model.coordinates]
+    moved = steps[:, columns] if len(steps) else np.zeros((1, len(columns)))
+    links, p_LM, _ = model.marker_arrays()
+    places = [f.link_p_W[:, links] + (f.link_R_W[:, links] @ p_LM[:, :, None])[..., 0] for f in (before, fit)]
+    apart = np.linalg.norm(places[1] - places[0], axis=2)[known]
+    mass_kg = before.model.mass_kg
+    return EstimateAccount(
+        raw_fit=before,
+        raw_dynamics=inputs.dynamics,
+        raw_reaction=inputs.reaction,
+        force_cutoff_hz=force_cutoff_hz,
+        residual_before=_residual(inputs.dynamics),
+        residual_after=_residual(dynamics),
+        coordinates=tuple(coordinate.name for coordinate in model.coordinates),
+        moved_rms_rad=np.sqrt(np.mean(moved**2, axis=0)),
+        moved_max_rad=np.abs(moved).max(axis=0),
+        marker_rms_m=float(np.sqrt(np.mean(apart**2))) if apart.size else float("nan"),
+        marker_max_m=float(apart.max()) if apart.size else float("nan"),
+        centre_shifts_m={} if unknowns is None else unknowns.centre_shifts_m(values),
+        centre_sd_m={} if unknowns is None else dict(zip(unknowns.segments, unknowns.sd_m.tolist(), strict=True)),
+        mass_change_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share(values),
+        mass_sd_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share_sd,
+        torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
+        random=random,
+    )
+
+
+def _residual(dynamics: Dynamics) -> tuple[float, float]:
+    return float(vector_rms(dynamics.residual_force)), float(vector_rms(dynamics.residual_moment))

@@ -1,0 +1,156 @@
+"""The estimate of a whole trial: every unbroken stretch of the fitted motion by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, IntArray
+from biodyn.estimation.account import EstimateAccount, account_of
+from biodyn.estimation.deviation import Knots, Path
+from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.posterior import Posterior, posterior
+from biodyn.estimation.problem import Problem, torque_places
+from biodyn.estimation.sizes import Sizes, knot_step, sizes_of
+from biodyn.estimation.solve import Solution, solve
+from biodyn.model.body_model import SubjectModel
+from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
+from biodyn.processing.kinematics.fit import Fit, q_kinds
+from biodyn.processing.signals.derivatives import motion_from_configuration
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import GroundReaction
+from biodyn.rigid_body import body_poses
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+
+#: Plate forces are taken up to this share of the marker rate: half of it is all that frames can hold.
+WIDEST_SHARE_OF_RATE = 0.4
+# Shorter stretches tell nothing of accelerations.
+_LEAST_FRAMES = 10
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Motion and forces of a trial as one estimate.
+
+    Attributes:
+        fit, dynamics: of the estimated motion, on the model with the estimated inertias.
+        account: what was left over, what was moved, what changed.
+    """
+
+    fit: Fit
+    dynamics: Dynamics
+    account: EstimateAccount
+
+
+def estimate_trial(
+    inputs: TrialInputs,
+    reaction: GroundReaction,
+    force_cutoff_hz: float,
+    settings: EstimationSettings,
+    magnitudes: Magnitudes,
+    bands: bool = False,
+) -> Estimate:
+    """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
+
+    bands: compute how certain it is, too (`posterior`), which takes about as long again.
+
+    The longest stretch in which the body must be in balance tells the inertias; the others take them over.
+    """
+    sizes = sizes_of(inputs, settings, magnitudes)
+    at_first = solve_dynamics(inputs.fit, reaction)
+    moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
+    stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+    stretches.sort(key=lambda rows: -int(at_first.residual_valid[rows].sum()))
+    unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
+    solutions: list[tuple[slice, Solution]] = []
+    certain = _nothing_certain(inputs) if bands else None
+    for number, rows in enumerate(stretches):
+        own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
+        problem = _problem(inputs, model, at_first, settings, sizes, rows, own)
+        solution = solve(problem, settings.iterations)
+        solutions.append((rows, solution))
+        if certain is not None:
+            found = posterior(problem, solution.factor, solution.linearised)
+            columns = [coordinate.v_index for coordinate in model.coordinates]
+            certain.place[rows], certain.force[rows] = found.place[:, columns], found.force[:, columns]
+        if number == 0:
+            values, model = solution.inertias, solution.model
+    fit = _fit_of(inputs, model, solutions)
+    dynamics = solve_dynamics(fit, reaction)
+    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz, certain)
+    return Estimate(fit, dynamics, account)
+
+
+def _nothing_certain(inputs: TrialInputs) -> Posterior:
+    shape = (len(inputs.fit.solved), len(inputs.model.coordinates))
+    return Posterior(np.full(shape, np.nan), np.full(shape, np.nan))
+
+
+def _problem(
+    inputs: TrialInputs,
+    model: SubjectModel,
+    dynamics: Dynamics,
+    settings: EstimationSettings,
+    sizes: Sizes,
+    rows: slice,
+    unknowns: InertiaUnknowns,
+) -> Problem:
+    motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
+    seen = np.isfinite(raw[..., 0])
+    weights = np.where(seen, inputs.marker_weights(seen), 0.0)
+    places = torque_places(model)
+    return Problem(
+        model=model,
+        start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
+        knots=Knots(rows.stop - rows.start, knot_step(inputs.rate_hz, settings), inputs.rate_hz),
+        sizes=sizes,
+        seen_at=np.nan_to_num(raw)[rows],
+        weights=weights[rows],
+        wrenches=dynamics.foot_wrenches[rows],
+        wrench_links=dynamics.foot_wrench_links,
+        balanced=(dynamics.residual_valid & inputs.fit.reliable)[rows],
+        torque_rows=places,
+        torque_known=_known_torques(model, dynamics, places)[rows],
+        inertias=unknowns,
+    )
+
+
+def _known_torques(model: SubjectModel, dynamics: Dynamics, places: IntArray) -> BoolArray:
+    """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
+    columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
+    return (
+        np.stack(
+            [
+                dynamics.torque_valid[:, columns[at]] if at in columns else dynamics.residual_valid
+                for at in places.tolist()
+            ],
+            axis=1,
+        )
+        if len(places)
+        else np.zeros((len(dynamics.tau), 0), dtype=bool)
+    )
+
+
+def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slice, Solution]]) -> Fit:
+    """The fit with the estimated motion; frames that no estimate covers stay as they were fitted."""
+    before = inputs.fit
+    q = before.motion.q.copy()
+    for rows, solution in solutions:
+        q[rows] = solution.path.q
+    mb = model.multibody
+    R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
+    R[~before.solved], p[~before.solved] = np.nan, np.nan
+    links, p_LM, _ = model.marker_arrays()
+    places = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
+    error = np.linalg.norm(inputs.fitted(inputs.raw) - places, axis=2)
+    return replace(
+        before,
+        model=model,
+        motion=motion_from_configuration(before.motion.time_s, q, q_kinds(model)),
+        marker_error=np.where(np.isfinite(before.marker_error), error, np.nan),
+        link_R_W=R,
+        link_p_W=p,
+    )

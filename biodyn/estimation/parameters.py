@@ -1,0 +1,50 @@
+"""Parameters of the estimate: the section [estimation] of the settings."""
+
+from __future__ import annotations
+
+from biodyn.library.section import Field, Section
+
+
+class EstimationSettings(Section):
+    """One estimate of motion and forces; used where `signals.method` is "estimate"."""
+
+    force_sd_n: float = Field(
+        4.0, gt=0, le=1000, description="error of the balance of forces on the whole body in a hundredth of a second, N"
+    )
+    moment_sd_nm: float = Field(
+        2.0, gt=0, le=1000, description="error of the balance of moments in a hundredth of a second, Nm"
+    )
+    marker_sd_m: float = Field(
+        0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
+    )
+    torque_roughness: float = Field(
+        30.0,
+        ge=0,
+        le=1e4,
+        description="how fast the slope of a joint torque may change (a random walk), Nm/kg per s^1.5; 0 = no limit",
+    )
+    smoothness: float = Field(
+        5.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
+    )
+    correlation_s: float = Field(
+        0.15,
+        ge=0,
+        le=10,
+        description="time over which errors of the body model stay alike, s: how little a trial tells",
+    )
+    centre_sd_m: float = Field(
+        0.01, ge=0, le=0.1, description="how far a segment's mass centre may lie off its place, 1 SD, m; 0 = it stays"
+    )
+    heaviest_centre_sd_m: float = Field(0.01, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
+    mass_sd_share: float = Field(0.01, ge=0, le=0.1, description="the same of the body mass, share")
+    force_cutoff_hz: float = Field(
+        50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
+    )
+    lively_force_n_kg: float = Field(
+        0.5,
+        gt=0,
+        le=1e9,
+        description="bend of the ground reaction in a frame, N/kg, beside which motion and torques may change twice as fast",
+    )
+    knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
+    iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

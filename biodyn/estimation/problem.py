@@ -1,0 +1,74 @@
+"""What the estimate of one unbroken stretch of a trial is computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.estimation.deviation import Knots, Path
+from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.sizes import Sizes
+from biodyn.model.body_model import SubjectModel
+from biodyn.rigid_body.jacobians import on_path
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One stretch of T frames.
+
+    Attributes:
+        model: the body; start: the motion that the estimate deviates from; knots: of the spline of the deviation.
+        seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
+        wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
+        balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
+        torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known.
+        inertias: what the trial may change of the body's inertias.
+    """
+
+    model: SubjectModel
+    start: Path
+    knots: Knots
+    sizes: Sizes
+    seen_at: FloatArray
+    weights: FloatArray
+    wrenches: FloatArray
+    wrench_links: IntArray
+    balanced: BoolArray
+    torque_rows: IntArray
+    torque_known: BoolArray
+    inertias: InertiaUnknowns
+
+    @cached_property
+    def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:
+        """Torques that depend on the same coordinates: their places in `torque_rows`, and those of the coordinates in v.
+
+        A torque depends on what moves the bodies beyond its joint: the path to them, and the joints among them.
+        """
+        mb = self.model.multibody
+        moves = np.stack([on_path(mb, body) for body in range(len(mb.bodies))])
+        groups: dict[bytes, list[int]] = {}
+        for row, place in enumerate(self.torque_rows):
+            support = moves[moves[:, place]].any(axis=0)
+            groups.setdefault(support.tobytes(), []).append(row)
+        return tuple(
+            (np.array(rows), np.flatnonzero(np.frombuffer(support, dtype=bool))) for support, rows in groups.items()
+        )
+
+
+def torque_places(model: SubjectModel) -> IntArray:
+    """Return the places in v of the legs' coordinates, and of those that carry much of the body (the trunk)."""
+    mb = model.multibody
+    soles = [on_path(mb, model.frames[body].link) for body in model.sole_body.values()]
+    carried = np.zeros(mb.nv)
+    for link, body in enumerate(mb.bodies):
+        carried += on_path(mb, link) * body.mass_kg
+    heavy = carried > _MUCH * mb.total_mass_kg
+    moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
+    chosen = np.any([*soles, heavy], axis=0)
+    return np.array([at for at in moving if chosen[at]], dtype=np.int64)
+
+
+_MUCH = 0.15

@@ -1,0 +1,128 @@
+"""How much each measurement counts: the noise of the markers, and the smoothness of the motion that they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.model.body_model import SubjectModel
+from biodyn.processing.signals.noise import measured_noise
+from biodyn.processing.signals.smoothing.spline import chosen_cutoffs, stiffness
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes
+
+# Segments that no marker shows move with the stride: the second harmonic of a fast one, and little above.
+_CARRIED_HZ = 3.0
+_BENT = 3  # the derivative that is held small, as in the smoothing spline
+# What settings of errors are given for: a frame of this length. Others count in proportion.
+FRAME_S = 0.01
+# A coordinate keeps to where it was fitted within this where its markers tell it well, and the closer the less they tell.
+_KEPT_RAD = np.radians(2.0)
+_KEPT_LEVER_M = 0.06
+_AT_LIMIT_RAD = np.radians(0.1)
+_LIMIT_TOLERANCE_RAD = 1e-6
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Standard deviations and weights of one trial.
+
+    Attributes:
+        marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
+        stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
+        balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame.
+        torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
+        lively_n_kg: second difference of the ground reaction from frame to frame that doubles what may change, N/kg.
+        alike_frames: how many frames a model's error stays alike.
+        unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
+    """
+
+    marker_sd_m: FloatArray
+    stiffness: FloatArray
+    balance: FloatArray
+    torque_nm: float
+    lively_n_kg: float
+    alike_frames: float
+    unseen_sd_rad: FloatArray
+
+
+def knot_step(rate_hz: float, settings: EstimationSettings) -> int:
+    """Return how many frames lie between two knots."""
+    return max(round(rate_hz / settings.knots_hz), 1)
+
+
+def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magnitudes) -> Sizes:
+    """Return the sizes for a trial: noise and smoothness are its own, the others come from the settings."""
+    model, rate_hz = inputs.model, inputs.rate_hz
+    raw = inputs.fitted(inputs.raw)
+    noise = np.fmax(
+        measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
+    )
+    cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
+    knot_s = knot_step(rate_hz, settings) / rate_hz
+    frame = np.sqrt(FRAME_S * rate_hz)
+    alike = max(2.0 * settings.correlation_s * rate_hz, 1.0)
+    return Sizes(
+        marker_sd_m=np.hypot(noise, settings.marker_sd_m * frame),
+        stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
+        balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
+        torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
+        lively_n_kg=settings.lively_force_n_kg,
+        alike_frames=alike,
+        unseen_sd_rad=_unseen(model, magnitudes) * frame,
+    )
+
+
+def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz: float) -> FloatArray:
+    """Return the cut-off (nv,) of each coordinate: the mean of the markers on its segment, else on the next towards the root."""
+    parent = {body.definition.name: body.definition.parent for body in model.bodies}
+    of_body: dict[str, list[float]] = {}
+    for marker, hz in zip(model.markers, marker_hz, strict=True):
+        if np.isfinite(hz):
+            of_body.setdefault(marker.body, []).append(float(np.log(hz)))
+    every = [value for values in of_body.values() for value in values] or [float(np.log(otherwise_hz or 6.0))]
+
+    def cutoff(name: str) -> float:
+        while name and name not in of_body:
+            name = parent[name]
+        return float(np.exp(np.mean(of_body[name] if name else every)))
+
+    result = np.full(model.multibody.nv, cutoff(model.skeleton.root.name))
+    for coordinate in model.coordinates:
+        result[coordinate.v_index] = cutoff(coordinate.body)
+    for coordinate in model.assumed:
+        result[coordinate.v_index] = _CARRIED_HZ
+    return result
+
+
+def kept(model: SubjectModel, q: FloatArray, lever_m: FloatArray, sizes: Sizes) -> FloatArray:
+    """Return the precision (T, nv) with which coordinates keep to where they were fitted, 1/rad^2 and 1/m^2.
+
+    lever_m: (T, nv) how far the markers move for one radian of a coordinate that nothing else undoes. One that rests on its
+    limit stays there; one that is assumed keeps to its assumption within what is known of people.
+    """
+    sd = np.full(q.shape[:1] + (model.multibody.nv,), 1e3)
+    for coordinate in model.coordinates:
+        at = coordinate.v_index
+        sd[:, at] = _KEPT_RAD / (1.0 + (_KEPT_LEVER_M / np.maximum(lever_m[:, at], 1e-3)) ** 2)
+        sd[_resting(q[:, coordinate.q_index], coordinate.range_rad), at] = _AT_LIMIT_RAD
+    sd = np.where(np.isfinite(sizes.unseen_sd_rad), sizes.unseen_sd_rad, sd)
+    return 1.0 / sd**2
+
+
+def _resting(angle: FloatArray, range_rad: tuple[float, float]) -> BoolArray:
+    low, high = range_rad
+    return np.asarray((angle <= low + _LIMIT_TOLERANCE_RAD) | (angle >= high - _LIMIT_TOLERANCE_RAD))
+
+
+def _unseen(model: SubjectModel, magnitudes: Magnitudes) -> FloatArray:
+    """SD (nv,) rad of assumed coordinates: the root mean square of their segment's three axes."""
+    result = np.full(model.multibody.nv, np.inf)
+    for coordinate in model.assumed:
+        offset, stride = magnitudes.unseen_rad.get(coordinate.body, (np.zeros(3), np.zeros(3)))
+        sd = float(np.sqrt(np.mean(offset**2 + stride**2)))
+        result[coordinate.v_index] = sd or _KEPT_RAD
+    return result

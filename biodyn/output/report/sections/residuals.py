@@ -1,0 +1,50 @@
+"""What motion and measured forces disagree about: as recorded first, then what the estimate left and what it moved for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+
+# Coordinates shown: those whose torque changed most.
+_SHOWN = 12
+_TEMPLATE = """
+<p class="quiet small">Raw: what must be added at the pelvis to make the fitted motion agree with the measured forces; the checks of this report
+judge it. Left: the same after motion and forces became one estimate. What was moved for that stands below; a residual that vanishes
+while little is moved was noise, one that takes much is a fault to look for.</p>
+<div class="scroll"><table><thead><tr><th>residual at the pelvis, RMS</th><th class="number">raw</th><th class="number">left</th></tr></thead><tbody>
+<tr><td>force (N)</td><td class="number">{{ number(estimate.residual_raw.force_rms_n) }}</td><td class="number">{{ number(estimate.residual_left.force_rms_n) }}</td></tr>
+<tr><td>moment (Nm)</td><td class="number">{{ number(estimate.residual_raw.moment_rms_nm) }}</td><td class="number">{{ number(estimate.residual_left.moment_rms_nm) }}</td></tr>
+</tbody></table></div>
+<p class="small">Markers of the model were moved by {{ number(estimate.markers_moved_mm.rms, 2) }} mm RMS ({{ number(estimate.markers_moved_mm.largest) }} mm at most), the
+body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {{ number(estimate.force_cutoff_hz, 0) }} Hz were used.</p>
+{% if estimate.mass_centres %}
+<div class="scroll"><table><thead><tr><th>mass centre of</th><th class="number">forward (cm)</th><th class="number">up</th><th class="number">right</th><th class="number">SD before</th></tr></thead><tbody>
+{% for row in estimate.mass_centres %}
+<tr><td>{{ row.segment }}</td>{% for value in row.shift_cm %}<td class="number">{{ "%+.1f" % value }}</td>{% endfor %}<td class="number">{{ number(row.sd_cm) }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+<div class="scroll"><table><thead><tr><th>coordinate</th><th class="number">moved, RMS (deg)</th><th class="number">at most</th><th class="number">torque changed, RMS (Nm)</th><th class="number">its 1 SD (Nm)</th></tr></thead><tbody>
+{% for name, row in coordinates %}
+<tr><td>{{ name }}</td><td class="number">{{ number(row.moved_rms_deg, 2) }}</td><td class="number">{{ number(row.moved_max_deg) }}</td><td class="number">{{ number(row.torque_change_rms_nm) }}</td><td class="number">{{ number(row.torque_sd_rms_nm) }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="small quiet">Every coordinate: <span class="mono">tables/estimate.csv</span>; every frame: <span class="mono">tables/residuals.csv</span>.</p>
+"""
+
+
+@SECTIONS.section("residuals", place=78, title="Residuals", link="Residuals", template=_TEMPLATE)
+def residuals(page: TrialPage) -> Data | None:
+    """Raw residual first, then what the estimate left and moved; None where the fitted motion stands."""
+    estimate: Mapping[str, Any] | None = page.record.get("estimate")
+    if not estimate:
+        return None
+    rows = sorted(estimate["coordinates"].items(), key=lambda row: -(row[1]["torque_change_rms_nm"] or 0.0))
+    return {"estimate": estimate, "coordinates": rows[:_SHOWN], "number": _number}
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"

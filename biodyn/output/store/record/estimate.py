@@ -1,0 +1,48 @@
+"""What `run.json` says of the estimate of motion and forces: what was left over before and after, and what was moved for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.processing.signals.rms import rms
+
+
+def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
+    """Return the account as plain values; None where the fitted motion stands.
+
+    Residuals are RMS; per coordinate how far it was moved, by how much its torque changed (RMS), and the RMS of one standard
+    deviation of the torque where bands were computed.
+    """
+    account = analysis.estimate
+    if account is None:
+        return None
+    bands = analysis.uncertainty
+    sd = np.full(len(account.coordinates), np.nan) if bands is None else rms(bands.total.T)
+    return {
+        "residual_raw": _residual(account.residual_before),
+        "residual_left": _residual(account.residual_after),
+        "force_cutoff_hz": account.force_cutoff_hz,
+        "markers_moved_mm": {"rms": 1e3 * account.marker_rms_m, "largest": 1e3 * account.marker_max_m},
+        "mass_change_kg": account.mass_change_kg,
+        "mass_sd_kg": account.mass_sd_kg,
+        "mass_centres": [
+            {"segment": name, "shift_cm": (100.0 * shift).tolist(), "sd_cm": 100.0 * account.centre_sd_m[name]}
+            for name, shift in account.centre_shifts_m.items()
+        ],
+        "coordinates": {
+            name: {
+                "moved_rms_deg": float(np.rad2deg(account.moved_rms_rad[i])),
+                "moved_max_deg": float(np.rad2deg(account.moved_max_rad[i])),
+                "torque_change_rms_nm": float(account.torque_change[i]),
+                "torque_sd_rms_nm": float(sd[i]),
+            }
+            for i, name in enumerate(account.coordinates)
+        },
+    }
+
+
+def _residual(values: tuple[float, float]) -> dict[str, float]:
+    return {"force_rms_n": values[0], "moment_rms_nm": values[1]}

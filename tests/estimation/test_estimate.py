@@ -1,0 +1,262 @@
+"""Motion and forces as one estimate: what is consistent stays, what is not is brought together, and the algebra is exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path as FilePath
+
+import numpy as np
+import pytest
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.estimation.banded import Factor, Normal, lower_band
+from biodyn.estimation.deviation import Knots, Path, moved
+from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.posterior import inverse_blocks, posterior
+from biodyn.estimation.problem import Problem, torque_places
+from biodyn.estimation.sizes import sizes_of
+from biodyn.estimation.solve import solve
+from biodyn.estimation.terms import REACH, add_dynamics, add_markers, add_smoothness, marker_information
+from biodyn.processing.kinematics.fit import q_kinds
+from biodyn.processing.signals.derivatives import motion_from_configuration
+from biodyn.rigid_body import body_poses, difference, inverse_dynamics
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.magnitudes import load_magnitudes
+
+WALK = FilePath(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
+FIRST, FRAMES = 100, 60
+NOTHING = InertiaUnknowns((), np.zeros(0), 0.0)
+
+
+@pytest.fixture(scope="module")
+def estimated() -> TrialAnalysis:
+    return analyse_trial(WALK, settings={"signals": {"method": "estimate"}}, torques_only=True)
+
+
+@pytest.fixture(scope="module")
+def walk(estimated: TrialAnalysis) -> TrialAnalysis:
+    """The same walk as it was fitted."""
+    return estimated.as_fitted
+
+
+def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1) -> Problem:
+    """A stretch of the walk with markers where the model has them and one foot's wrench that balances the body exactly."""
+    model, part = walk.model, slice(FIRST, FIRST + FRAMES)
+    motion = walk.fit.motion
+    path = motion_from_configuration(np.arange(FRAMES) / 100.0, motion.q[part], q_kinds(model))
+    start = Path(path.q, path.v, path.vdot)
+    links, p_LM, _ = model.marker_arrays()
+    R, p = body_poses(model.multibody, start.q)
+    seen_at = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
+    feet = walk.dynamics.foot_wrench_links[:1]
+    needed = inverse_dynamics(model.multibody, start.q, start.v, start.vdot)[:, :6]
+    moment, force = (np.einsum("tij,tj->ti", R[:, 0], needed[:, k : k + 3]) for k in (0, 3))
+    wrench = np.concatenate([moment + np.cross(p[:, 0], force), force], axis=1)[:, None]
+    assert walk.propagation is not None
+    places = torque_places(model)
+    return Problem(
+        model=model,
+        start=start,
+        knots=Knots(FRAMES, step, 100.0),
+        sizes=sizes_of(walk.propagation, settings, load_magnitudes()),
+        seen_at=seen_at,
+        weights=np.ones(seen_at.shape[:2]),
+        wrenches=wrench,
+        wrench_links=feet,
+        balanced=np.ones(FRAMES, dtype=bool),
+        torque_rows=places,
+        torque_known=np.ones((FRAMES, len(places)), dtype=bool),
+        inertias=NOTHING,
+    )
+
+
+def residual(problem: Problem, path: Path) -> FloatArray:
+    mb = problem.model.multibody
+    return inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)[:, :6]
+
+
+LOOSE = EstimationSettings(smoothness=1e-4, torque_roughness=0.0)  # type: ignore[call-arg]
+
+
+def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
+    problem = consistent(walk, LOOSE)
+    assert np.abs(residual(problem, problem.start)).max() < 1e-8  # the balance is exact
+    found = solve(problem, 2)
+    step = difference(problem.model.multibody, problem.start.q, found.path.q)
+    assert np.abs(np.rad2deg(step)).max() < 0.02
+
+
+def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
+    """Half a degree of a wave in every coordinate, which neither markers nor forces know of."""
+    problem = consistent(walk, LOOSE)
+    mb = problem.model.multibody
+    wave = np.sin(np.linspace(0.0, 6.0, problem.knots.count))[:, None] * np.deg2rad(0.5) * np.ones(mb.nv)
+    wave[:, 3:6] *= 0.3  # m
+    away = moved(mb, problem.start, problem.knots, wave)
+    before = np.sqrt(np.mean(residual(problem, away) ** 2))
+    found = solve(replace(problem, start=away), 3)
+    after = np.sqrt(np.mean(residual(problem, found.path) ** 2))
+    step = difference(mb, problem.start.q, found.path.q)
+    assert before > 10.0
+    assert after < 0.5
+    assert np.abs(np.rad2deg(step[:, :3])).max() < 0.1  # of half a degree
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: int) -> None:
+    """Against central differences of the cost, in a random direction; markers off by a centimetre, forces by 3 %."""
+    settings = EstimationSettings()  # type: ignore[call-arg]
+    problem = consistent(walk, settings, step)
+    rng = np.random.default_rng(3)
+    problem = replace(
+        problem,
+        seen_at=problem.seen_at + rng.normal(0.0, 0.01, problem.seen_at.shape),
+        wrenches=1.03 * problem.wrenches,
+    )
+    mb, stiff = problem.model.multibody, np.full(problem.model.multibody.nv, 1e4)
+    direction = rng.normal(size=(problem.knots.count, mb.nv)) * 1e-2
+
+    def cost(c: FloatArray) -> float:
+        path = moved(mb, problem.start, problem.knots, c)
+        normal = _Squares.empty(problem.knots.count, REACH, mb.nv)
+        add_dynamics(normal, problem, mb, path)
+        add_smoothness(normal, problem, c, stiff)
+        links, p_LM, _ = problem.model.marker_arrays()
+        R, p = body_poses(mb, path.q)
+        rest = (problem.seen_at - p[:, links] - (R[:, links] @ p_LM[:, :, None])[..., 0]) / problem.sizes.marker_sd_m[
+            :, None
+        ]
+        return float(0.5 * (np.sum(rest**2) + sum(normal.squares)))
+
+    normal = Normal.empty(problem.knots.count, REACH, mb.nv)
+    add_markers(normal, problem, problem.start)
+    add_dynamics(normal, problem, mb, problem.start)
+    add_smoothness(normal, problem, np.zeros_like(direction), stiff)
+    h = 1e-4
+    numeric = (cost(h * direction) - cost(-h * direction)) / (2.0 * h)
+    assert -float(np.sum(normal.g * direction)) == pytest.approx(numeric, rel=1e-5)
+
+
+class _Squares(Normal):
+    """Equations that keep the squares of their terms."""
+
+    @property
+    def squares(self) -> list[float]:
+        return self.__dict__.setdefault("_squares", [])
+
+    def add_wide(
+        self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray | None = None
+    ) -> None:
+        self.squares.append(float(np.sum(residual**2)))
+
+    def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
+        self.squares.append(float(np.sum(right**2 / precision)))
+
+
+def test_the_deviation_of_the_root_belongs_to_its_path(walk: TrialAnalysis) -> None:
+    """Velocity and acceleration against the spline through the configurations: a tenth of a radian of turning root."""
+    mb, part = walk.model.multibody, slice(FIRST, FIRST + FRAMES)
+    path = motion_from_configuration(np.arange(FRAMES) / 100.0, walk.fit.motion.q[part], q_kinds(walk.model))
+    knots = Knots(FRAMES, 1, 100.0)
+    c = np.zeros((knots.count, mb.nv))
+    c[:, :6] = 0.1 * np.sin(np.linspace(0.0, 9.0, knots.count)[:, None] + np.arange(6.0))
+    away = moved(mb, Path(path.q, path.v, path.vdot), knots, c)
+    again = motion_from_configuration(path.time_s, away.q, q_kinds(walk.model))
+    inner = slice(8, -8)  # the spline's ends are its own
+    np.testing.assert_allclose(away.v[inner], again.v[inner], atol=2e-4)
+    np.testing.assert_allclose(away.vdot[inner], again.vdot[inner], atol=2e-2)
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
+    knots = Knots(50, step, 100.0)
+    place, rate, bend = knots.values((np.arange(knots.count) - 2.0)[:, None] * knots.knot_s)
+    np.testing.assert_allclose(place[:, 0], np.arange(50) / 100.0, atol=1e-14)
+    np.testing.assert_allclose(rate, 1.0, atol=1e-12)
+    np.testing.assert_allclose(bend, 0.0, atol=1e-10)
+
+
+def test_the_banded_system_is_the_dense_one() -> None:
+    rng = np.random.default_rng(1)
+    frames, n, reach = 7, 3, 2
+    normal = Normal.empty(frames, reach, n)
+    dense = np.zeros((frames * n, frames * n))
+    for first in range(frames - reach):
+        rows = [rng.normal(size=(1, 5, n)) for _ in range(reach + 1)]
+        normal.add_wide(first, rows, rng.normal(size=(1, 5)))
+        flat = np.concatenate(rows, axis=2)[0]
+        at = slice(first * n, (first + reach + 1) * n)
+        dense[at, at] += flat.T @ flat
+    dense += np.eye(len(dense))
+    normal.H[:, 0] += np.eye(n)
+    ab = lower_band(normal.H)
+    for k in range(len(ab)):
+        np.testing.assert_allclose(ab[k, : len(dense) - k], np.diag(dense, -k), atol=1e-12)
+    right = rng.normal(size=(frames, n, 2))
+    expected = np.linalg.solve(dense, right.reshape(frames * n, 2)).reshape(right.shape)
+    np.testing.assert_allclose(Factor(normal.H).solve(right), expected, atol=1e-10)
+
+
+def test_the_estimate_closes_the_residual_and_keeps_the_raw_one(estimated: TrialAnalysis) -> None:
+    account = estimated.estimate
+    assert account is not None
+    assert account.residual_before[0] > 10.0
+    assert account.residual_after[0] < 8.0
+    assert account.residual_after[1] < 2.0
+    assert account.marker_rms_m < 1e-3
+    assert max(np.abs(shift).max() for shift in account.centre_shifts_m.values()) < 0.03
+    assert account.random is not None
+    known = np.isfinite(estimated.dynamics.torques)
+    assert (account.random.force[known] > 0.0).all()
+
+
+def test_checks_see_the_trial_as_it_was_fitted(estimated: TrialAnalysis, walk: TrialAnalysis) -> None:
+    assert estimated.estimate is not None
+    assert walk.estimate is None
+    assert walk.dynamics is estimated.estimate.raw_dynamics
+    assert estimated.force_cutoff_hz == 40.0  # 0.4 of 100 frames a second
+    assert walk.force_cutoff_hz == 6.0
+
+
+def _random_system(frames: int, n: int, reach: int) -> Normal:
+    rng = np.random.default_rng(1)
+    normal = Normal.empty(frames, reach, n)
+    rows = [rng.normal(size=(frames - reach, 5, n)) for _ in range(reach + 1)]
+    normal.add_wide(0, rows, rng.normal(size=(frames - reach, 5)))
+    normal.H[:, 0] += np.eye(n)
+    return normal
+
+
+def test_the_inverse_near_the_diagonal_is_the_dense_one() -> None:
+    frames, n, reach = 40, 3, 2
+    factor = Factor(_random_system(frames, n, reach).H)
+    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames * n, frames * n)
+    for k, window in inverse_blocks(factor):
+        size = min(reach + 1, frames - k) * n
+        np.testing.assert_allclose(window[:size, :size], dense[k * n :, k * n :][:size, :size], atol=1e-12)
+
+
+def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:
+    """Markers and balance drawn anew 200 times with the errors that they are taken to have; the smoothness is weak."""
+    problem = consistent(walk, LOOSE)
+    mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
+    normal = Normal.empty(problem.knots.count, REACH, nv)
+    add_markers(normal, problem, problem.start)
+    balance = add_dynamics(normal, problem, mb, problem.start)
+    add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
+    factor = Factor(normal.H)
+    rng = np.random.default_rng(5)
+    information, _ = marker_information(problem, problem.start.q)
+    right = np.zeros((problem.knots.count, nv, draws))
+    marker_errors = np.linalg.cholesky(information + 1e-9 * np.eye(nv)) @ rng.normal(size=(FRAMES, nv, draws))
+    balance_errors = rng.normal(size=(FRAMES, 6, draws))
+    for j, (weight, block) in enumerate(zip(problem.knots.weights[0][0], balance[0].blocks, strict=False)):
+        right[j : j + FRAMES] += weight * marker_errors + block.transpose(0, 2, 1) @ balance_errors
+    found = factor.solve(right).reshape(problem.knots.count, -1)
+    place = problem.knots.values(found)[0].reshape(FRAMES, nv, draws)
+    expected = posterior(problem, factor, problem.start).place
+    legs = [c.v_index for c in problem.model.coordinates if problem.model.skeleton.body(c.body).side and c.v_index < 18]
+    ratio = place.std(axis=2)[10:-10, legs] / expected[10:-10, legs]
+    assert np.abs(np.median(ratio, axis=0) - 1.0).max() < 0.1
