@@ -237,9 +237,10 @@ def opensim_places(kept: Kept, labels: list[str], run: Run, python: str, model: 
     task, static = task_of(kept, labels, run)
     task["model"] = str(Path(model).resolve()) if model else ""
     walk = kept.walk[:, [kept.labels.index(label) for label in task["walk_labels"]]]
+    rows = np.isfinite(walk[..., 0]).any(axis=1)  # OpenSim does not read a frame without markers
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "task.json").write_text(json.dumps(task))
-        np.savez(Path(folder) / "task.npz", walk=walk, static=static)
+        np.savez(Path(folder) / "task.npz", walk=walk[rows], static=static)
         script = Path(__file__).with_name("opensim_fit.py")
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
@@ -248,7 +249,9 @@ def opensim_places(kept: Kept, labels: list[str], run: Run, python: str, model: 
         if done.returncode:
             sys.exit(f"OpenSim stopped: {done.stderr.strip() or done.stdout.strip()}")
         found = np.load(Path(folder) / "fitted.npz")
-        return [str(label) for label in found["labels"]], found["places"]
+        places = np.full((len(walk), *found["places"].shape[1:]), np.nan)
+        places[rows] = found["places"]
+        return [str(label) for label in found["labels"]], places
 
 
 def task_of(kept: Kept, labels: list[str], run: Run) -> tuple[dict[str, Any], FloatArray]:
