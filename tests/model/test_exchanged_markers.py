@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.standing_people import SETS, standing_person
 
+from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import corrected, places_of
@@ -154,6 +155,9 @@ def test_a_mirrored_laboratory_is_no_exchange_of_sides(laboratory, walk_result) 
         analysis.dynamics.tau, sound.dynamics.tau, atol=1e-6 * np.nanmax(np.abs(sound.dynamics.tau))
     )
     np.testing.assert_allclose(analysis.R_WL @ swapped_axes, sound.R_WL, atol=1e-12)
+    in_check = noticed(FileFacts(files.walk.rotated(find_world(files.walk).R_WL), sound.settings, "auto"))
+    assert "laboratory-mirrored" in [note.code for note in in_check]
+    assert "markers-exchanged" not in [note.code for note in in_check]
 
 
 def test_nothing_is_changed_where_the_settings_say_so(laboratory, tmp_path) -> None:

@@ -78,10 +78,18 @@ def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], 
     return Corrected(walk, static, points, tuple(notes), all_sides)
 
 
-def noticed_in(markers: Markers, mapping: MarkerMapping) -> tuple[Diagnostic, ...]:
-    """Exchanged labels that one recording shows by itself, in World, whatever it is a recording of."""
-    judged = _walking(markers, places_of(mapping))
-    return (*(_note(one, "file", places_of(mapping)) for one in judged.exchanges),)
+def noticed_in(
+    markers: Markers, mapping: MarkerMapping, if_all_sides: Diagnostic | None = None
+) -> tuple[Diagnostic, ...]:
+    """Exchanged labels that one recording shows by itself, in World, whatever it is a recording of.
+
+    `if_all_sides`: what is said instead where both sides of the whole body are exchanged.
+    """
+    places = places_of(mapping)
+    judged = _walking(markers, places)
+    if if_all_sides is not None and _exchanges_all_sides(judged, places):
+        return (if_all_sides,)
+    return (*(_note(one, "file", places) for one in judged.exchanges),)
 
 
 def _parents() -> dict[str, str]:
