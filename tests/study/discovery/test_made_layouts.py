@@ -34,6 +34,7 @@ def test_a_layout(tmp_path: Path, habit: str) -> None:
         (167, "Anna_pass1 beside Anna_Calibration: 'pass' is no part of the name"),
         (225, "lw01 and its copy: the code is one walk's, no condition"),
         (389, "QuietStanding_barefoot serves walk_barefoot, arms held out or not"),
+        (515, "one code in two folders nobody knows, the static called KAD: two people of two laboratories"),
     ],
 )
 def test_a_layout_that_was_once_taken_wrong(tmp_path: Path, seed: int, what: str) -> None:
