@@ -170,6 +170,8 @@ def main() -> None:
     warnings.simplefilter("ignore", RuntimeWarning)
     record, watch = Record("hostile_folders", vars(arguments)), Stopwatch()
     sessions = _sessions(arguments.folders or recordings_at_hand())
+    if len({session.static.parent for session in sessions}) < 2:
+        sys.exit("Name folders with sessions of two people or more: one is the other's stranger.")
     table, totals = Table(("session", *CASES)), Counter[str]()
     with tempfile.TemporaryDirectory() as temporary:
         for number, session in enumerate(sessions):

@@ -13,6 +13,7 @@ from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import noticed_in
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.signals.handedness import corners_run_backwards, mirrored_note
 from biodyn.processing.signals.plates import plate_wrench
 from biodyn.recording import PlateWrench, Recording
 from biodyn.settings import Settings
@@ -86,14 +87,20 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     kind="file",
     place=20,
     turn=20,
-    findings={"marker-set": "Marker set", "markers-exchanged": "Marker labels exchanged"},
+    findings={
+        "marker-set": "Marker set",
+        "markers-exchanged": "Marker labels exchanged",
+        "laboratory-mirrored": "Mirrored laboratory axes",
+    },
 )
 def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     """Is there a marker set that understands the labels?"""
     error = file.mapping
     if not isinstance(error, MarkerSetError):
-        geometry = file.settings.model.geometry
-        return CheckResult(findings=noticed_in(file.recording.markers, error) if geometry else ())
+        if not file.settings.model.geometry:
+            return CheckResult()
+        mirrored = mirrored_note() if corners_run_backwards(file.recording.plates) else None
+        return CheckResult(findings=noticed_in(file.recording.markers, error, mirrored))
     return CheckResult(findings=(Diagnostic("marker-set", "error", error.message, hint=error.hint),))
 
 

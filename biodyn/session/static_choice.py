@@ -30,6 +30,7 @@ _NEARER_M = 0.0005
 _SAME_SCORE = 0.1  # of names and places
 # Two statics clearly differ where the distance between two markers of a segment does by this much, in so many pairs.
 _OTHER_PLACE_M = 0.004
+_OTHER_POSTURE_M = 0.05  # more than this a marker put on again does not move: the arms are held differently
 _FEWEST_PAIRS = 3
 
 
@@ -109,7 +110,8 @@ def _is_nearer(a: Possible, b: Possible) -> bool:
     """
     if a.pairs_m.shape != b.pairs_m.shape:
         return False
-    apart = np.abs(a.pairs_m - b.pairs_m) > _OTHER_PLACE_M
+    difference = np.abs(a.pairs_m - b.pairs_m)
+    apart = (difference > _OTHER_PLACE_M) & (difference < _OTHER_POSTURE_M)
     if apart.sum() < _FEWEST_PAIRS:
         return False
     mine, theirs = (float(np.median(np.abs(p.pairs_m[apart]))) for p in (a, b))

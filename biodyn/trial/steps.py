@@ -41,6 +41,7 @@ from biodyn.processing.gait.activity import recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
+from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
 from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import prepare_signals, with_force_cutoff
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
@@ -90,12 +91,22 @@ def marker_set(trial: TrialState) -> None:
         notes += by_place.notes
     if settings.geometry:
         mended = corrected(walk, static, points, found)
+        if mended.all_sides and corners_run_backwards(trial.walk.plates):
+            _mirror(trial)
+            points = {label: MIRROR @ point for label, point in points.items()}
+            mended = corrected(walk.rotated(MIRROR), static.rotated(MIRROR), points, found)
         # where no static trial exists, the walk is both
         walk, static = mended.walk, mended.walk if trial.files.source == "walk" else mended.static
         notes += mended.notes
     trial.walk, trial.static = trial.walk.with_markers(walk), trial.static.with_markers(static)
     trial.mapping, centre_notes = centre_roles(found, trial.centres)
     trial.notes += [*notes, *centre_notes]
+
+
+def _mirror(trial: TrialState) -> None:
+    trial.walk, trial.static = trial.walk.rotated(MIRROR), trial.static.rotated(MIRROR)
+    trial.world = replace(trial.world, R_WL=MIRROR @ trial.world.R_WL)
+    trial.notes.append(mirrored_note())
 
 
 def signals(trial: TrialState) -> None:

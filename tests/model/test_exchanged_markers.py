@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.standing_people import SETS, standing_person
 
+from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import corrected, places_of
@@ -18,6 +19,7 @@ from biodyn.model.from_library.recognition.person import person_with, place_name
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Markers
+from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
 
 SEEDS = range(100, 112)
@@ -137,6 +139,25 @@ def test_a_mended_trial_gives_the_torques_of_the_sound_one(
     assert not {"labels-exchanged", "sides-exchanged"} & {note.code for note in analysis.diagnostics}
     sound = walk_result.analysis.dynamics.tau
     np.testing.assert_allclose(analysis.dynamics.tau, sound, atol=0.02 * np.nanmax(np.abs(sound)))
+
+
+def test_a_mirrored_laboratory_is_no_exchange_of_sides(laboratory, walk_result) -> None:
+    files = read_files(laboratory.walk, laboratory.static)
+    swapped_axes = np.eye(3)[[1, 0, 2]]  # x for y: left-handed
+    files = replace(files, walk=files.walk.rotated(swapped_axes), static=files.static.rotated(swapped_axes))
+    analysis = analyse_trial(laboratory.walk, files=files, settings=FAST)
+    codes = [note.code for note in analysis.diagnostics]
+    assert "laboratory-mirrored" in codes
+    assert not {"markers-exchanged", "plate-sign"} & set(codes)
+    sound = walk_result.analysis
+    assert [contact.side for contact in analysis.contacts] == [contact.side for contact in sound.contacts]
+    np.testing.assert_allclose(
+        analysis.dynamics.tau, sound.dynamics.tau, atol=1e-6 * np.nanmax(np.abs(sound.dynamics.tau))
+    )
+    np.testing.assert_allclose(analysis.R_WL @ swapped_axes, sound.R_WL, atol=1e-12)
+    in_check = noticed(FileFacts(files.walk.rotated(find_world(files.walk).R_WL), sound.settings, "auto"))
+    assert "laboratory-mirrored" in [note.code for note in in_check]
+    assert "markers-exchanged" not in [note.code for note in in_check]
 
 
 def test_nothing_is_changed_where_the_settings_say_so(laboratory, tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -129,13 +130,14 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
 def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
     """The trials in their order, each with its static where that is clear."""
     walks = [f for f in findings if f.role in _TRIAL_ROLES]
-    conditions = {(f.subject, f.labels.condition) for f in walks}
+    conditions: dict[str, set[str]] = defaultdict(set)
+    for f in walks:
+        conditions[f.subject].add(f.labels.condition)
     statics: dict[str, list[LabelledFile]] = {}
     for f in findings:
         if f.role == "static" and f.facts is not None:
             known = _labelled(f, f.facts)
-            if (f.subject, known.condition) not in conditions:  # words for standing that nobody knows
-                known = replace(known, condition="")
+            known = replace(known, condition=_of_walks(known.condition, conditions[f.subject]))
             statics.setdefault(f.subject, []).append(known)
     names = _trial_names(walks)
     possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
@@ -157,6 +159,13 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
         for f in walks
     ]
     return tuple(sorted(trials, key=lambda t: tuple(map(natural_key, (t.subject, t.session, t.trial)))))
+
+
+def _of_walks(condition: str, walks: set[str]) -> str:
+    """A static's condition without words that no walk of the person has ("Quiet_barefoot"); "" where none has the rest."""
+    words = {word.casefold() for walk in walks for word in walk.split("_")}
+    left = "_".join(word for word in condition.split("_") if word.casefold() in words)
+    return next((text for text in (condition, left) if text in walks), "")
 
 
 def _statics(walk: Finding, statics: Sequence[LabelledFile]) -> tuple[Path, ...]:

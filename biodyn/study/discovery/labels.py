@@ -188,7 +188,7 @@ def _site(person: Subject) -> tuple[str, ...]:
 def _code_meanings(person: Subject) -> dict[str, str]:
     """What codes like T1 or C2 in the names of the person's walks are: "session", "condition"; others count trials.
 
-    A trial's number follows it somewhere, or several walks share it.
+    A trial's number follows it somewhere, or several walks share it; a copy of a walk is no other walk.
     """
     counts: Counter[str] = Counter()
     words: dict[str, str] = {}
@@ -196,7 +196,7 @@ def _code_meanings(person: Subject) -> dict[str, str]:
     for p in person.members:
         stem = p.stem_tokens()
         for i, token in enumerate(stem):
-            if token.kind in ("code", "subject") and not looks_static(p.file):
+            if token.kind in ("code", "subject") and not looks_static(p.file) and p.file.twin is None:
                 text = token.text.casefold()
                 words[text] = token.word
                 counts[text] += 1
@@ -224,13 +224,14 @@ def _idle_words(people: Sequence[Subject]) -> dict[SubjectAssignment, frozenset[
     users: dict[str, set[int]] = defaultdict(set)
     for number, person in enumerate(people):
         for p in person.members:
-            of_site[p.site].append(words[p])
+            if p.file.twin is None:
+                of_site[p.site].append(words[p])
             if not looks_static(p.file):
                 walks_of_site[p.site].append(words[p])
             for word in words[p]:
                 users[word].add(number)
     of_all = {site: set.intersection(*found) for site, found in walks_of_site.items()}
-    uses = {site: Counter(word for file in found for word in file) for site, found in of_site.items()}
+    uses = defaultdict(Counter[str], {site: Counter(w for file in of for w in file) for site, of in of_site.items()})
     idle: dict[SubjectAssignment, frozenset[str]] = {}
     for person in people:
         of_person = set.intersection(*(words[p] for p in person.members))

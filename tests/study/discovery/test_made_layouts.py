@@ -28,6 +28,20 @@ def test_a_layout(tmp_path: Path, habit: str) -> None:
     assert result.counts["silent"] == 0
 
 
+@pytest.mark.parametrize(
+    ("seed", "what"),
+    [
+        (167, "Anna_pass1 beside Anna_Calibration: 'pass' is no part of the name"),
+        (225, "lw01 and its copy: the code is one walk's, no condition"),
+        (389, "QuietStanding_barefoot serves walk_barefoot, arms held out or not"),
+        (515, "one code in two folders nobody knows, the static called KAD: two people of two laboratories"),
+    ],
+)
+def test_a_layout_that_was_once_taken_wrong(tmp_path: Path, seed: int, what: str) -> None:
+    result = judged(made_layout(seed), made_layout(seed).write(tmp_path))
+    assert not result.wrong, what
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("habit", sorted(HABITS))
 def test_every_habit(tmp_path: Path, habit: str) -> None:

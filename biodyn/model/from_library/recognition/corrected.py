@@ -25,12 +25,18 @@ _MOST = 12  # exchanges between static trial and walk
 
 @dataclass(frozen=True)
 class Corrected:
-    """The recordings' markers under their mended labels; `notes` say what was changed and why, or why not."""
+    """The recordings' markers under their mended labels.
+
+    Attributes:
+        notes: what was changed and why, or why not.
+        all_sides: both sides of the whole body were exchanged in every one of the recordings that tells it.
+    """
 
     walk: Markers
     static: Markers
     points: Mapping[str, FloatArray]
     notes: tuple[Diagnostic, ...]
+    all_sides: bool = False
 
 
 def places_of(mapping: MarkerMapping) -> dict[str, str]:
@@ -67,13 +73,23 @@ def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], 
             break
         walk, frames = mended(walk, clear, points, bodies, _parents())
         notes.append(_timed_note(clear, frames, walk))
-    return Corrected(walk, static, points, tuple(notes))
+    told = [judged for judged in (standing, walking) if judged.fit is not None]
+    all_sides = bool(told) and all(_exchanges_all_sides(judged, places) for judged in told)
+    return Corrected(walk, static, points, tuple(notes), all_sides)
 
 
-def noticed_in(markers: Markers, mapping: MarkerMapping) -> tuple[Diagnostic, ...]:
-    """Exchanged labels that one recording shows by itself, in World, whatever it is a recording of."""
-    judged = _walking(markers, places_of(mapping))
-    return (*(_note(one, "file", places_of(mapping)) for one in judged.exchanges),)
+def noticed_in(
+    markers: Markers, mapping: MarkerMapping, if_all_sides: Diagnostic | None = None
+) -> tuple[Diagnostic, ...]:
+    """Exchanged labels that one recording shows by itself, in World, whatever it is a recording of.
+
+    `if_all_sides`: what is said instead where both sides of the whole body are exchanged.
+    """
+    places = places_of(mapping)
+    judged = _walking(markers, places)
+    if if_all_sides is not None and _exchanges_all_sides(judged, places):
+        return (if_all_sides,)
+    return (*(_note(one, "file", places) for one in judged.exchanges),)
 
 
 def _parents() -> dict[str, str]:
@@ -82,6 +98,14 @@ def _parents() -> dict[str, str]:
 
 def _moves(found: Sequence[Exchange]) -> dict[str, str]:
     return {label: meant for one in found for label, meant in one.moved.items()}
+
+
+def _exchanges_all_sides(judged: Judged, places: Mapping[str, str]) -> bool:
+    """Whether every label of one side that has its fellow goes to the other side."""
+    mirrored, moved = mirrored_places(), _moves(judged.exchanges)
+    there = {places[label] for label in judged.labels}
+    sided = [one for one in judged.labels if mirrored[places[one]] != places[one] and mirrored[places[one]] in there]
+    return bool(sided) and all(places[moved.get(one, one)] == mirrored[places[one]] for one in sided)
 
 
 def _relabelled(markers: Markers, moved: Mapping[str, str]) -> Markers:

@@ -43,12 +43,13 @@ class _Segment:
 
 
 @dataclass(frozen=True)
-class _Pose:
-    """Attitude, joint centre, axes of the three turns (World of the standing person) and scale of a segment."""
+class _Poses:
+    """Of S segments, in World of the standing person: attitudes R (S, 3, 3), joint centres p (S, 3), axes of the three turns
+    (S, 3, 3), one a row, and scales (S, 3)."""
 
     R: FloatArray
     p: FloatArray
-    axes: tuple[FloatArray, FloatArray, FloatArray]
+    axes: FloatArray
     scale: FloatArray
 
 
@@ -145,6 +146,16 @@ class JointedPerson:
                     self._to_parameters[segment.own[k], 3 * i + k] = segment.own_sd[k]
             for k in range(2):
                 self._to_parameters[segment.proportions[k], 3 * len(segments) + 2 * i + k] = segment.spread[k]
+        self._last: tuple[FloatArray, _Poses] | None = None
+        self._signs = np.array([segment.sign or 1.0 for segment in segments])
+        self._means = np.array([segment.means for segment in segments])
+        self._both = np.array([segment.both for segment in segments])
+        self._both_sd = np.array([segment.both_sd for segment in segments])
+        self._own = np.array([segment.own or (0, 0, 0) for segment in segments])
+        self._own_sd = np.array([segment.own_sd if segment.own else np.zeros(3) for segment in segments])
+        self._grows = np.array([segment.proportions for segment in segments])
+        self._grows_sd = np.array([segment.spread for segment in segments])
+        self._is_along = np.array([[axis == segment.along for axis in range(3)] for segment in segments])
 
     def positions(self, parameters: FloatArray) -> FloatArray:
         """(N, 3) m in World of parameters (P,)."""
@@ -156,14 +167,13 @@ class JointedPerson:
         """Positions (N, 3) and their derivative (3 N, P) at parameters (P,)."""
         posed = self._posed(parameters)
         standing = self._places(posed)
-        R, p = np.array([pose.R for pose in posed]), np.array([pose.p for pose in posed])
-        axes = np.array([pose.axes for pose in posed])
-        arm = (standing - p[:, None]) * self._below[..., None]
-        x, y, z = axes[:, :, None].transpose(3, 0, 1, 2)
+        arm = (standing - posed.p[:, None]) * self._below[..., None]
+        x, y, z = posed.axes[:, :, None].transpose(3, 0, 1, 2)
         ax, ay, az = arm[:, None].transpose(3, 0, 1, 2)
         by_angle = np.stack([y * az - z * ay, z * ax - x * az, x * ay - y * ax], axis=-1)
-        by_scale = np.einsum("sab,skb,snb->skna", R, self._directions, self._reach, optimize=True)
+        reach = self._directions[:, :, None] * self._reach[:, None]  # (S, 2, N, 3) in the segments' axes
         count = len(standing)
+        by_scale = reach.reshape(len(reach), -1, 3) @ posed.R.transpose(0, 2, 1)
         J = self._to_parameters @ np.concatenate([by_angle.reshape(-1, 3 * count), by_scale.reshape(-1, 3 * count)])
         J = J.reshape(self.size, count, 3)
         turned_W = self._turned(parameters)
@@ -178,27 +188,29 @@ class JointedPerson:
         """(3, 3) of heading and size."""
         return self.size_of(parameters) * _about_y(_ANY_HEADING * float(parameters[3]))
 
-    def _posed(self, parameters: FloatArray) -> list[_Pose]:
-        posed: list[_Pose] = []
-        for segment in self._segments:
-            grown = 1.0 + np.array(segment.spread) * parameters[list(segment.proportions)]
-            scale = np.full(3, grown[1])
-            scale[segment.along] = grown[0]
-            angles = segment.means + segment.both_sd * parameters[list(segment.both)]
-            if segment.own:
-                angles = angles + segment.own_sd * parameters[list(segment.own)]
+    def _posed(self, parameters: FloatArray) -> _Poses:
+        if self._last is not None and np.array_equal(self._last[0], parameters):
+            return self._last[1]
+        grown = 1.0 + self._grows_sd * parameters[self._grows]
+        scale = np.where(self._is_along, grown[:, :1], grown[:, 1:])
+        angles = self._means + self._both_sd * parameters[self._both] + self._own_sd * parameters[self._own]
+        turns, outward = _turns(angles, self._signs)
+        R, axes, p = np.empty_like(turns), np.empty_like(turns), np.empty((len(turns), 3))
+        for i, segment in enumerate(self._segments):
             if segment.parent < 0:
-                R, p = np.eye(3), segment.centre
+                above, p[i] = np.eye(3), segment.centre
             else:
-                above = posed[segment.parent]
-                R, p = above.R, above.p + above.R @ (above.scale * segment.from_parent)
-            own, axes = _rotation(R, angles, segment.sign or 1.0)
-            posed.append(_Pose(own, p, axes, scale))
+                above = R[segment.parent]
+                p[i] = p[segment.parent] + above @ (scale[segment.parent] * segment.from_parent)
+            R[i] = above @ turns[i]
+            axes[i] = (above @ outward[i]).T
+        posed = _Poses(R, p, axes, scale)
+        self._last = parameters.copy(), posed
         return posed
 
-    def _places(self, posed: list[_Pose]) -> FloatArray:
-        R, p, scale = (np.array([getattr(pose, name) for pose in posed])[self._body] for name in ("R", "p", "scale"))
-        places: FloatArray = p + np.einsum("nij,nj->ni", R, scale * self._local)
+    def _places(self, posed: _Poses) -> FloatArray:
+        local = posed.scale[self._body] * self._local
+        places: FloatArray = posed.p[self._body] + (posed.R[self._body] @ local[..., None])[..., 0]
         return places
 
     @cached_property
@@ -212,7 +224,7 @@ class JointedPerson:
         """Parameters (P,) of the mean posture, `size` times the reference height, turned to `heading` rad, over points (N, 3)."""
         mean = self.standing[0] @ _about_y(heading).T
         parameters = np.zeros(self.size)
-        parameters[:3] = np.average(points - size * mean, axis=0, weights=weight) / _ANYWHERE_M
+        parameters[:3] = weight @ (points - size * mean) / weight.sum() / _ANYWHERE_M
         parameters[3] = heading / _ANY_HEADING
         parameters[4] = np.log(size) / self._height_sd
         return parameters
@@ -281,17 +293,19 @@ def _descendants(segments: Sequence[_Segment], start: int) -> set[int]:
     return found
 
 
-def _rotation(
-    R: FloatArray, angles: FloatArray, sign: float
-) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-    """A segment turned from `R` by angles (3,): forward about Z, outward about X, outward about Y; and the axes of the turns."""
-    c, s = [math.cos(a) for a in angles], [math.sin(a) for a in angles]
-    about_z = np.array([[c[0], -s[0], 0.0], [s[0], c[0], 0.0], [0.0, 0.0, 1.0]])
-    about_x = np.array([[1.0, 0.0, 0.0], [0.0, c[1], sign * s[1]], [0.0, -sign * s[1], c[1]]])
-    about_y = np.array([[c[2], 0.0, -sign * s[2]], [0.0, 1.0, 0.0], [sign * s[2], 0.0, c[2]]])
-    forward = R @ about_z
-    outward = forward @ about_x
-    return outward @ about_y, (R[:, 2], -sign * forward[:, 0], -sign * outward[:, 1])
+def _turns(angles: FloatArray, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Segments turned by angles (S, 3): forward about Z, outward about X, outward about Y; `signs` (S,), -1 on the left.
+
+    Returns the rotations (S, 3, 3) from the parent's axes and, there, the axes of the turns (S, 3, 3), one a column.
+    """
+    (cz, cx, cy), (sz, sx, sy) = np.cos(angles).T, np.sin(angles).T
+    sx, sy, zero = signs * sx, signs * sy, np.zeros_like(cz)
+    x = np.stack([cz, sz, zero], axis=-1)
+    y = np.stack([-sz * cx, cz * cx, -sx], axis=-1)
+    z = np.stack([-sz * sx, cz * sx, cx], axis=-1)
+    turned = np.stack([x * cy[:, None] + z * sy[:, None], y, z * cy[:, None] - x * sy[:, None]], axis=-1)
+    forward = np.broadcast_to([0.0, 0.0, 1.0], x.shape)
+    return turned, np.stack([forward, -signs[:, None] * x, -signs[:, None] * y], axis=-1)
 
 
 def _about_y(angle: float) -> FloatArray:

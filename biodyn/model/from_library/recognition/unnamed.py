@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -86,14 +87,30 @@ def name_points(
         tried += [(score, slots, start) for score, start in starts]
     tried.sort(key=lambda one: -one[0])
     found: list[_Naming] = []
+    fits = _Fits(seen)
     for _, slots, start in tried[: 2 * _STARTS]:
-        solved = _assigned(slots, own, seen, start, fixed or {})
+        solved = _assigned(slots, own, fits, start, fixed or {})
         if solved is not None:
             found.append(solved)
     if not found:
         return None
     found.sort(key=lambda one: -one.score)
-    return _judged(found, own, seen)
+    return _judged(found, own, fits)
+
+
+class _Fits:
+    """The person fitted to points at places, each naming once: several starts and sets come to the same ones."""
+
+    def __init__(self, seen: FloatArray) -> None:
+        self.seen = seen
+        self._known: dict[tuple[tuple[str, ...], tuple[int, ...]], PersonFit] = {}
+
+    def of(self, places: tuple[str, ...], points: IntArray) -> PersonFit:
+        """Return the fit of the points of these indices at these places."""
+        key = places, tuple(points.tolist())
+        if key not in self._known:
+            self._known[key] = fit_person(person_with(places), self.seen[points])
+        return self._known[key]
 
 
 def _starts(person: JointedPerson, seen: FloatArray, slots: Slots) -> list[tuple[float, FloatArray]]:
@@ -166,7 +183,7 @@ class _Naming:
 
 
 def _assigned(
-    slots: Slots, own: Sequence[str], seen: FloatArray, parameters: FloatArray, fixed: Mapping[str, str]
+    slots: Slots, own: Sequence[str], fits: _Fits, parameters: FloatArray, fixed: Mapping[str, str]
 ) -> _Naming | None:
     """Fit and assign in turn until nothing changes; then once more without the points that fit badly."""
     person = person_with(slots.places)
@@ -175,8 +192,8 @@ def _assigned(
     fit = PersonFit(person, predicted, np.full(len(predicted), _FAINT), parameters, predicted, J, 0.0)
     best: _Naming | None = None
     for _ in range(_SECOND_THOUGHTS):
-        naming = _settled(slots, seen, fit, known)
-        naming = naming if naming is None or known else _polished(naming, seen)
+        naming = _settled(slots, fits, fit, known)
+        naming = naming if naming is None or known else _polished(naming, fits.seen)
         if naming is None or (best is not None and naming.score < best.score + 0.1):
             break
         best = naming
@@ -186,7 +203,7 @@ def _assigned(
         weight[worn[off < _LIKELY]] = 1.0
         if (off < _LIKELY).all():
             break
-        fit = fit_person(person, seen[np.maximum(naming.taken, 0)], fit.parameters, weight)
+        fit = fit_person(person, fits.seen[np.maximum(naming.taken, 0)], fit.parameters, weight)
     return best
 
 
@@ -196,7 +213,7 @@ def _lone(slots: Slots, worn: IntArray) -> int:
     return sum(mirrored[place] in slots.places and mirrored[place] not in there for place in there)
 
 
-def _moved(naming: _Naming, seen: FloatArray) -> _Naming:
+def _moved(naming: _Naming, fits: _Fits) -> _Naming:
     """Points moved to empty places near their own, of one side or both, where that is likelier."""
     slots = naming.slots
     for k in np.flatnonzero(naming.taken >= 0):
@@ -205,12 +222,12 @@ def _moved(naming: _Naming, seen: FloatArray) -> _Naming:
                 continue
             one = naming.taken.copy()
             one[empty], one[k] = one[k], -1
-            tried = [_scored(slots, one, seen)]
+            tried = [_scored(slots, one, fits)]
             across = [_other_side(slots, int(i)) for i in (k, empty)]
             if across[0] >= 0 and across[1] >= 0 and naming.taken[across[0]] >= 0 and naming.taken[across[1]] < 0:
                 both = one.copy()
                 both[across[1]], both[across[0]] = both[across[0]], -1
-                tried.append(_scored(slots, both, seen))
+                tried.append(_scored(slots, both, fits))
             naming = max(naming, *tried, key=lambda found: found.score)
     return naming
 
@@ -222,8 +239,15 @@ def _other_side(slots: Slots, k: int) -> int:
 
 
 def _are_close(slots: Slots, one: int, other: int) -> bool:
-    mean, _ = person_with(slots.places).standing
-    return bool(np.linalg.norm(mean[one] - mean[other]) < _CLOSE_M)
+    return bool(_close_places(slots.places)[one, other])
+
+
+@cache
+def _close_places(places: tuple[str, ...]) -> BoolArray:
+    """(K, K) places that may be taken for each other."""
+    mean, _ = person_with(places).standing
+    close: BoolArray = np.linalg.norm(mean[:, None] - mean, axis=2) < _CLOSE_M
+    return close
 
 
 def _polished(naming: _Naming, seen: FloatArray) -> _Naming:
@@ -247,8 +271,8 @@ def _polished(naming: _Naming, seen: FloatArray) -> _Naming:
     return naming
 
 
-def _settled(slots: Slots, seen: FloatArray, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Naming | None:
-    expected = np.array(slots.expected)
+def _settled(slots: Slots, fits: _Fits, fit: PersonFit, known: Sequence[tuple[int, int]]) -> _Naming | None:
+    expected, seen = np.array(slots.expected), fits.seen
     taken = np.full(len(slots.places), -1)
     for round_ in range(_ROUNDS):
         squared, volume = fit.to_places(seen)
@@ -269,12 +293,12 @@ def _settled(slots: Slots, seen: FloatArray, fit: PersonFit, known: Sequence[tup
             return None
         weight = np.where(taken >= 0, 1.0, _FAINT)
         fit = fit_person(fit.person, seen[np.maximum(taken, 0)], fit.parameters, weight)
-    return _moved(_scored(slots, taken, seen), seen)
+    return _moved(_scored(slots, taken, fits), fits)
 
 
-def _scored(slots: Slots, taken: IntArray, seen: FloatArray) -> _Naming:
+def _scored(slots: Slots, taken: IntArray, fits: _Fits) -> _Naming:
     worn = np.flatnonzero(taken >= 0)
-    last = fit_person(person_with(tuple(slots.places[k] for k in worn)), seen[taken[worn]])
+    last = fits.of(tuple(slots.places[k] for k in worn), taken[worn])
     size = last.person.size_of(last.parameters)
     missing = int((np.array(slots.expected) & (taken < 0)).sum()) + 2 * _lone(slots, worn)
     missing += 2 * int((np.array(slots.required) & (taken < 0)).sum())
@@ -295,7 +319,7 @@ def _rivals(fit: PersonFit) -> list[tuple[int, int]]:
     return rivals
 
 
-def _elsewhere(naming: _Naming, seen: FloatArray) -> list[tuple[int, int]]:
+def _elsewhere(naming: _Naming, fits: _Fits) -> list[tuple[int, int]]:
     """Places whose point could as well be at an empty one nearby: (place, empty place)."""
     found = []
     for k in np.flatnonzero(naming.taken >= 0):
@@ -303,12 +327,12 @@ def _elsewhere(naming: _Naming, seen: FloatArray) -> list[tuple[int, int]]:
             if _are_close(naming.slots, int(k), int(empty)):
                 taken = naming.taken.copy()
                 taken[empty], taken[k] = taken[k], -1
-                if naming.score - _scored(naming.slots, taken, seen).score < 0.25 * _CLEAR:
+                if naming.score - _scored(naming.slots, taken, fits).score < 0.25 * _CLEAR:
                     found.append((int(k), int(empty)))
     return found
 
 
-def _judged(found: Sequence[_Naming], own: Sequence[str], seen: FloatArray) -> Named:
+def _judged(found: Sequence[_Naming], own: Sequence[str], fits: _Fits) -> Named:
     """The best naming without what other namings contradict that are nearly as good."""
     best = found[0]
     slots, fit = best.slots, best.fit
@@ -320,11 +344,11 @@ def _judged(found: Sequence[_Naming], own: Sequence[str], seen: FloatArray) -> N
     for i, j in _rivals(fit):
         one, other = places[i], places[j]
         doubtful[label_of[one]], doubtful[label_of[other]] = name[other], name[one]
-    for k, empty in _elsewhere(best, seen):
+    for k, empty in _elsewhere(best, fits):
         doubtful[own[best.taken[k]]] = slots.labels[empty]
     off, _ = fit.alone()
     spare = [i for i, label in enumerate(own) if label not in meant]
-    squared = fit.to_places(seen[spare])[0] if spare else np.full((1, len(places)), np.inf)
+    squared = fit.to_places(fits.seen[spare])[0] if spare else np.full((1, len(places)), np.inf)
     for i, place in enumerate(places):
         if off[i] > _LIKELY or squared[:, i].min() < off[i] + _CLEAR:
             doubtful.setdefault(label_of[place], "")

@@ -80,7 +80,7 @@ def fit_subject(
         priors: the library's where omitted.
 
     Gauss-Newton on joint centres, axial rotation offsets, postures and marker places; the coordinates of every frame follow
-    by inverse kinematics. None where the trials show too few frames.
+    by inverse kinematics. None where the trials show too few frames, or none that the skeleton can be fitted to.
     """
     believed = load_priors() if priors is None else priors
     unknowns = unknowns_of(model, soft, believed)
@@ -89,7 +89,10 @@ def fit_subject(
         return None
     unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
     problem = _Problem(model, unknowns, scaling, believed)
-    theta, information, marker_m = problem.solve(frames)
+    found = problem.solve(frames)
+    if found is None:
+        return None
+    theta, information, marker_m = found
     fitted = problem.made(theta)
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
@@ -124,12 +127,17 @@ class _Problem:
         }
         return replace(made, markers=markers, foot_outlines=outlines)
 
-    def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
+    def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found.
+
+        None where no frame can be solved: labels in disorder make no person.
+        """
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
         information = np.eye(self.unknowns.count)
         for _ in range(_MOST_STEPS):
-            solved = [self._without_outliers(model, marker_m, f) for f in frames]
+            solved = [one for f in frames if len((one := self._without_outliers(model, marker_m, f)).q)]
+            if not solved:
+                return None
             marker_m = self._found_errors(model, marker_m, solved)
             evidence = priors_say(self.unknowns, self.priors, theta)
             for f in solved:

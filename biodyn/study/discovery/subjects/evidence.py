@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from biodyn.recording import FileFacts
-from biodyn.session import same_body
+from biodyn.session import motion_of, same_body
 from biodyn.session.same_person import different_measures
 from biodyn.study.discovery.files import FoundFile
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment, looks_static
 from biodyn.study.discovery.subjects.stored_names import letters_only
 
 _LEAST_COMMON_LABELS = 0.5
+_LOOKED_INTO = 6  # files of a person, for one in which he or she stands
 
 
 def is_one_person(code: str, files: Sequence[FoundFile], stored: dict[Path, str]) -> bool:
@@ -61,11 +62,27 @@ def bodies_agree(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssi
     None where they cannot be compared, or where markers put on again and two people of one build look alike.
     """
     for a, b in ((mine, theirs), (theirs, mine)):
-        statics = [p.file.facts.path for p in a if p.file.facts is not None and looks_static(p.file)]
-        walks = [p.file.facts.path for p in b if p.file.facts is not None and not looks_static(p.file)]
+        statics = standing_in(a)
+        others = standing_in(b)
+        walks = [path for path in _paths(b) if path not in others]
         if statics and walks:
             return same_body(walks[0], statics[0])
     return None
+
+
+def standing_in(group: Sequence[SubjectAssignment]) -> list[Path]:
+    """Files in which the person stands: those called so, else those of the first few in which nothing else is done."""
+    called = [p.file.facts.path for p in group if p.file.facts is not None and looks_static(p.file)]
+    return called or [path for path in _paths(group)[:_LOOKED_INTO] if _stands(path)]
+
+
+def _paths(group: Sequence[SubjectAssignment]) -> list[Path]:
+    return [p.file.facts.path for p in group if p.file.facts is not None]
+
+
+def _stands(path: Path) -> bool:
+    motion = motion_of(path)
+    return motion is not None and motion.kind == "standing"
 
 
 def speak_against_one(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAssignment]) -> bool:

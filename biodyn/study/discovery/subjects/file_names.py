@@ -84,31 +84,28 @@ def by_static_names(assignments: list[SubjectAssignment]) -> list[SubjectAssignm
         if not p.label:
             groups[surrounding_folders(p)].append(p)
     leads = {
-        around: {letters_only(lead) for p in group if looks_static(p.file) and (lead := _leading_words(p))}
+        around: {letters_only(lead[0]) for p in group if looks_static(p.file) and (lead := _leading_words(p))}
         for around, group in groups.items()
     }
 
     def find(p: SubjectAssignment) -> SubjectAssignment:
-        lead = _leading_words(p)
-        if (
-            p.label
-            or not lead
-            or len(leads[surrounding_folders(p)]) < 2
-            or letters_only(lead) not in leads[surrounding_folders(p)]
-        ):
+        known = leads.get(surrounding_folders(p), set())
+        found = [lead for lead in _leading_words(p) if letters_only(lead) in known]
+        if p.label or len(known) < 2 or not found:
             return p
-        return replace(p, label=lead, stem_spans=((0, len(lead)),), source="the file's name, as its static's")
+        return replace(p, label=found[0], stem_spans=((0, len(found[0])),), source="the file's name, as its static's")
 
     return [find(p) for p in assignments]
 
 
-def _leading_words(p: SubjectAssignment) -> str:
-    end = 0
+def _leading_words(p: SubjectAssignment) -> list[str]:
+    """The unknown words that the file's name begins with, all of them first, then fewer: Anna_pass, Anna."""
+    ends: list[int] = []
     for token in tokens(p.stem):
         if token.kind != "plain":
             break
-        end = token.end
-    return p.stem[:end]
+        ends.insert(0, token.end)
+    return [p.stem[:end] for end in ends]
 
 
 def _as_counted(text: str) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from biodyn.session.same_person import without_role_words
 from biodyn.session.words import tokens
-from biodyn.study.discovery.subjects.assignment import BY_USER, PASSING, SubjectAssignment, looks_static
-from biodyn.study.discovery.subjects.evidence import bodies_agree, speak_against_one
+from biodyn.study.discovery.subjects.assignment import BY_USER, PASSING, SubjectAssignment
+from biodyn.study.discovery.subjects.evidence import bodies_agree, speak_against_one, standing_in
 from biodyn.study.discovery.subjects.stored_names import letters_only
 
 
@@ -82,7 +82,7 @@ def _are_different(mine: Sequence[SubjectAssignment], theirs: Sequence[SubjectAs
     if same_body is not None:
         return not same_body
     # Folders that nobody knows, each with its own static: rather two laboratories than two conditions of one person.
-    own_statics = all(any(looks_static(p.file) for p in group) for group in (mine, theirs))
+    own_statics = all(standing_in(group) for group in (mine, theirs))
     if unknown and own_statics and not names[0] & names[1]:
         return True
     return speak_against_one(mine, theirs)
