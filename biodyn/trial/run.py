@@ -50,6 +50,7 @@ def analyse_trial(
     torques_only: bool = False,
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
+    companions: Sequence[str | Path] | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -63,6 +64,8 @@ def analyse_trial(
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
+    if companions is not None:
+        state.companions = [Path(path) for path in companions]
     clock = _Clock(progress)
     state.timings = clock.seconds
     for step in steps:
@@ -84,6 +87,7 @@ def run_trial(
     files: TrialFiles | None = None,
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
+    companions: Sequence[str | Path] | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
@@ -98,13 +102,23 @@ def run_trial(
         steps: run instead of `steps.STEPS`, see `steps.with_step`.
         static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
             numbers; None = the quietest half second.
+        companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
     return TrialResult(
         analyse_trial(
-            trial, static, mass_kg, height_m, settings, progress, files, steps=steps, static_frames=static_frames
+            trial,
+            static,
+            mass_kg,
+            height_m,
+            settings,
+            progress,
+            files,
+            steps=steps,
+            static_frames=static_frames,
+            companions=companions,
         )
     )
 

@@ -19,6 +19,7 @@ from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.calibration.subject_fit.placement import with_placement
 from biodyn.processing.calibration.subject_fit.priors import load_priors
+from biodyn.processing.calibration.subject_fit.seen import SeenTrial
 from biodyn.processing.calibration.subject_fit.unknowns import unknowns_of
 from biodyn.recording import Markers
 from biodyn.simulation.wearing import Scatter, Worn
@@ -35,7 +36,7 @@ def seen(person: Worn) -> Markers:
 def fitted(person: Worn, markers: Markers | None = None):
     scaling = scaling_of(person)
     model, _ = scaling.model()
-    return model, fit_subject([seen(person) if markers is None else markers], model, scaling)
+    return model, fit_subject([SeenTrial(seen(person) if markers is None else markers)], model, scaling)
 
 
 @pytest.mark.parametrize("sets", [("plug_in_gait_full", "full_body"), LOWER])
@@ -175,7 +176,7 @@ def test_a_joint_that_the_static_trial_shows_is_kept() -> None:
         landmark_markers=scaling.landmark_markers,
         poses=scaling.poses,
     )
-    found = fit_subject([seen(person)], model, stubborn)
+    found = fit_subject([SeenTrial(seen(person))], model, stubborn)
     assert found.model.coordinate("knee_angle_l").name in {c.name for c in model.coordinates}
     assert found.account.rms_after_m < found.account.rms_before_m
 

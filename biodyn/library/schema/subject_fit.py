@@ -25,6 +25,7 @@ class _Markers(Table):
     soft_mm: Millimetres = Field(description="markers on parts that move between standing and walking, mm")
     independent_s: float = Field(gt=0, le=10, description="time after which a frame tells something new, s")
     most_independent: float = Field(ge=1, le=1e4, description="independent frames in one trial, at most")
+    most_independent_walks: float = Field(ge=1, le=1e4, description="in all walks of a session, at most")
     sd_mm: dict[Name, Millimetres] = Field(description="error of a segment's heaviest markers along an axis, mm")
 
 

@@ -56,7 +56,18 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         }
 
     return {
-        "trials": fit.trials,
+        "trials": len(fit.trials),
+        "files": [
+            {
+                "name": one.name,
+                "sha256": one.sha256,
+                "use": one.use,
+                "frames": one.frames,
+                "marker_rms_before_mm": 1e3 * one.rms_before_m,
+                "marker_rms_after_mm": 1e3 * one.rms_after_m,
+            }
+            for one in fit.trials
+        ],
         "frames": fit.frames,
         "marker_rms_before_mm": 1e3 * fit.rms_before_m,
         "marker_rms_after_mm": 1e3 * fit.rms_after_m,

@@ -25,7 +25,8 @@ class Priors:
         placement_m: of a marker that marks a landmark, each direction along the skin.
         marker_m: by segment, of the error of its markers of the largest weight, each axis, skin and noise; offset_share: of it,
             constant while walking; soft_m: that of soft markers.
-        independent_s: time after which a frame tells something new; most_independent: such frames in one trial, at most.
+        independent_s: time after which a frame tells something new; most_independent: such frames in one trial, at most;
+            most_independent_walks: in all walks of a session together.
     """
 
     centre_m: Mapping[str, FloatArray]
@@ -39,6 +40,7 @@ class Priors:
     soft_m: float
     independent_s: float
     most_independent: float
+    most_independent_walks: float
 
 
 def load_priors() -> Priors:
@@ -57,6 +59,7 @@ def load_priors() -> Priors:
         soft_m=1e-3 * float(markers["soft_mm"]),
         independent_s=float(markers["independent_s"]),
         most_independent=float(markers["most_independent"]),
+        most_independent_walks=float(markers["most_independent_walks"]),
     )
 
 
