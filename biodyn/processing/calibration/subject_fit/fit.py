@@ -11,11 +11,17 @@ from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
-from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say, redundancy
-from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
+from biodyn.processing.calibration.subject_fit.normal_equations import (
+    markers_say,
+    priors_say,
+    redundancy,
+    with_skin,
+)
+from biodyn.processing.calibration.subject_fit.placement import Placement, Scaling, placement_of
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
 from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
 from biodyn.processing.calibration.subject_fit.seen import Frames, SeenTrial, chosen_frames
+from biodyn.processing.calibration.subject_fit.skin import skin_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
 from biodyn.rigid_body import inverse_kinematics
 
@@ -71,8 +77,9 @@ def fit_subject(
     frames = chosen_frames(trials, model, believed)
     if not frames or not unknowns.count:
         return None
-    unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
-    problem = _Problem(model, unknowns, scaling, believed)
+    placement = placement_of(unknowns, model, scaling, believed.placement_m)
+    unknowns = placement.unknowns
+    problem = _Problem(model, unknowns, scaling, believed, placement)
     theta, information, marker_m = problem.solve(frames)
     fitted = problem.made(theta)
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
@@ -89,6 +96,7 @@ class _Problem:
     unknowns: Unknowns
     scaling: Scaling
     priors: Priors
+    placement: Placement
 
     def made(self, theta: FloatArray) -> SubjectModel:
         """The model for theta, with the coordinates and markers of the first model."""
@@ -111,19 +119,22 @@ class _Problem:
     def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found."""
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
-        information = np.eye(self.unknowns.count)
+        information, skin = np.eye(self.unknowns.count), skin_of(self.model, self.unknowns, self.priors)
+        mean = np.zeros(self.unknowns.count)
         for _ in range(_MOST_STEPS):
             solved = [self._without_outliers(model, marker_m, f) for f in frames]
             marker_m = self._found_errors(model, marker_m, solved)
-            evidence = priors_say(self.unknowns, self.priors, theta)
-            for f in solved:
-                evidence += markers_say(model, self.unknowns, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
+            seen = [
+                markers_say(model, self.unknowns, skin, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0) for f in solved
+            ]
+            evidence = with_skin(sum(seen[1:], seen[0]), skin) + priors_say(self.unknowns, self.priors, theta, mean)
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
             step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
             model = self.made(theta)
+            mean = self.placement.bend(theta - mean)
             if size < _SMALL_STEP:
                 break
         return theta, information, marker_m
