@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
+from biodyn.processing.calibration.subject_fit.functional import functional_joints
 from biodyn.processing.calibration.subject_fit.normal_equations import (
     markers_say,
     priors_say,
@@ -85,7 +86,7 @@ def fit_subject(
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
     account = account_of(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
-    return FittedSubject(fitted, account)
+    return FittedSubject(fitted, replace(account, functional=functional_joints(trials, fitted)))
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,14 @@ def markers_say(
     own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
     both = np.concatenate([unknown_jacobian(model, unknowns, q, at), skin.jacobian(model, q, at)], axis=3)
     J = (root[..., None] * both).reshape(len(q), residual.shape[1], -1)
-    follow = np.linalg.solve(_normal(own), own.transpose(0, 2, 1) @ J)
-    J -= own @ follow
-    flat = J.reshape(-1, J.shape[2])
-    return Evidence(flat.T @ flat, flat.T @ residual.ravel(), 0.5 * float(np.sum(residual**2)))
+    # of J^T J and J^T residual, less what the coordinates follow: own L^-T is an orthonormal basis of that
+    towards = np.concatenate([J, residual[..., None]], axis=2)
+    followed = np.linalg.solve(np.linalg.cholesky(_normal(own)), own.transpose(0, 2, 1) @ towards)
+    n = J.shape[2]
+    flat, followed = J.reshape(-1, n), followed.reshape(-1, n + 1)
+    information = flat.T @ flat - followed[:, :n].T @ followed[:, :n]
+    pull = flat.T @ residual.ravel() - followed[:, :n].T @ followed[:, n]
+    return Evidence(information, pull, 0.5 * float(np.sum(residual**2)))
 
 
 def with_skin(evidence: Evidence, skin: Skin) -> Evidence:

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.calibration.subject_fit.functional import FunctionalJoint
 from biodyn.processing.calibration.subject_fit.seen import SeenTrial, SeenUse
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns
 
@@ -76,6 +77,7 @@ class SubjectFit:
         centres, postures, turns, markers: by unknown; postures as centres (no segment's own centre, its place while walking).
         rms_before_m, rms_after_m: of the distances of all fitted markers from the model, in the frames of the fit.
         trials: that were used, with their frames and marker errors.
+        functional: joints as functional trials alone show them.
     """
 
     centres: tuple[CentreShift, ...]
@@ -85,6 +87,7 @@ class SubjectFit:
     rms_before_m: float
     rms_after_m: float
     trials: tuple[FittedTrial, ...]
+    functional: tuple[FunctionalJoint, ...] = ()
 
     @property
     def frames(self) -> int:

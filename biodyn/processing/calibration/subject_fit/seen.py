@@ -17,7 +17,7 @@ from biodyn.recording import Markers
 SeenUse = Literal["walk", "functional"]
 # Enough frames to see a stride; more only cost time. Of one trial; of all together, and at least of each.
 _FRAMES = 60
-_ALL_FRAMES = 240
+_ALL_FRAMES = 180
 _FEW_FRAMES = 16
 _LEAST_FRAMES = 10
 _SHOWN = 0.8  # of the most markers that a frame of the trial shows
