@@ -51,18 +51,26 @@ def markers_say(
     """
     weights = marker_weight * np.isfinite(seen_W).all(axis=2)
     root = np.sqrt(weights)[..., None]
-    residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
-    own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
-    both = np.concatenate([unknown_jacobian(model, unknowns, q, at), skin.jacobian(model, q, at)], axis=3)
-    J = (root[..., None] * both).reshape(len(q), residual.shape[1], -1)
-    # of J^T J and J^T residual, less what the coordinates follow: own L^-T is an orthonormal basis of that
-    towards = np.concatenate([J, residual[..., None]], axis=2)
-    followed = np.linalg.solve(np.linalg.cholesky(_normal(own)), own.transpose(0, 2, 1) @ towards)
-    n = J.shape[2]
-    flat, followed = J.reshape(-1, n), followed.reshape(-1, n + 1)
-    information = flat.T @ flat - followed[:, :n].T @ followed[:, :n]
-    pull = flat.T @ residual.ravel() - followed[:, :n].T @ followed[:, n]
-    return Evidence(information, pull, 0.5 * float(np.sum(residual**2)))
+    residual = root * np.nan_to_num(seen_W - at.p_WM)
+    own = root[..., None] * _free_columns(model, q)
+    J = np.concatenate([unknown_jacobian(model, unknowns, q, at), skin.jacobian(model, q, at)], axis=3)
+    n, nv = J.shape[3], own.shape[3]
+    information, pull, towards = np.zeros((n, n)), np.zeros(n), np.zeros((len(q), nv, n + 1))
+    for i in range(
+        len(model.markers)
+    ):  # a marker depends on its own place and skin, and on the joints: few of all unknowns
+        columns = np.flatnonzero(J[:, i].any(axis=(0, 1)))
+        rows = root[:, i, :, None] * J[:, i][:, :, columns]
+        flat = rows.reshape(-1, len(columns))
+        information[np.ix_(columns, columns)] += flat.T @ flat
+        pull[columns] += flat.T @ residual[:, i].ravel()
+        towards[:, :, columns] += own[:, i].swapaxes(1, 2) @ rows
+        towards[:, :, n] += (own[:, i].swapaxes(1, 2) @ residual[:, i, :, None])[..., 0]
+    # less what the coordinates follow: own L^-T is an orthonormal basis of that
+    normal = _normal(own.reshape(len(q), -1, nv))
+    followed = np.linalg.solve(np.linalg.cholesky(normal), towards).reshape(-1, n + 1)
+    both = followed.T @ followed
+    return Evidence(information - both[:n, :n], pull - both[:n, n], 0.5 * float(np.sum(residual**2)))
 
 
 def with_skin(evidence: Evidence, skin: Skin) -> Evidence:
