@@ -44,7 +44,7 @@ def test_functional_trials_tell_the_hip_better_than_any_walk() -> None:
 
 @pytest.fixture(scope="module")
 def clusters() -> tuple[SubjectModel, SeenTrial]:
-    """A model with markers enough for a pose of every segment of the legs, and the right leg moving as a functional trial asks."""
+    """A model with markers enough for a pose of every segment of the legs; the right leg moves as in a functional trial."""
     person = functional_of(5, *LOWER, Scatter(skin=0.0, placement_m=0.0, hip_m=0.0, hip_side_m=0.0, noise_m=0.0))[0]
     model = person.body.model
     extra = []

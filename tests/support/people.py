@@ -36,14 +36,24 @@ def _walk(marker_set: str, skeleton: str, speed: float, stride_s: float) -> Walk
 def person_of(seed: int, marker_set: str, skeleton: str, scatter: Scatter, pace: int = 0) -> Worn:
     """Return one person in one walk at one of `SPEEDS`; every seed is somebody else."""
     body = _body(seed, marker_set, skeleton)
-    walk = _walk(marker_set, skeleton, *SPEEDS[pace])
+    return worn(body, *walked(body, pace), scatter, seed)
+
+
+def walked(body: Body, pace: int = 0) -> tuple[FloatArray, FloatArray]:
+    """Return configurations (T, nq) and phases (T,) of a walk at one of `SPEEDS`."""
+    walk = _walk(body.person.marker_set, body.person.skeleton, *SPEEDS[pace])
     time_s = np.arange(round(RATE_HZ * _SECONDS)) / RATE_HZ
-    return worn(body, walk.motion(time_s)[0], time_s / walk.stride_s, scatter, seed)
+    return walk.motion(time_s)[0], time_s / walk.stride_s
 
 
 def functional_of(seed: int, marker_set: str, skeleton: str, scatter: Scatter) -> list[Worn]:
     """Return the person of `person_of` moving the right hip and knee, then the left ones, standing on the other leg."""
     body = _body(seed, marker_set, skeleton)
+    return [worn(body, *motion, scatter, seed) for motion in functional_motions(body)]
+
+
+def functional_motions(body: Body) -> list[tuple[FloatArray, FloatArray]]:
+    """Return configurations (T, nq) and phases (T,) of the functional trials of the right and of the left leg."""
     time_s = np.arange(round(RATE_HZ * _MOVED_S)) / RATE_HZ
     turn, phase = 2.0 * np.pi * time_s / _ONE_S, time_s / _ONE_S
     star = time_s < 0.4 * _MOVED_S
@@ -59,7 +69,7 @@ def functional_of(seed: int, marker_set: str, skeleton: str, scatter: Scatter) -
             q[:, body.model.coordinate(name).q_index] += np.deg2rad(angle)
         bend = body.model.coordinate(f"knee_angle_{side}")
         q[:, bend.q_index] += np.deg2rad(knee)
-        found.append(worn(body, q, phase, scatter, seed))
+        found.append((q, phase))
     return found
 
 
