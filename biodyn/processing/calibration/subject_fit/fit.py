@@ -125,10 +125,14 @@ class _Problem:
         for _ in range(_MOST_STEPS):
             solved = [self._without_outliers(model, marker_m, f) for f in frames]
             marker_m = self._found_errors(model, marker_m, solved)
-            seen = [
-                markers_say(model, self.unknowns, skin, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0) for f in solved
-            ]
-            evidence = with_skin(sum(seen[1:], seen[0]), skin) + priors_say(self.unknowns, self.priors, theta, mean)
+            evidence = priors_say(self.unknowns, self.priors, theta, mean)
+            for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
+                told = [
+                    markers_say(model, self.unknowns, skin, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
+                    for f in solved
+                    if f.trial.use == use
+                ]
+                evidence += with_skin(sum(told[1:], told[0]), skin)
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
