@@ -23,10 +23,10 @@ class ModelSettings(Section):
         "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
     )
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
-    fit: Literal["trial", "none"] = Field(
+    fit: Literal["session", "trial", "none"] = Field(
         "trial",
-        description="what corrects joint centres, axes and marker places of the static trial: the walk itself (trial) or "
-        "nothing (none)",
+        description="what corrects joint centres, axes and marker places of the static trial: all walks and functional trials of "
+        "the person and day (session), the walk itself (trial), or nothing (none)",
     )
     stored_centres: bool = Field(
         False,

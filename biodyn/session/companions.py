@@ -16,9 +16,9 @@ from biodyn.errors import InputFileError
 from biodyn.io import read_facts
 from biodyn.recording import FileFacts, Markers, QuietPart
 from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
-from biodyn.session.path_names import Neighbours, difference
+from biodyn.session.path_names import Neighbours
 from biodyn.session.role import Role, TrialNames, judge_role
-from biodyn.session.same_person import different_person, person_name
+from biodyn.session.same_person import kinship
 from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import MAX_HEADERS, SAME_BODY_M, static_candidates
 from biodyn.session.words import tokens
@@ -26,7 +26,7 @@ from biodyn.session.words import tokens
 _FOLDERS = 2  # above a file whose names tell its role
 _SWAY_M = 0.01  # movement in half a second that halves what it is worth
 
-Use = Literal["static", "functional", "walk", "other", "stranger"]
+Use = Literal["static", "functional", "walk", "other", "stranger", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Companion:
     """One recording beside a walk.
 
     Attributes:
-        path: the file. use: what it is for; "stranger" where it is of another person or day.
+        path: the file. use: what it is for; "stranger" where it is of another person or day, "unreadable" where it is damaged.
         why: one sentence.
-        quiet: the half second in which the markers move least; None where they cannot be read.
+        quiet: the half second in which the markers move least; None where they cannot be read, or nobody looked.
         worth: of `quiet` for a calibration, 0-1: 1 where the person stands still all the time, less the more they move
             in it or the shorter they stand; 0 where nobody stands.
         body_m: median difference of its marker distances within segments from the walk's, None where not known.
@@ -119,20 +119,18 @@ def worth_of(motion: MotionFacts | None) -> float:
 
 def _companion(walk: FileFacts, markers: Markers, path: Path, neighbours: Neighbours | None) -> Companion:
     try:
-        facts, glimpse = read_facts(path), glimpse_of_file(path)
+        facts = read_facts(path)
+        strange = kinship(walk, facts, neighbours).strange
+        if strange:  # nobody looks at the markers of strangers
+            return Companion(path, "stranger", f"Not of this session: {strange}.")
+        glimpse = glimpse_of_file(path)
     except (InputFileError, OSError) as error:
-        return Companion(path, "other", str(getattr(error, "message", error)))
+        return Companion(path, "unreadable", str(getattr(error, "message", error)))
     role, why = role_of(facts)
     motion = motion_of(path)
     quiet, worth = (None, 0.0) if motion is None else (motion.quiet, worth_of(motion))
     body = body_difference_m(markers, glimpse.quiet_markers())
-    strange = different_person(walk, facts)
-    same_name = bool(person_name(walk.subject)) and person_name(walk.subject) == person_name(facts.subject)
-    if not strange and neighbours is not None:
-        named = difference(walk.path, path, neighbours)
-        strange = named.day or ("" if same_name else named.person)
-    if not strange and body is not None and body > SAME_BODY_M:
+    if body is not None and body > SAME_BODY_M:
         strange = f"its marker distances differ from the walk's by {1000.0 * body:.1f} mm"
-    if strange:
         return Companion(path, "stranger", f"Not of this session: {strange}.", quiet, worth, body)
     return Companion(path, "walk" if role == "run" else role, why, quiet, worth, body)

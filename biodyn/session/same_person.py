@@ -1,14 +1,48 @@
-"""Whether two files can be recordings of one person, by what is stored in them."""
+"""Whether two files can be recordings of one person, by what is stored in them, then by what their names say."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from biodyn.recording import FileFacts
+from biodyn.session.path_names import Neighbours
+from biodyn.session.path_names import difference as path_difference
 from biodyn.session.words import plain_text, tokens, vocabulary
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
+
+
+@dataclass(frozen=True)
+class Kinship:
+    """Whether a file can be of a walk's person and day.
+
+    Attributes:
+        strange: why it cannot, "" if it can. same_name: both store one subject name.
+        doubt: what in its name may speak of somebody else.
+    """
+
+    strange: str
+    same_name: bool
+    doubt: str = ""
+
+
+def kinship(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None) -> Kinship:
+    """Return what stored names, measures and the names of files and folders say of a walk and another file.
+
+    `neighbours`: the files around both; None where they are known to be one person's by more than names of files and
+    folders, which then cannot speak against it. A shared subject name outweighs the names of files, but for the day's.
+    """
+    strange = different_person(walk, other)
+    name = person_name(walk.subject)
+    same_name = bool(name) and name == person_name(other.subject)
+    if strange or neighbours is None:
+        return Kinship(strange, same_name)
+    named = path_difference(walk.path, other.path, neighbours)
+    if same_name:
+        return Kinship(named.day, same_name)
+    return Kinship(named.day or named.person, same_name, named.doubt)
 
 
 def without_role_words(stored: str) -> str:

@@ -17,9 +17,8 @@ from biodyn.recording import FileFacts, Glimpse, Markers, Recording
 from biodyn.session.file_names import has_static_name, has_walk_name, own_words
 from biodyn.session.motion import glimpse_of_file, motion_facts, motion_of
 from biodyn.session.path_names import Neighbours, fitting_condition, own_folders
-from biodyn.session.path_names import difference as path_difference
 from biodyn.session.places import folders_near, recordings_beside
-from biodyn.session.same_person import bare_labels, different_person, person_name
+from biodyn.session.same_person import bare_labels, kinship
 from biodyn.session.static_choice import (
     Offsets,
     Possible,
@@ -50,6 +49,7 @@ class StaticCandidate:
         called_static: its name, folder or header calls it a static trial.
         offsets: whether its stored joint offsets are the walk's.
         doubt: what in its name may speak of somebody else. same_name: it stores the walk's subject name.
+        strange: its header already rejects it: another person's or day's, other markers, damaged.
     """
 
     path: Path
@@ -60,6 +60,7 @@ class StaticCandidate:
     offsets: Offsets = "unknown"
     doubt: str = ""
     same_name: bool = False
+    strange: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def _looked_into(walk: FileFacts, path: Path, neighbours: Neighbours | None) -> 
     try:
         return judge_static(walk, read_facts(path), neighbours)
     except InputFileError as error:
-        return StaticCandidate(path, 0.0, rejected=error.message)
+        return StaticCandidate(path, 0.0, rejected=error.message, strange=True)
 
 
 def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | None = None) -> StaticCandidate:
@@ -202,19 +203,14 @@ def judge_static(walk: FileFacts, other: FileFacts, neighbours: Neighbours | Non
     path = other.path
     score = 0.0
     reasons: list[str] = []
-    doubt = ""
-    difference = different_person(walk, other)
-    same_name = bool(person_name(walk.subject)) and person_name(walk.subject) == person_name(other.subject)
+    kin = kinship(walk, other, neighbours)
+    difference, same_name, doubt = kin.strange, kin.same_name, kin.doubt
     own, its_own = own_words(walk.path), own_words(path)
-    if not difference and neighbours is not None:
-        named = path_difference(walk.path, path, neighbours)
-        difference = named.day or ("" if same_name else named.person)
-        doubt = "" if same_name else named.doubt
     common = len(bare_labels(walk.labels) & bare_labels(other.labels))
     if not difference and common < _LEAST_COMMON_MARKERS * min(len(walk.labels), len(other.labels)):
         difference = f"only {common} of the walk's {len(walk.labels)} point labels are in it"
     if difference:
-        return StaticCandidate(path, 0.0, rejected=difference)
+        return StaticCandidate(path, 0.0, rejected=difference, strange=True)
     if same_name:
         score += 3.0
         reasons.append(f"same subject name '{walk.subject}'")

@@ -39,6 +39,7 @@ class PlannedTrial:
         session, condition, group, site: labels for the data set, "" where there is none; changing one needs no new analysis.
         path: the walk's file. static: the static trial's; None = chosen when the walk is analysed, among `statics` or,
             where these are empty, among the files beside the walk, as `run_trial` does.
+        companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
         mass_kg, height_m: where the study says so; None = the files', else measured.
         settings: what differs from the default trial settings.
     """
@@ -52,6 +53,7 @@ class PlannedTrial:
     site: str = ""
     static: Path | None = None
     statics: tuple[Path, ...] = ()
+    companions: tuple[Path, ...] = ()
     mass_kg: float | None = None
     height_m: float | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)

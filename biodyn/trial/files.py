@@ -74,7 +74,7 @@ def read_files(
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
         if search.recording is not None:
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
-        quiet = None if is_quiet_somewhere(noted.markers) else quiet_part_elsewhere(search, bool(among))
+        quiet = None if is_quiet_somewhere(noted.markers) else quiet_part_elsewhere(search)
         if quiet is not None:
             return TrialFiles(noted, quiet.recording, quiet.why, "quiet part", static_frames)
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from biodyn.errors import InputFileError
-from biodyn.io import read_facts, read_many
+from biodyn.io import read_many
 from biodyn.recording import Markers, Recording, quietest_part
 from biodyn.recording.stillness import QUIET_RANGE_M
-from biodyn.session import StaticSearch, judge_static
-from biodyn.session.path_names import Neighbours
+from biodyn.session import StaticSearch
 from biodyn.session.static_choice import body_difference_m
 from biodyn.session.statics import DOUBTFUL_BODY_M, SAME_BODY_M
 
@@ -32,24 +30,9 @@ def is_quiet_somewhere(markers: Markers) -> bool:
     return part.movement_m <= QUIET_RANGE_M and (part.last - part.first + 1) / markers.rate_hz >= _LEAST_SECONDS
 
 
-def quiet_part_elsewhere(search: StaticSearch, same_person: bool = False) -> QuietPart | None:
-    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None.
-
-    `same_person`: they are known to be of the walk's person and day, whatever the names of files and folders say.
-    """
-    try:
-        walk = read_facts(search.walk.path)
-    except InputFileError:
-        return None
-    neighbours = None if same_person else Neighbours([walk.path, *(c.path for c in search.candidates)])
-    likely = []
-    for candidate in search.candidates:
-        try:
-            judged = judge_static(walk, read_facts(candidate.path), neighbours)
-        except InputFileError:
-            continue
-        if not judged.rejected:
-            likely.append(judged)
+def quiet_part_elsewhere(search: StaticSearch) -> QuietPart | None:
+    """Return the quietest part of the same person's other recordings that a search for a static trial looked at, or None."""
+    likely = [candidate for candidate in search.candidates if not candidate.strange]
     likely.sort(key=lambda one: -one.score)
     # markers sit where they sit in the walk: the distances within segments agree as those of one session do
     limits = [DOUBTFUL_BODY_M if one.doubt else SAME_BODY_M for one in likely[:_MOST_READS]]

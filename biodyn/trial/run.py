@@ -51,6 +51,7 @@ def analyse_trial(
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
     preset: str | None = None,
+    companions: Sequence[str | Path] | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -64,6 +65,8 @@ def analyse_trial(
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
+    if companions is not None:
+        state.companions = [Path(path) for path in companions]
     clock = _Clock(progress)
     state.timings = clock.seconds
     for step in steps:
@@ -86,6 +89,7 @@ def run_trial(
     steps: Sequence[Step] = STEPS,
     static_frames: FrameRange | None = None,
     preset: str | None = None,
+    companions: Sequence[str | Path] | None = None,
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
@@ -101,6 +105,7 @@ def run_trial(
         static_frames: first and last frame of standing in the static trial, or in the walk where it has to do, by the file's own
             numbers; None = the quietest half second.
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
+        companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
@@ -117,6 +122,7 @@ def run_trial(
             steps=steps,
             static_frames=static_frames,
             preset=preset,
+            companions=companions,
         )
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
@@ -86,10 +86,12 @@ class TrialState:
         user_files: tuple[UserFile, ...] = (),
         files: TrialFiles | None = None,
         static_frames: FrameRange | None = None,
+        companions: Sequence[Path] | None = None,
     ) -> None:
         self.path, self.static_path, self.static_frames = path, static_path, static_frames
         self.given_mass_kg, self.given_height_m = given_mass_kg, given_height_m
         self.settings, self.user_files = settings, user_files
+        self.companions = companions  # other recordings of the session; None: looked for beside the walk
         if files is not None:
             self.files = files
         self.notes: list[Diagnostic] = []  # everything noticed on the way

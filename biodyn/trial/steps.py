@@ -29,7 +29,6 @@ from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
-from biodyn.processing.calibration.subject_fit.fit import fit_subject
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import gait_points
 from biodyn.processing.contacts.find import find_contacts
@@ -49,6 +48,7 @@ from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.standing import calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
+from biodyn.trial.subject_model import subject_model_fit
 from biodyn.uncertainty.bands import torque_bands
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 from biodyn.uncertainty.magnitudes import load_magnitudes
@@ -145,15 +145,13 @@ def scaling(trial: TrialState) -> None:
 
 
 def calibration(trial: TrialState) -> None:
-    """Let the walk correct what the static trial leaves uncertain: joint centres, axial rotation offsets, marker places."""
+    """Let the walk, or all of its session, correct what the static trial leaves uncertain: centres, axes, marker places."""
     if trial.settings.model.fit != "none" and not trial.centres:  # centres that were asked for stay where they are
-        soft = frozenset(role.label for role in trial.mapping.roles if role.soft)
-        # Moved centres are no reason to estimate the height, and the widths that follow from it, anew.
-        scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
-        fitted = fit_subject([trial.signals.markers], trial.model, scaling, soft)
-        if fitted is not None:
-            trial.model, trial.subject_fit = fitted.model, fitted.account
-            trial.notes += fit_notes(fitted.account, trial.model.uncertain_turns)
+        found = subject_model_fit(trial)
+        trial.notes += found.notes
+        if found.fitted is not None:
+            trial.model, trial.subject_fit = found.fitted.model, found.fitted.account
+            trial.notes += fit_notes(found.fitted.account, trial.model.uncertain_turns)
     trial.notes += trial.model_notes
 
 

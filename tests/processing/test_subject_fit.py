@@ -17,8 +17,9 @@ from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.derivatives import posed, unknown_jacobian
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
-from biodyn.processing.calibration.subject_fit.placement import with_placement
+from biodyn.processing.calibration.subject_fit.placement import placement_of
 from biodyn.processing.calibration.subject_fit.priors import load_priors
+from biodyn.processing.calibration.subject_fit.seen import SeenTrial
 from biodyn.processing.calibration.subject_fit.unknowns import unknowns_of
 from biodyn.recording import Markers
 from biodyn.simulation.wearing import Scatter, Worn
@@ -35,7 +36,7 @@ def seen(person: Worn) -> Markers:
 def fitted(person: Worn, markers: Markers | None = None):
     scaling = scaling_of(person)
     model, _ = scaling.model()
-    return model, fit_subject([seen(person) if markers is None else markers], model, scaling)
+    return model, fit_subject([SeenTrial(seen(person) if markers is None else markers)], model, scaling)
 
 
 @pytest.mark.parametrize("sets", [("plug_in_gait_full", "full_body"), LOWER])
@@ -46,7 +47,7 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     model, _ = scaling.model()
     priors = load_priors()
     unknowns = unknowns_of(model, frozenset(), priors)
-    problem = _Problem(model, unknowns, scaling, priors)
+    problem = _Problem(model, unknowns, scaling, priors, placement_of(unknowns, model, scaling, priors.placement_m))
     q = np.tile(model.static_configuration(np.eye(3), np.zeros(3)), (3, 1))
     for i, c in enumerate(model.coordinates):
         q[:, c.q_index] += np.array([0.1, 0.4, -0.2]) * (1.0 + 0.1 * i)
@@ -132,7 +133,7 @@ def test_a_misplaced_wand_moves_knee_and_axis_together() -> None:
     scaling = scaling_of(person_of(7, *LOWER, NOBODY))
     model, _ = scaling.model()
     priors = load_priors()
-    unknowns = with_placement(unknowns_of(model, frozenset(), priors), model, scaling, priors.placement_m)
+    unknowns = placement_of(unknowns_of(model, frozenset(), priors), model, scaling, priors.placement_m).unknowns
     i, j = unknowns.centres["tibia_r"], unknowns.turns["femur_r"]
     correlation = unknowns.covariance[i, j] / (unknowns.sd[i] * unknowns.sd[j])
     assert abs(correlation) > 0.7
@@ -175,7 +176,7 @@ def test_a_joint_that_the_static_trial_shows_is_kept() -> None:
         landmark_markers=scaling.landmark_markers,
         poses=scaling.poses,
     )
-    found = fit_subject([seen(person)], model, stubborn)
+    found = fit_subject([SeenTrial(seen(person))], model, stubborn)
     assert found.model.coordinate("knee_angle_l").name in {c.name for c in model.coordinates}
     assert found.account.rms_after_m < found.account.rms_before_m
 

@@ -25,6 +25,8 @@ class _Markers(Table):
     soft_mm: Millimetres = Field(description="markers on parts that move between standing and walking, mm")
     independent_s: float = Field(gt=0, le=10, description="time after which a frame tells something new, s")
     most_independent: float = Field(ge=1, le=1e4, description="independent frames in one trial, at most")
+    most_independent_walks: float = Field(ge=1, le=1e4, description="in all walks of a session, at most")
+    skin_common: float = Field(ge=0, lt=1, description="correlation of the slides of a segment's markers")
     sd_mm: dict[Name, Millimetres] = Field(description="error of a segment's heaviest markers along an axis, mm")
 
 
@@ -36,4 +38,7 @@ class SubjectFitTable(Table):
     turn_deg: dict[Name, Degrees] = Field(description="axes about the long axis by segment, degrees")
     posture_mm: dict[Name, Millimetres] = Field(description="segment against its parent, standing and walking, mm")
     symmetry: _Symmetry = Field(description="left and right of one person")
+    skin_mm_rad: dict[Name, Millimetres] = Field(
+        description="slide of a marker when a neighbouring joint bends, mm/rad"
+    )
     markers: _Markers = Field(description="placement and error of markers")

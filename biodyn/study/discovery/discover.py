@@ -34,6 +34,8 @@ STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {
     "uncertainty": {"compute": False},
 }
 _TRIAL_ROLES: tuple[FileUse, ...] = ("walk", "unreadable")
+# What tells of a person's joints beside the walk itself; statics tell which of these share one.
+_SESSION_ROLES: tuple[FileUse, ...] = ("walk", "functional", "static")
 
 
 def discover(folder: str | Path, definition: StudyDefinition | None = None) -> StudyPlan:
@@ -141,6 +143,10 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             statics.setdefault(f.subject, []).append(known)
     names = _trial_names(walks)
     possible = {f.path: _statics(f, statics.get(f.subject, ())) for f in walks}
+    sessions: dict[tuple[str, str], list[Path]] = {}
+    for f in findings:
+        if f.role in _SESSION_ROLES:
+            sessions.setdefault((f.subject, f.labels.session), []).append(f.path)
     trials = [
         PlannedTrial(
             subject=f.subject,
@@ -152,6 +158,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             site=printable(f.laboratory),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
+            companions=tuple(path for path in sessions.get((f.subject, f.labels.session), ()) if path != f.path),
             mass_kg=f.mass_kg,
             height_m=f.height_m,
             settings=merged(STUDY_SETTINGS, f.settings),

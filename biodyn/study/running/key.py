@@ -23,7 +23,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     """Return the key of a trial whose files lie below `root`.
 
     Where it is chosen among several static trials, all of them count; where it is looked for beside the walk, the names
-    and contents of the files that would be looked at stand for it. Labels
+    and contents of the files that would be looked at stand for it. Where the subject's model is fitted to the whole session, the
+    contents of all its recordings count. Labels
     (session, condition, group) are no part: they are put on when results are collected.
     Raises InputFileError for a file that cannot be read, SettingsError for impossible settings.
     """
@@ -36,6 +37,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "mass_kg": trial.mass_kg,
         "height_m": trial.height_m,
         "settings": _without_paths(settings),
+        "companions": _companions(trial, root) if settings.model.fit == "session" else [],
         "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -51,6 +53,17 @@ def _static(trial: PlannedTrial, root: Path) -> Any:
     return _nearby(root / trial.path)
 
 
+def _companions(trial: PlannedTrial, root: Path) -> list[str]:
+    """Contents of the session's other recordings; one that cannot be read costs itself alone, until it is mended."""
+    found = []
+    for path in trial.companions:
+        try:
+            found.append(_content_of(root / path))
+        except InputFileError:
+            found.append("not readable")
+    return sorted(found)
+
+
 def _without_paths(settings: Settings) -> dict[str, Any]:
     """The settings with the content of a user's own tables left to their hashes: a moved table is the same table."""
     values = settings.model_dump(mode="json")
@@ -60,16 +73,16 @@ def _without_paths(settings: Settings) -> dict[str, Any]:
 
 
 def _nearby(walk: Path) -> list[tuple[str, str]]:
-    found = []
-    for path in static_candidates(walk):
-        try:
-            known = path.stat()
-        except OSError as error:
-            raise InputFileError(
-                f"'{path}' cannot be looked at: {error.strerror}.", "Check the permissions."
-            ) from error
-        found.append((os.path.relpath(path, walk.parent), _content(path, known.st_size, known.st_mtime_ns)))
-    return found
+    return [(os.path.relpath(path, walk.parent), _content_of(path)) for path in static_candidates(walk)]
+
+
+def _content_of(path: Path) -> str:
+    """Hash of a file's content; InputFileError for one that cannot be looked at."""
+    try:
+        known = path.stat()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be looked at: {error.strerror}.", "Check the permissions.") from error
+    return _content(path, known.st_size, known.st_mtime_ns)
 
 
 @lru_cache(maxsize=10_000)

@@ -119,7 +119,10 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
         read = recordings.read(walk, task.root / trial.static)
     elif trial.statics:
         read = read_files(walk, None, [task.root / path for path in trial.statics])
-    result = run_trial(walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read)
+    companions = [task.root / path for path in trial.companions]
+    result = run_trial(
+        walk, None, trial.mass_kg, trial.height_m, dict(trial.settings), files=read, companions=companions
+    )
     if file_sha256(walk) != result.analysis.recording.sha256:
         raise InputFileError(f"'{trial.path}' changed while it was read.", "Run the study again when it is complete.")
     return result

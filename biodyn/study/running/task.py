@@ -52,6 +52,7 @@ class Task:
         trial = values["trial"]
         trial["settings"] = dict(self.trial.settings)
         trial["statics"] = [str(path) for path in self.trial.statics]
+        trial["companions"] = [str(path) for path in self.trial.companions]
         for place, name in ((trial, "path"), (trial, "static"), (values, "root"), (values, "out")):
             place[name] = None if place[name] is None else str(place[name])
         return values
@@ -63,6 +64,7 @@ def task_from(values: Mapping[str, Any]) -> Task:
     trial["path"] = Path(trial["path"])
     trial["static"] = None if trial["static"] is None else Path(trial["static"])
     trial["statics"] = tuple(Path(path) for path in trial["statics"])
+    trial["companions"] = tuple(Path(path) for path in trial["companions"])
     return Task(
         PlannedTrial(**trial),
         Path(values["root"]),

@@ -102,3 +102,15 @@ def test_a_walk_that_takes_no_static_trial_has_a_key_of_its_own(root: Path) -> N
     assert own != trial_key(planned(root), root)
     (root / "static.c3d").write_bytes(b"another one")
     assert trial_key(planned(root, static=Path("none")), root) == own
+
+
+def test_what_lies_in_the_session_is_part_of_the_key_where_the_model_is_the_sessions(root: Path) -> None:
+    (root / "walk2.c3d").write_bytes(b"another walk")
+    alone = planned(root)
+    with_session = replace(alone, companions=(Path("walk2.c3d"), Path("gone.c3d")))
+    assert trial_key(with_session, root) == trial_key(alone, root), "the walk alone corrects its model"
+    settings = {**alone.settings, "model": {**alone.settings["model"], "fit": "session"}}
+    asked = replace(with_session, settings=settings)
+    before = trial_key(asked, root)
+    (root / "walk2.c3d").write_bytes(b"the walk, exported again")
+    assert trial_key(asked, root) != before

@@ -1,4 +1,4 @@
-"""What the walk changed of the static trial's model: joint centres, axes, markers, and the marker errors before and after."""
+"""What the walk, or its session, changed of the static trial's model: joint centres, axes, markers, and the marker errors before and after."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-<p class="quiet small">Static trial and walk were fitted together. RMS distance of the markers from the model in the walk: {{ before }} mm with the
+<p class="quiet small">Static trial and {{ "walk" if fit.trials == 1 else fit.trials ~ " trials of the session" }} were fitted together. RMS distance of the markers from the model: {{ before }} mm with the
 static trial alone, {{ after }} mm fitted ({{ fit.frames }} frames). Shifts lie in the axes of the parent segment (forward, up, right); one standard
 deviation (SD) before and after the walk was seen: where both are alike the walk tells nothing, and what is known of people in general stands.</p>
+{% if files|length > 1 %}
+<div class="scroll"><table><thead><tr><th>file</th><th>what it is</th><th class="number">frames</th><th class="number">marker RMS before (mm)</th><th class="number">after (mm)</th></tr></thead><tbody>
+{% for row in files %}
+<tr><td>{{ row.name }}</td><td>{{ row.use }}</td><td class="number">{{ row.frames }}</td><td class="number">{{ row.before }}</td><td class="number">{{ row.after }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
 <div class="scroll"><table><thead><tr><th>joint centre of</th><th class="number">shift (mm)</th><th class="number">forward</th><th class="number">up</th><th class="number">right</th><th class="number">SD before</th><th class="number">SD after</th></tr></thead><tbody>
 {% for row in centres %}
 <tr><td>{{ row.segment }}</td><td class="number">{{ row.size }}</td>{% for value in row.shift %}<td class="number">{{ value }}</td>{% endfor %}<td class="number">{{ row.prior }}</td><td class="number">{{ row.sd }}</td></tr>
@@ -50,6 +57,16 @@ def subject_fit(page: TrialPage) -> Data | None:
         "fit": fit,
         "before": _number(fit["marker_rms_before_mm"]),
         "after": _number(fit["marker_rms_after_mm"]),
+        "files": [
+            {
+                "name": row["name"],
+                "use": row["use"],
+                "frames": row["frames"],
+                "before": _number(row["marker_rms_before_mm"]),
+                "after": _number(row["marker_rms_after_mm"]),
+            }
+            for row in fit.get("files", ())
+        ],
         "centres": [
             {
                 "segment": row["segment"],

@@ -56,7 +56,30 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         }
 
     return {
-        "trials": fit.trials,
+        "trials": len(fit.trials),
+        "files": [
+            {
+                "name": one.name,
+                "sha256": one.sha256,
+                "use": one.use,
+                "frames": one.frames,
+                "marker_rms_before_mm": 1e3 * one.rms_before_m,
+                "marker_rms_after_mm": 1e3 * one.rms_after_m,
+            }
+            for one in fit.trials
+        ],
+        "functional": [
+            {
+                "file": joint.trial,
+                "segment": joint.segment,
+                "method": joint.method,
+                "range_deg": [float(np.rad2deg(value)) for value in joint.range_rad],
+                "residual_mm": 1e3 * joint.residual_m,
+                "off_mm": 1e3 * joint.off_m,
+                "off_deg": None if joint.off_rad is None else float(np.rad2deg(joint.off_rad)),
+            }
+            for joint in fit.functional
+        ],
         "frames": fit.frames,
         "marker_rms_before_mm": 1e3 * fit.rms_before_m,
         "marker_rms_after_mm": 1e3 * fit.rms_after_m,

@@ -1,4 +1,4 @@
-"""The subject's model fitted to the static trial and the walk at once."""
+"""The subject's model fitted to the static trial and to all that the person was seen to do, at once."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
-from biodyn.processing.calibration.subject_fit.normal_equations import markers_say, priors_say, redundancy
-from biodyn.processing.calibration.subject_fit.placement import Scaling, with_placement
+from biodyn.processing.calibration.subject_fit.functional import functional_joints
+from biodyn.processing.calibration.subject_fit.normal_equations import (
+    markers_say,
+    priors_say,
+    redundancy,
+    with_skin,
+)
+from biodyn.processing.calibration.subject_fit.placement import Placement, Scaling, placement_of
 from biodyn.processing.calibration.subject_fit.priors import Priors, load_priors
 from biodyn.processing.calibration.subject_fit.result import MarkerErrors, SubjectFit, account_of
+from biodyn.processing.calibration.subject_fit.seen import Frames, SeenTrial, chosen_frames
+from biodyn.processing.calibration.subject_fit.skin import skin_of
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, unknowns_of
-from biodyn.recording import Markers
 from biodyn.rigid_body import inverse_kinematics
 
-# Enough frames to see a stride; more only cost time.
-_FRAMES = 60
-_LEAST_FRAMES = 10
 _MOST_STEPS = 6
 # In units of each unknown's standard deviation; what is left then is far below what can be known.
 _SMALL_STEP = 0.1
@@ -43,20 +47,7 @@ class FittedSubject:
 
 
 @dataclass(frozen=True)
-class _Frames:
-    """Frames of one trial: markers (T, M, 3) m in the model's order, NaN unseen; how many independent ones they are worth."""
-
-    seen_W: FloatArray
-    independent: float
-
-    @property
-    def weight(self) -> float:
-        """Of each frame: one where it tells as much as if there were no others."""
-        return self.independent / len(self.seen_W)
-
-
-@dataclass(frozen=True)
-class _Solved(_Frames):
+class _Solved(Frames):
     """The frames that could be solved: configurations q (T, nq), the model there, distances (T, M) m, NaN where unseen."""
 
     q: FloatArray
@@ -65,7 +56,7 @@ class _Solved(_Frames):
 
 
 def fit_subject(
-    trials: Sequence[Markers],
+    trials: Sequence[SeenTrial],
     model: SubjectModel,
     scaling: Scaling,
     soft: frozenset[str] = frozenset(),
@@ -74,7 +65,7 @@ def fit_subject(
     """Return the model that agrees best with all trials, and what moved.
 
     Parameters:
-        trials: markers of walks and functional trials of the same person, in World.
+        trials: walks and functional trials of the same person, markers in World.
         model: of the static trial. scaling: makes it again.
         soft: labels of markers whose place on the segment the static trial does not tell.
         priors: the library's where omitted.
@@ -84,11 +75,12 @@ def fit_subject(
     """
     believed = load_priors() if priors is None else priors
     unknowns = unknowns_of(model, soft, believed)
-    frames = [chosen for trial in trials if (chosen := _chosen(trial, model, believed)) is not None]
+    frames = chosen_frames(trials, model, believed)
     if not frames or not unknowns.count:
         return None
-    unknowns = with_placement(unknowns, model, scaling, believed.placement_m)
-    problem = _Problem(model, unknowns, scaling, believed)
+    placement = placement_of(unknowns, model, scaling, believed.placement_m)
+    unknowns = placement.unknowns
+    problem = _Problem(model, unknowns, scaling, believed, placement)
     found = problem.solve(frames)
     if found is None:
         return None
@@ -96,8 +88,8 @@ def fit_subject(
     fitted = problem.made(theta)
     sd = np.sqrt(np.diag(np.linalg.inv(information)))
     before, after = (problem.errors(one, marker_m, frames) for one in (model, fitted))
-    account = account_of(model, unknowns, theta, sd, before, after, marker_m, len(frames))
-    return FittedSubject(fitted, account)
+    account = account_of(model, unknowns, theta, sd, before, after, marker_m, [f.trial for f in frames])
+    return FittedSubject(fitted, replace(account, functional=functional_joints(trials, fitted)))
 
 
 @dataclass(frozen=True)
@@ -108,6 +100,7 @@ class _Problem:
     unknowns: Unknowns
     scaling: Scaling
     priors: Priors
+    placement: Placement
 
     def made(self, theta: FloatArray) -> SubjectModel:
         """The model for theta, with the coordinates and markers of the first model."""
@@ -127,32 +120,39 @@ class _Problem:
         }
         return replace(made, markers=markers, foot_outlines=outlines)
 
-    def solve(self, frames: Sequence[_Frames]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    def solve(self, frames: Sequence[Frames]) -> tuple[FloatArray, FloatArray, FloatArray] | None:
         """Return theta (P,), its information (P, P), and the standard deviations (M,) m of the markers that were found.
 
         None where no frame can be solved: labels in disorder make no person.
         """
         theta, model, marker_m = np.zeros(self.unknowns.count), self.model, self.unknowns.marker_m
-        information = np.eye(self.unknowns.count)
+        information, skin = np.eye(self.unknowns.count), skin_of(self.model, self.unknowns, self.priors)
+        mean = np.zeros(self.unknowns.count)
         for _ in range(_MOST_STEPS):
             solved = [one for f in frames if len((one := self._without_outliers(model, marker_m, f)).q)]
             if not solved:
                 return None
             marker_m = self._found_errors(model, marker_m, solved)
-            evidence = priors_say(self.unknowns, self.priors, theta)
-            for f in solved:
-                evidence += markers_say(model, self.unknowns, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
+            evidence = priors_say(self.unknowns, self.priors, theta, mean)
+            for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
+                told = [
+                    markers_say(model, self.unknowns, skin, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
+                    for f in solved
+                    if f.trial.use == use
+                ]
+                evidence += with_skin(sum(told[1:], told[0]), skin)
             information = evidence.information
             step = np.linalg.solve(information, evidence.pull)
             size = float(np.max(np.abs(step / self.unknowns.sd)))
             step *= min(1.0, _LARGEST_STEP / max(size, _SMALL_STEP))
             theta = theta + step
             model = self.made(theta)
+            mean = self.placement.bend(theta - mean)
             if size < _SMALL_STEP:
                 break
         return theta, information, marker_m
 
-    def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> FloatArray:
+    def configurations(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> FloatArray:
         """Configurations (T, nq) by inverse kinematics with marker errors (M,) m, NaN rows where a frame cannot be solved."""
         links, p_LM, _ = model.marker_arrays()
         lower, upper = model.limits()
@@ -170,20 +170,17 @@ class _Problem:
         )
         return solution.q
 
-    def errors(self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[_Frames]) -> MarkerErrors:
-        """Markers of all frames against a model."""
-        distances, local = [], []
+    def errors(self, model: SubjectModel, marker_m: FloatArray, frames: Sequence[Frames]) -> list[MarkerErrors]:
+        """Markers of the frames of each trial against a model."""
+        found = []
         for f in frames:
             solved = _solved(model, self.configurations(model, marker_m, f), f)
-            distances.append(solved.distance_m)
             R = np.stack([solved.at.R_WB[marker.body] for marker in model.markers], axis=1)
-            local.append((R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0])
-        place = np.concatenate(local)
-        known = np.isfinite(place)
-        mean = np.where(known, place, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        return MarkerErrors(np.concatenate(distances), mean)
+            local = (R.swapaxes(2, 3) @ (solved.seen_W - solved.at.p_WM)[..., None])[..., 0]
+            found.append(MarkerErrors(solved.distance_m, local))
+        return found
 
-    def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: _Frames) -> _Solved:
+    def _without_outliers(self, model: SubjectModel, marker_m: FloatArray, frames: Frames) -> _Solved:
         """The frames that could be solved, without the markers that are far off, and the configurations without these."""
         first = _solved(model, self.configurations(model, marker_m, frames), frames)
         far = first.distance_m > _OUTLIER_M
@@ -213,20 +210,7 @@ class _Problem:
         return believed * scale
 
 
-def _solved(model: SubjectModel, q: FloatArray, frames: _Frames) -> _Solved:
+def _solved(model: SubjectModel, q: FloatArray, frames: Frames) -> _Solved:
     good = np.isfinite(q).all(axis=1)
     seen, at = frames.seen_W[good], posed(model, q[good])
-    return _Solved(seen, frames.independent, q[good], at, np.linalg.norm(seen - at.p_WM, axis=2))
-
-
-def _chosen(trial: Markers, model: SubjectModel, priors: Priors) -> _Frames | None:
-    """An even sample of the frames in which most of the model's markers are seen."""
-    columns = np.array([trial.labels.index(m.label) if m.label in trial.labels else -1 for m in model.markers])
-    positions = np.where((columns >= 0)[:, None], trial.positions[:, columns], np.nan)
-    seen = np.isfinite(positions[..., 0]).sum(axis=1)
-    usable = np.flatnonzero(seen >= 0.8 * seen.max()) if seen.any() else np.empty(0, dtype=np.int64)
-    if len(usable) < _LEAST_FRAMES:
-        return None
-    rows = usable[np.unique(np.linspace(0, len(usable) - 1, min(_FRAMES, len(usable))).astype(int))]
-    independent = len(usable) / trial.rate_hz / priors.independent_s
-    return _Frames(positions[rows], float(np.clip(independent, 1.0, priors.most_independent)))
+    return _Solved(frames.trial, seen, frames.independent, q[good], at, np.linalg.norm(seen - at.p_WM, axis=2))

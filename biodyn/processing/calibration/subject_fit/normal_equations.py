@@ -12,6 +12,7 @@ from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, unknown_jacobian
 from biodyn.processing.calibration.subject_fit.priors import Priors
+from biodyn.processing.calibration.subject_fit.skin import Skin
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, pairs
 
 # Degrees of freedom of Student's t: what is far beyond its prior is believed rather than pulled back.
@@ -36,6 +37,7 @@ class Evidence:
 def markers_say(
     model: SubjectModel,
     unknowns: Unknowns,
+    skin: Skin,
     q: FloatArray,
     at: Posed,
     seen_W: FloatArray,
@@ -43,18 +45,43 @@ def markers_say(
 ) -> Evidence:
     """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
 
-    marker_weight: (M,) 1/m^2, what one frame tells. The coordinates follow every step (variable projection, Golub & Pereyra
-    1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975): only what they cannot follow counts.
+    Of the unknowns, then of the slides of the skin. marker_weight: (M,) 1/m^2, what one frame tells. The coordinates follow
+    every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975):
+    only what they cannot follow counts.
     """
     weights = marker_weight * np.isfinite(seen_W).all(axis=2)
     root = np.sqrt(weights)[..., None]
-    residual = (root * np.nan_to_num(seen_W - at.p_WM)).reshape(len(q), -1)
-    own = (root[..., None] * _free_columns(model, q)).reshape(len(q), residual.shape[1], -1)
-    J = (root[..., None] * unknown_jacobian(model, unknowns, q, at)).reshape(len(q), residual.shape[1], -1)
-    follow = np.linalg.solve(_normal(own), own.transpose(0, 2, 1) @ J)
-    J -= own @ follow
-    flat = J.reshape(-1, unknowns.count)
-    return Evidence(flat.T @ flat, flat.T @ residual.ravel(), 0.5 * float(np.sum(residual**2)))
+    residual = root * np.nan_to_num(seen_W - at.p_WM)
+    own = root[..., None] * _free_columns(model, q)
+    J = np.concatenate([unknown_jacobian(model, unknowns, q, at), skin.jacobian(model, q, at)], axis=3)
+    n, nv = J.shape[3], own.shape[3]
+    information, pull, towards = np.zeros((n, n)), np.zeros(n), np.zeros((len(q), nv, n + 1))
+    for i in range(
+        len(model.markers)
+    ):  # a marker depends on its own place and skin, and on the joints: few of all unknowns
+        columns = np.flatnonzero(J[:, i].any(axis=(0, 1)))
+        rows = root[:, i, :, None] * J[:, i][:, :, columns]
+        flat = rows.reshape(-1, len(columns))
+        information[np.ix_(columns, columns)] += flat.T @ flat
+        pull[columns] += flat.T @ residual[:, i].ravel()
+        towards[:, :, columns] += own[:, i].swapaxes(1, 2) @ rows
+        towards[:, :, n] += (own[:, i].swapaxes(1, 2) @ residual[:, i, :, None])[..., 0]
+    # less what the coordinates follow: own L^-T is an orthonormal basis of that
+    normal = _normal(own.reshape(len(q), -1, nv))
+    followed = np.linalg.solve(np.linalg.cholesky(normal), towards).reshape(-1, n + 1)
+    both = followed.T @ followed
+    return Evidence(information - both[:n, :n], pull - both[:n, n], 0.5 * float(np.sum(residual**2)))
+
+
+def with_skin(evidence: Evidence, skin: Skin) -> Evidence:
+    """Return the evidence of the unknowns with slides of the skin that nobody knows but by their prior: they are eliminated."""
+    n = len(evidence.pull) - skin.count
+    if not skin.count:
+        return evidence
+    A = evidence.information
+    slides = A[n:, n:] + np.linalg.inv(skin.covariance)
+    taken = np.linalg.solve(slides, np.column_stack([A[n:, :n], evidence.pull[n:]]))
+    return Evidence(A[:n, :n] - A[:n, n:] @ taken[:, :n], evidence.pull[:n] - A[:n, n:] @ taken[:, n], evidence.cost)
 
 
 def redundancy(model: SubjectModel, q: FloatArray, weights: FloatArray) -> FloatArray:
@@ -84,8 +111,8 @@ def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
     return J
 
 
-def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray) -> Evidence:
-    """Return what is believed beforehand: theta near zero with the prior's covariance, and left as long as right.
+def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: FloatArray) -> Evidence:
+    """Return what is believed beforehand: theta near `mean` (P,) with the prior's covariance, and left as long as right.
 
     Markers and lengths by Student's t, its weights those of the present theta (iteratively reweighted).
     """
@@ -102,8 +129,9 @@ def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray) -> Evidenc
             values.append(difference)
             sizes.append(priors.length_m**-2 * _student(difference / priors.length_m, 1))
     A, b, w = np.array(rows).reshape(-1, unknowns.count), np.array(values), np.array(sizes)
-    cost = 0.5 * float(theta @ information @ theta + w @ b**2)
-    return Evidence(information + A.T @ (w[:, None] * A), -information @ theta - A.T @ (w * b), cost)
+    off = theta - mean
+    cost = 0.5 * float(off @ information @ off + w @ b**2)
+    return Evidence(information + A.T @ (w[:, None] * A), -information @ off - A.T @ (w * b), cost)
 
 
 def _student(distance: float, dimensions: int) -> float:

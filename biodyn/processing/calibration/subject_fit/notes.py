@@ -7,6 +7,7 @@ from collections.abc import Collection
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.calibration.subject_fit.functional import FunctionalJoint
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 
 # Below these a change is within what a careful marker placement can differ by.
@@ -15,6 +16,9 @@ _TELLING_TURN_RAD = np.deg2rad(5.0)
 # A change this many standard deviations of its prior away asks for a look at the markers.
 _STRANGE = 3.0
 _MOST_OFF_M = 0.015
+# Skin lets SCoRE and SARA miss by about half of these.
+_FUNCTIONAL_M = 0.020
+_FUNCTIONAL_RAD = np.deg2rad(12.0)
 
 
 def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
@@ -71,4 +75,25 @@ def fit_notes(fit: SubjectFit, wands: Collection[str]) -> list[Diagnostic]:
                     about=marker.label,
                 )
             )
-    return notes
+    return notes + [note for joint in fit.functional if (note := _disagreement(joint)) is not None]
+
+
+def _disagreement(joint: FunctionalJoint) -> Diagnostic | None:
+    """A joint that a functional trial alone puts elsewhere than the fitted model."""
+    turned = joint.off_rad is not None and joint.off_rad > _FUNCTIONAL_RAD
+    if joint.off_m <= _FUNCTIONAL_M and not turned:
+        return None
+    what = f"{1000 * joint.off_m:.0f} mm" + (
+        "" if joint.off_rad is None else f" and {np.rad2deg(joint.off_rad):.0f} degrees"
+    )
+    return Diagnostic(
+        "functional-disagrees",
+        "warning",
+        f"{joint.trial}: {joint.method} finds the joint of {joint.segment} {what} from where the model has it (markers of both "
+        f"segments agree to {1000 * joint.residual_m:.0f} mm, range {np.rad2deg(joint.range_rad[0]):.0f} degrees).",
+        value=joint.off_m,
+        limit=_FUNCTIONAL_M,
+        unit="m",
+        hint='Skin of the thigh, or markers beside their landmarks; compare with [model] fit = "trial".',
+        about=joint.segment,
+    )

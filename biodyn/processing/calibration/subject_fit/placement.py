@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -34,8 +34,41 @@ class Scaling(Protocol):
         """Return the segments' poses as the recipes find them when markers stand (3,) m in World elsewhere."""
 
 
-def with_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Unknowns:
-    """Return the unknowns with a prior that holds what misplaced markers of pelvis and legs do: they move several at once.
+@dataclass(frozen=True)
+class Placement:
+    """What markers beside their landmarks do to the recipes, each sliding along the skin.
+
+    Attributes:
+        labels, directions_W: (K,) marker and (K, 3) direction of each slide; sd_m: of every slide.
+        effect: (P, K) change of the unknowns for one standard deviation of each slide.
+        chain, base: segments that the recipes place, and where they do with the markers as they stand.
+    """
+
+    unknowns: Unknowns
+    scaling: Scaling
+    height_m: float
+    labels: tuple[str, ...]
+    directions_W: FloatArray
+    sd_m: float
+    effect: FloatArray
+    chain: frozenset[str]
+    base: Mapping[str, _Pose]
+
+    def bend(self, deviation: FloatArray) -> FloatArray:
+        """Return what slides change beyond proportion (P,), for the most probable slides behind a deviation (P,) of the unknowns.
+
+        An axis that a wand turns by 0.2 rad moves the joint on a circle: some mm that no linear prior knows.
+        """
+        slides = self.effect.T @ np.linalg.solve(self.unknowns.covariance, deviation)
+        moved: dict[str, FloatArray] = {}
+        for label, direction, slide in zip(self.labels, self.directions_W, slides, strict=True):
+            moved[label] = moved.get(label, np.zeros(3)) + self.sd_m * slide * direction
+        exact = _change(self.unknowns, self.base, self.scaling.poses(self.chain, self.height_m, moved))
+        return exact - self.effect @ slides
+
+
+def placement_of(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, placement_m: float) -> Placement:
+    """Return what misplaced markers of pelvis and legs do, with the unknowns' prior that holds it: they move several at once.
 
     A lateral knee marker that sits too far forward moves the knee and turns the axis; a wand turns both. Each marker slides along
     the skin, placement_m (one standard deviation) in both directions, without the others.
@@ -44,20 +77,22 @@ def with_placement(unknowns: Unknowns, model: SubjectModel, scaling: Scaling, pl
     root = model.bodies[0].definition.name
     soles = set(model.sole_body.values())
     legs = [name for name in start.far_end if soles & start.carried(name)]
-    chain = {root, *legs, *soles}
+    chain = frozenset({root, *legs, *soles})
     base = scaling.poses(chain, model.height_m, {})
     markers = scaling.landmark_markers()
-    columns = []
+    labels, directions, columns = [], [], []
     for label, (body, place) in markers.items():
         if body == root or body in legs:
             others = [p for owner, p in markers.values() if owner == body]
             for direction in _along_skin(place, body, others, start):
                 moved = scaling.poses(chain, model.height_m, {label: _STEP_M * direction})
                 columns.append(_change(unknowns, base, moved) * placement_m / _STEP_M)
-    if not columns:
-        return unknowns
-    A = np.stack(columns, axis=1)
-    return replace(unknowns, covariance=unknowns.covariance + A @ A.T)
+                labels.append(label)
+                directions.append(direction)
+    A = np.array(columns).reshape(-1, unknowns.count).T
+    wider = replace(unknowns, covariance=unknowns.covariance + A @ A.T)
+    slides = np.array(directions).reshape(-1, 3)
+    return Placement(wider, scaling, model.height_m, tuple(labels), slides, placement_m, A, chain, base)
 
 
 def _along_skin(place: FloatArray, body: str, others: Collection[FloatArray], figure: StaticFigure) -> FloatArray:

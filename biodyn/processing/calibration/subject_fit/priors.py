@@ -25,7 +25,10 @@ class Priors:
         placement_m: of a marker that marks a landmark, each direction along the skin.
         marker_m: by segment, of the error of its markers of the largest weight, each axis, skin and noise; offset_share: of it,
             constant while walking; soft_m: that of soft markers.
-        independent_s: time after which a frame tells something new; most_independent: such frames in one trial, at most.
+        independent_s: time after which a frame tells something new; most_independent: such frames in one trial, at most;
+            most_independent_walks: in all walks of a session together.
+        skin_m_rad: by segment, of a marker's slide along each axis when a neighbouring joint bends by one radian; skin_common:
+            correlation of the slides of a segment's markers.
     """
 
     centre_m: Mapping[str, FloatArray]
@@ -39,6 +42,9 @@ class Priors:
     soft_m: float
     independent_s: float
     most_independent: float
+    most_independent_walks: float
+    skin_m_rad: Mapping[str, float]
+    skin_common: float
 
 
 def load_priors() -> Priors:
@@ -57,6 +63,9 @@ def load_priors() -> Priors:
         soft_m=1e-3 * float(markers["soft_mm"]),
         independent_s=float(markers["independent_s"]),
         most_independent=float(markers["most_independent"]),
+        most_independent_walks=float(markers["most_independent_walks"]),
+        skin_m_rad={name: 1e-3 * float(mm) for name, mm in _sided(table["skin_mm_rad"])},
+        skin_common=float(markers["skin_common"]),
     )
 
 

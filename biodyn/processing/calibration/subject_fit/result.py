@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.calibration.subject_fit.functional import FunctionalJoint
+from biodyn.processing.calibration.subject_fit.seen import SeenTrial, SeenUse
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns
 
 
@@ -55,13 +58,26 @@ class MarkerShift:
 
 
 @dataclass(frozen=True)
+class FittedTrial:
+    """A trial that the fit saw: its file, frames that were used, and RMS distance of their markers from the model, m."""
+
+    name: str
+    sha256: str
+    use: SeenUse
+    frames: int
+    rms_before_m: float
+    rms_after_m: float
+
+
+@dataclass(frozen=True)
 class SubjectFit:
     """What moved.
 
     Attributes:
         centres, postures, turns, markers: by unknown; postures as centres (no segment's own centre, its place while walking).
         rms_before_m, rms_after_m: of the distances of all fitted markers from the model, in the frames of the fit.
-        frames: how many were used. trials: of how many trials.
+        trials: that were used, with their frames and marker errors.
+        functional: joints as functional trials alone show them.
     """
 
     centres: tuple[CentreShift, ...]
@@ -70,8 +86,13 @@ class SubjectFit:
     markers: tuple[MarkerShift, ...]
     rms_before_m: float
     rms_after_m: float
-    frames: int
-    trials: int
+    trials: tuple[FittedTrial, ...]
+    functional: tuple[FunctionalJoint, ...] = ()
+
+    @property
+    def frames(self) -> int:
+        """How many were used."""
+        return sum(trial.frames for trial in self.trials)
 
     def centre_sd_m(self) -> dict[str, FloatArray]:
         """Standard deviation (3,) m of each fitted joint centre by segment, in the axes of the parent."""
@@ -80,10 +101,10 @@ class SubjectFit:
 
 @dataclass(frozen=True)
 class MarkerErrors:
-    """Markers against a model: distances (T, M) m, NaN where unseen; mean of the errors (M, 3) m in their segments' axes."""
+    """Markers of a trial against a model: distances (T, M) m, errors (T, M, 3) m in their segments' axes; NaN where unseen."""
 
     distance_m: FloatArray
-    mean_m: FloatArray
+    local_m: FloatArray
 
 
 def account_of(
@@ -91,18 +112,23 @@ def account_of(
     unknowns: Unknowns,
     theta: FloatArray,
     sd: FloatArray,
-    before: MarkerErrors,
-    after: MarkerErrors,
+    before: Sequence[MarkerErrors],
+    after: Sequence[MarkerErrors],
     marker_m: FloatArray,
-    trials: int,
+    trials: Sequence[SeenTrial],
 ) -> SubjectFit:
-    """Return the account of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial."""
+    """Return the account of a solution theta (P,) with posterior sd (P,); `model` is that of the static trial.
+
+    before, after: the markers of each of the trials.
+    """
 
     def three(name: str, at: int) -> CentreShift:
         span = slice(at, at + 3)
         return CentreShift(name, theta[span], unknowns.sd[span], sd[span])
 
     seen = [i for i, marker in enumerate(model.markers) if marker.label in unknowns.markers]
+    old, new = (np.concatenate([errors.distance_m for errors in one]) for one in (before, after))
+    mean_m = _mean(np.concatenate([errors.local_m for errors in after]))
     markers = []
     for i in seen:
         label, at = model.markers[i].label, unknowns.markers[model.markers[i].label]
@@ -114,10 +140,10 @@ def account_of(
                 shift_m=shift,
                 prior_sd_m=float(unknowns.sd[at]),
                 error_m=float(marker_m[i]),
-                off_m=shift + after.mean_m[i],
+                off_m=shift + mean_m[i],
                 soft=model.markers[i].label in unknowns.soft,
-                rms_before_m=_rms(before.distance_m[:, i]),
-                rms_after_m=_rms(after.distance_m[:, i]),
+                rms_before_m=_rms(old[:, i]),
+                rms_after_m=_rms(new[:, i]),
             )
         )
     return SubjectFit(
@@ -127,11 +153,26 @@ def account_of(
             AxisTurn(n, float(theta[at]), float(unknowns.sd[at]), float(sd[at])) for n, at in unknowns.turns.items()
         ),
         markers=tuple(markers),
-        rms_before_m=_rms(before.distance_m[:, seen]),
-        rms_after_m=_rms(after.distance_m[:, seen]),
-        frames=len(after.distance_m),
-        trials=trials,
+        rms_before_m=_rms(old[:, seen]),
+        rms_after_m=_rms(new[:, seen]),
+        trials=tuple(
+            FittedTrial(
+                trial.name,
+                trial.sha256,
+                trial.use,
+                len(b.distance_m),
+                _rms(a.distance_m[:, seen]),
+                _rms(b.distance_m[:, seen]),
+            )
+            for trial, a, b in zip(trials, before, after, strict=True)
+        ),
     )
+
+
+def _mean(errors: FloatArray) -> FloatArray:
+    """Mean over the frames (T, M, 3) in which a marker is seen; zero for one that never is."""
+    known = np.isfinite(errors)
+    return np.asarray(np.where(known, errors, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
 
 def _rms(error: FloatArray) -> float:
