@@ -205,7 +205,8 @@ def test_a_foot_marks_its_strike_and_its_off():
     # the fall is fastest, and the upward acceleration of the toe largest, at those times
     fall = 0.05 * (1.0 - np.tanh((time_s - strike_s) / 0.03))
     pull = np.exp(-0.5 * ((time_s - off_s) / 0.03) ** 2)
-    rise = np.cumsum(np.cumsum(pull)) / RATE_HZ**2
+    twice = np.cumsum(np.cumsum(pull)) / RATE_HZ**2
+    rise = np.concatenate([[0.0], twice[:-1]])  # each sum of samples runs half a sample ahead
     zeros = np.zeros_like(time_s)
     heel = {"r": np.column_stack([zeros, fall, zeros])}
     toe = {"r": np.column_stack([zeros, fall + rise, zeros])}

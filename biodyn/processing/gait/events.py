@@ -208,6 +208,9 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     return times
 
 
+_FAR_SD = 3.0
+
+
 def _same(one: GaitEvent, other: GaitEvent) -> bool:
     return one.side == other.side and one.kind == other.kind and abs(one.time_s - other.time_s) < SAME_EVENT_S
 
@@ -221,8 +224,10 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
         for kind in KINDS:
             own = [event for event in candidates if event.source == source and event.kind == kind]
             late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
-            # What the file says is left as it is; the movement is a proxy and is shifted.
-            shift = float(np.median(late)) if late and source == "kinematic" else 0.0
+            # What the file says is left as it is; the movement is a proxy and is shifted. What lies farther off than people
+            # differ is a mark of something else (a first step), and tells of the confidence, not of the bias.
+            bias = [value for value in late if abs(value) <= _FAR_SD * load_table("gait/events")[source][kind]["error_s"]]
+            shift = float(np.median(bias)) if bias and source == "kinematic" else 0.0
             own = [replace(event, time_s=event.time_s - shift) for event in own]
             if late or source == "file":  # what the movement alone tells has its confidence from there
                 confidence = _confidence(source, kind, [value - shift for value in late])
