@@ -94,7 +94,7 @@ def test_run_at_a_limit_of_file_sizes_leaves_nothing(laboratory: Laboratory, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("what", ["report", "replay"])
+@pytest.mark.parametrize("what", ["report", pytest.param("replay", marks=pytest.mark.slow)])
 def test_a_result_stays_as_it_was_where_there_is_no_room(result: Path, tmp_path: Path, what: str) -> None:
     out = tmp_path / "walk"
     shutil.copytree(result, out)
@@ -158,7 +158,9 @@ def test_a_screen_that_takes_nothing() -> None:
 # -- signals ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_a_stopped_run_leaves_nothing(
     laboratory: Laboratory, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:

@@ -197,10 +197,10 @@ def run(laboratory: Laboratory, tmp_path: Path, vary: str) -> Result:
 @pytest.mark.parametrize(
     ("asked", "factors"),
     [
-        ("hip_centre", {"hip_centre"}),
-        ("anthropometry", {"anthropometry"}),
-        ("cutoff", {"cutoff"}),
-        ("marker_weights", {"marker_weights"}),
+        pytest.param("hip_centre", {"hip_centre"}, marks=pytest.mark.slow),
+        pytest.param("anthropometry", {"anthropometry"}, marks=pytest.mark.slow),
+        pytest.param("cutoff", {"cutoff"}, marks=pytest.mark.slow),
+        pytest.param("marker_weights", {"marker_weights"}, marks=pytest.mark.slow),
         ("cutoff, marker_weights,cutoff", {"cutoff", "marker_weights"}),
     ],
 )

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.real import slow_but
 
 from biodyn.errors import ModelError, ResultError
 from biodyn.output.store.record.arrays import multibody_arrays
@@ -194,10 +195,12 @@ REAL_WALKS = (
     "sydney/dynamic/S4-AMGait06",
     "sydney/dynamic/S4-AMGait07",
 )
+# One of a full body, one of legs alone.
+QUICK = ("biomechzoo/HC030A/Straight/HC030A05", "sydney/dynamic/S4-AMGait03")
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", REAL_WALKS)
+@pytest.mark.parametrize("name", slow_but(REAL_WALKS, QUICK))
 def test_every_check_holds_on_real_walks(real_data, name):
     analysis = analyse_trial(real_data / "gait" / f"{name}.c3d")
     consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.real import slow_but
 from support.sessions import hidden
 
 from biodyn.checks import examine
@@ -500,21 +501,24 @@ KNOWN = {
 @pytest.mark.real
 @pytest.mark.parametrize(
     "walk",
-    [
-        "biomechzoo/HC002D/Straight/HC002D06",
-        "biomechzoo/HC030A/Straight/HC030A05",
-        "biomechzoo/HC032A/Straight/HC032A03",
-        "biomechzoo/HC032A/Turn/HC032A18",
-        "biomechzoo/HC038A/Straight/HC038A11",
-        "btk_flatfoot/PiG_Motion-FlatFoot-Full",
-        "btk_pig/PiG_Motion3_FF",
-        "schreiber2019/2014001_C1_01",
-        "sydney/dynamic/S4-AMGait03",
-        "sydney/dynamic/S4-AMGait04",
-        "sydney/dynamic/S4-AMGait05",
-        "sydney/dynamic/S4-AMGait06",
-        "sydney/dynamic/S4-AMGait07",
-    ],
+    slow_but(
+        [
+            "biomechzoo/HC002D/Straight/HC002D06",
+            "biomechzoo/HC030A/Straight/HC030A05",
+            "biomechzoo/HC032A/Straight/HC032A03",
+            "biomechzoo/HC032A/Turn/HC032A18",
+            "biomechzoo/HC038A/Straight/HC038A11",
+            "btk_flatfoot/PiG_Motion-FlatFoot-Full",
+            "btk_pig/PiG_Motion3_FF",
+            "schreiber2019/2014001_C1_01",
+            "sydney/dynamic/S4-AMGait03",
+            "sydney/dynamic/S4-AMGait04",
+            "sydney/dynamic/S4-AMGait05",
+            "sydney/dynamic/S4-AMGait06",
+            "sydney/dynamic/S4-AMGait07",
+        ],
+        quick=["biomechzoo/HC030A/Straight/HC030A05", "sydney/dynamic/S4-AMGait03"],
+    ),
 )
 def test_real_recordings_show_only_their_known_faults(real_data, walk):
     analysis = analyse_trial(real_data / "gait" / f"{walk}.c3d")

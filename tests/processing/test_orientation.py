@@ -145,6 +145,7 @@ def data() -> Path:
 
 
 @pytest.mark.real
+@pytest.mark.slow
 def test_in_every_real_trial_the_toes_are_ahead_of_the_heels(data):
     """Walks and statics, laboratories with X or Y ahead, with and without plates and Y_SCREEN."""
     from biodyn.io.formats.c3d.read import read_c3d_many

@@ -79,6 +79,7 @@ def test_constraint_rates_are_derivatives_of_errors():
     assert relative(slope[0], expected) < 1e-4
 
 
+@pytest.mark.slow
 def test_drift_decays_and_energy_stays():
     mb, loop = four_bar()
     # not quite closed; swings below the line of its hinges, where the bars are never in line

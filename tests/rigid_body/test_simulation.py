@@ -37,6 +37,7 @@ def floating(seed, count=5):
     return mb, q[0], 0.3 * v[0]
 
 
+@pytest.mark.slow
 def test_free_floating_momentum_is_conserved_over_ten_seconds():
     mb, q0, v0 = floating(3)
     q, v = simulate(mb, q0, v0, np.linspace(0.0, 10.0, 10001))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.real import slow_but
 from support.sessions import Laboratory
 
 from biodyn.errors import BiodynError, ResultError
@@ -74,7 +75,7 @@ def test_trials_of_one_person_differ_a_little_and_are_analysed_well(study):
     assert 0.02 < np.nanmax(change) < 0.7  # Nm/kg; walking's largest torques are about 1.5
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", slow_but(KINDS, KINDS[:3]), ids=lambda kind: kind.name)
 def test_every_kind_of_damage_is_refused_with_its_reason(study, tmp_path, kind):
     walks = sorted(study.rglob("walk_*.c3d"))
     for number in range(6):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,13 @@ def recordings() -> Path:
 def reference_vectors() -> Path:
     """Return the folder of reference vectors, BIODYN_TEST_REFERENCE; skips the test where there is none."""
     return _folder("BIODYN_TEST_REFERENCE", "reference vectors")
+
+
+def slow_but(cases: Sequence[Any], quick: Collection[Any]) -> list[Any]:
+    """Return the cases for `parametrize`: those not in `quick` run with the slow group, which .ci/run also runs."""
+    missing = [case for case in quick if case not in cases]
+    assert not missing, missing
+    return [case if case in quick else pytest.param(case, marks=pytest.mark.slow) for case in cases]
 
 
 def _folder(variable: str, what: str) -> Path:
