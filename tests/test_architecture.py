@@ -8,6 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,23 @@ _CONFINED = {
 }
 
 
-def _modules(folder: Path = _PACKAGE) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(folder.rglob("*.py")):
-        name = ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__")
-        yield name, ast.parse(path.read_text(encoding="utf-8"), str(path))
+@cache
+def _modules(folder: Path = _PACKAGE) -> tuple[tuple[str, ast.Module], ...]:
+    return tuple(
+        (
+            ".".join(path.relative_to(folder.parent).with_suffix("").parts).removesuffix(".__init__"),
+            ast.parse(path.read_text(encoding="utf-8"), str(path)),
+        )
+        for path in sorted(folder.rglob("*.py"))
+    )
 
 
-def _imports(tree: ast.Module) -> Iterator[str]:
+@cache
+def _imports(tree: ast.Module) -> tuple[str, ...]:
+    return tuple(_imported(tree))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

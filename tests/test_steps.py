@@ -102,6 +102,7 @@ def test_a_walk_with_markers_smoothed_by_a_spline() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.slow
 def test_a_real_walk_with_markers_smoothed_by_a_spline() -> None:
     folder = os.environ.get("BIODYN_TEST_DATA")
     if not folder:

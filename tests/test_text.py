@@ -93,6 +93,7 @@ def biodyn(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
+@pytest.mark.slow
 @posix_names
 def test_names_in_latin_1_and_paths_that_are_no_unicode(laboratory, tmp_path: Path) -> None:
     """`check` and `run` end as they do with ASCII names, and what they write can be read again."""

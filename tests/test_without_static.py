@@ -187,7 +187,7 @@ def test_stored_offsets_are_used_where_the_file_holds_them(laboratory: Laborator
     "walk",
     [
         "fmc/dynamic/MH0222_BP06.c3d",
-        "sydney/dynamic/S4-AMGait03.c3d",
+        pytest.param("sydney/dynamic/S4-AMGait03.c3d", marks=pytest.mark.slow),
         pytest.param("biomechzoo/HC032A/Turn/HC032A18.c3d", marks=pytest.mark.slow),
     ],
 )

@@ -414,6 +414,7 @@ def test_stored_events_agree_with_the_plates_in_time(real_data):
 
 
 @pytest.mark.real
+@pytest.mark.slow
 def test_all_real_files_read_or_say_why_not(real_data):
     """Nothing crashes, hangs or is silent; the ones that only biodyn's own reader can read are known."""
     paths = sorted(p for p in Path(real_data).rglob("*") if p.suffix.lower() == ".c3d")

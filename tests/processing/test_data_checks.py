@@ -365,7 +365,7 @@ def opposite(trial):
     [
         (("walk",), "it is the walk"),
         (("static",), "it is the static trial"),
-        (("walk", "static"), "in walk and static trial alike"),
+        pytest.param(("walk", "static"), "in walk and static trial alike", marks=pytest.mark.slow),
     ],
 )
 def test_exchanged_sides_are_named_with_the_file_that_is_wrong(laboratory, tmp_path, files, said):

@@ -58,6 +58,7 @@ def test_a_report_of_the_first_version_is_made_again(tmp_path: Path, name: str) 
     assert command("report", folder).exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_result_of_the_first_version_is_replayed(old: Path) -> None:
     settings = {"windows_s": (0.05, 0.1), "start_every_s": 0.4, "rest_s": 0.1, "animation": False}
     biodyn.replay(old, settings).save(old)

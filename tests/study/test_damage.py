@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.real import slow_but
 
 from biodyn.errors import SettingsError
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
@@ -91,7 +92,9 @@ DAMAGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize(
+    "how", slow_but(tuple(DAMAGE), ("no record", "half a file", "not a number", "words for strides"))
+)
 def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, how: str) -> None:
     plan = plan_of(out)
     DAMAGE[how](out / plan.trials[0].folder)

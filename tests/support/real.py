@@ -24,7 +24,11 @@ def slow_but(cases: Sequence[Any], quick: Collection[Any]) -> list[Any]:
     """Return the cases for `parametrize`: those not in `quick` run with the slow group, which .ci/run also runs."""
     missing = [case for case in quick if case not in cases]
     assert not missing, missing
-    return [case if case in quick else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    return [case if case in quick else pytest.param(*_values(case), marks=pytest.mark.slow) for case in cases]
+
+
+def _values(case: Any) -> tuple[Any, ...]:
+    return case if isinstance(case, tuple) else (case,)
 
 
 def _folder(variable: str, what: str) -> Path:
