@@ -5,6 +5,7 @@ from __future__ import annotations
 from biodyn.checks.evidence.signals import cutoff_too_low, filters_differ
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 
 
 @check(
@@ -25,6 +26,8 @@ from biodyn.checks.registry import CheckResult, check
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     """Are markers and forces filtered alike, and does the motion leave through the filter?"""
     analysis = trial.analysis
+    if analysis.settings.signals.method == ESTIMATE:  # its torques come from markers and forces as they were measured
+        return CheckResult(value=analysis.force_cutoff_hz, limit=limit)
     # a smoothing method that chooses its own cut-off is not bound to that of the settings
     markers_hz = limit if analysis.propagation is None else analysis.propagation.cutoff_hz
     low = cutoff_too_low(markers_hz, analysis.activity.kind)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.facts import TrialFacts
+from biodyn.checks.filters import one_filter
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal, lower_band
 from biodyn.estimation.deviation import Knots, Path, moved
@@ -218,6 +220,22 @@ def test_checks_see_the_trial_as_it_was_fitted(estimated: TrialAnalysis, walk: T
     assert walk.dynamics is estimated.estimate.raw_dynamics
     assert estimated.force_cutoff_hz == 40.0  # 0.4 of 100 frames a second
     assert walk.force_cutoff_hz == 6.0
+
+
+def test_the_filters_of_the_start_are_no_filters_of_the_result(walk: TrialAnalysis) -> None:
+    """Unequal cut-offs put artefacts into torques that are filtered; those of the estimate are not."""
+
+    def found(method: str) -> list[str]:
+        signals = walk.settings.signals.model_copy(update={"method": method, "force_cutoff_hz": 25.0})
+        trial = replace(
+            walk,
+            settings=walk.settings.model_copy(update={"signals": signals}),
+            propagation=None,
+        )
+        return [finding.code for finding in one_filter(TrialFacts(trial), 6.0).findings]
+
+    assert found("butterworth") == ["filters-differ"]
+    assert found("estimate") == []
 
 
 def _random_system(frames: int, n: int, reach: int) -> Normal:
