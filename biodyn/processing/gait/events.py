@@ -26,6 +26,8 @@ from biodyn.recording.wrenches import Contact
 KINDS: tuple[EventKind, EventKind] = ("foot_strike", "foot_off")
 # Two records of the same event lie closer than this; two events of the same kind farther apart than a stride.
 SAME_EVENT_S = 0.15
+# A difference of more standard deviations than this is no bias of a person.
+_FAR_SD = 3.0
 MIN_STRIDE_S = 0.4
 MIN_PHASE_S = 0.08  # neither stance nor swing is shorter, not in sprinting either
 # Loads of the same foot on neighbouring plates belong to one stance.
@@ -208,9 +210,6 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     return times
 
 
-_FAR_SD = 3.0
-
-
 def _same(one: GaitEvent, other: GaitEvent) -> bool:
     return one.side == other.side and one.kind == other.kind and abs(one.time_s - other.time_s) < SAME_EVENT_S
 
@@ -226,7 +225,8 @@ def _rated(candidates: Sequence[GaitEvent]) -> list[GaitEvent]:
             late = [event.time_s - truth.time_s for truth in plate for event in own if _same(event, truth)]
             # What the file says is left as it is; the movement is a proxy and is shifted. What lies farther off than people
             # differ is a mark of something else (a first step), and tells of the confidence, not of the bias.
-            bias = [value for value in late if abs(value) <= _FAR_SD * load_table("gait/events")[source][kind]["error_s"]]
+            far_s = _FAR_SD * load_table("gait/events")[source][kind]["error_s"]
+            bias = [value for value in late if abs(value) <= far_s]
             shift = float(np.median(bias)) if bias and source == "kinematic" else 0.0
             own = [replace(event, time_s=event.time_s - shift) for event in own]
             if late or source == "file":  # what the movement alone tells has its confidence from there
