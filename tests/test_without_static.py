@@ -157,6 +157,7 @@ def test_frames_in_which_nobody_stands_are_refused(laboratory: Laboratory) -> No
         run_trial(laboratory.walk, NO_STATIC, static_frames=(1, 120))
 
 
+@pytest.mark.slow
 def test_the_command_says_what_stood_for_the_static_trial(
     laboratory: Laboratory, tmp_path: Path, blank_figures: None
 ) -> None:
@@ -171,6 +172,7 @@ def test_the_command_says_what_stood_for_the_static_trial(
     assert "no range of frames" in bad.output
 
 
+@pytest.mark.slow
 def test_stored_offsets_are_used_where_the_file_holds_them(laboratory: Laboratory) -> None:
     files = read_files(laboratory.walk, NO_STATIC)
     stored = {f"{name}_{side}": 0.2 for name in ("thigh_rotation", "shank_rotation") for side in "rl"}

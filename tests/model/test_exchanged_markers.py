@@ -142,6 +142,7 @@ def test_a_mended_trial_gives_the_torques_of_the_sound_one(
     np.testing.assert_allclose(analysis.dynamics.tau, sound, atol=0.02 * np.nanmax(np.abs(sound)))
 
 
+@pytest.mark.slow
 def test_a_mirrored_laboratory_is_no_exchange_of_sides(laboratory, walk_result) -> None:
     files = read_files(laboratory.walk, laboratory.static)
     swapped_axes = np.eye(3)[[1, 0, 2]]  # x for y: left-handed

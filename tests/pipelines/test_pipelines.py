@@ -193,6 +193,7 @@ def test_batch_study(laboratory: Laboratory, tmp_path: Path, capsys: pytest.Capt
     assert (out / "mean_moments.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_from_top_to_bottom(
     laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

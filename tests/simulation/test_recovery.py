@@ -68,6 +68,7 @@ def test_every_type_of_plate_serves(walking, tmp_path, kind):
     assert result.worst.worst_share < 0.01
 
 
+@pytest.mark.slow
 def test_realistic_files_give_useful_torques(walking, tmp_path):
     """1 mm of noise, skin that moves up to 15 mm, gaps, plate noise, the default filter; three people's skins.
 
@@ -89,6 +90,7 @@ def test_lower_body_markers_are_enough_for_the_legs(tmp_path):
     assert {row.joint for row in result.coordinates} == {"hip", "knee", "ankle"}
 
 
+@pytest.mark.slow
 def test_the_sample_data_are_small_and_analysed_well():
     assert sum(path.stat().st_size for path in SAMPLE.rglob("*") if path.is_file()) < 5e6
     for subject in sample_subjects(1):
