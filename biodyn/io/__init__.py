@@ -11,7 +11,7 @@ adding one is adding a file there), then a reader: `formats/trc` is a page, `for
 `positions`, `length_units`. Which recordings belong together is told by `biodyn.session`.
 """
 
-from biodyn.io.files import file_sha256
+from biodyn.io.files import file_sha256, remembered_sha256
 from biodyn.io.reading import format_of, read, read_facts, read_glimpse, read_many
 
-__all__ = ["file_sha256", "format_of", "read", "read_facts", "read_glimpse", "read_many"]
+__all__ = ["file_sha256", "format_of", "read", "read_facts", "read_glimpse", "read_many", "remembered_sha256"]

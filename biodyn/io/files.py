@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from functools import lru_cache
 from pathlib import Path
 
 from biodyn.errors import InputFileError
@@ -44,3 +46,16 @@ def file_bytes(path: Path) -> bytes:
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal; InputFileError if it cannot be read."""
     return hashlib.sha256(file_bytes(path)).hexdigest()
+
+
+def remembered_sha256(path: Path, known: os.stat_result) -> str:
+    """Return the SHA-256 of a file that many walks ask for, read once while size and time of change of `known` stay.
+
+    Raises InputFileError if it cannot be read.
+    """
+    return _remembered_sha256(path, known.st_size, known.st_mtime_ns)
+
+
+@lru_cache(maxsize=10_000)
+def _remembered_sha256(path: Path, size: int, changed_ns: int) -> str:
+    return file_sha256(path)

@@ -254,12 +254,11 @@ def _wrenches(
     table = forces.table
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
-    poses = model.coupled.body_poses(q)
     wrenches, bodies = np.zeros((len(time_s), len(forces.loads), 6)), []
     for k, load in enumerate(forces.loads):
         force, point, moment = (_at(table, names, time_s) for names in (load.force, load.point, load.moment))
-        force, moment = (_in_world(model, poses, load.force_in, vector, None) for vector in (force, moment))
-        point = _in_world(model, poses, load.point_in, point, load)
+        force, moment = (_in_world(model, q, load.force_in, vector, None) for vector in (force, moment))
+        point = _in_world(model, q, load.point_in, point, load)
         wrenches[:, k, :3], wrenches[:, k, 3:] = moment + np.cross(point, force), force
         bodies.append(model.multibody.body_index(load.body))
     return wrenches, bodies, covered
@@ -275,7 +274,7 @@ def _at(table: Storage, names: tuple[str, ...], time_s: FloatArray) -> FloatArra
 
 def _in_world(
     model: OpenSimModel,
-    poses: tuple[FloatArray, FloatArray],
+    q: FloatArray,
     body: str,
     vectors: FloatArray,
     place: ExternalForce | None,
@@ -283,6 +282,6 @@ def _in_world(
     """Return vectors (T, 3) of a body's axes in the world's, as places where they are some."""
     if body.lower() == "ground":
         return vectors
-    b = model.multibody.body_index(body)
-    turned = np.einsum("tij,tj->ti", poses[0][:, b], vectors)
-    return turned if place is None else turned + poses[1][:, b]
+    b, (R_WB, p_WB) = model.multibody.body_index(body), model.coupled.body_poses(q)
+    turned = np.einsum("tij,tj->ti", R_WB[:, b], vectors)
+    return turned if place is None else turned + p_WB[:, b]

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.io import file_sha256, read, read_facts
+from biodyn.io import read, read_facts, remembered_sha256
 from biodyn.processing.calibration.subject_fit.seen import SeenTrial, SeenUse
 from biodyn.recording import FileFacts, Markers, Recording
 from biodyn.session import Companion, SessionFiles, choose_static, glimpse_of_file, session_of
@@ -152,12 +151,6 @@ def _left_out(name: str, why: str) -> Diagnostic:
 def content_of(path: Path) -> str:
     """Return the hash of a file's content, remembered while size and time of change stay; "" where it cannot be read."""
     try:
-        known = path.stat()
-        return _content(path, known.st_size, known.st_mtime_ns)
+        return remembered_sha256(path, path.stat())
     except (InputFileError, OSError):
         return ""
-
-
-@lru_cache(maxsize=10_000)
-def _content(path: Path, size: int, changed_ns: int) -> str:
-    return file_sha256(path)

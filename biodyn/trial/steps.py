@@ -42,8 +42,9 @@ from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
 from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
 from biodyn.processing.signals.orientation import facing_as, find_world
-from biodyn.processing.signals.prepare import prepare_signals, with_force_cutoff
+from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
+from biodyn.recording import Contact, GroundReaction
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.standing import calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
@@ -173,15 +174,16 @@ def contacts(trial: TrialState) -> None:
     signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
     trial.signals = with_zero_from_balance(signals, trial.points.sole, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
-    trial.contacts, trial.reaction = find_contacts(
-        trial.signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit
-    )
-    loads = other_loads(trial.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
-    trial.contacts, trial.reaction = without_shared_plates(
-        trial.contacts, trial.reaction, loads, trial.rate_hz, trial.signals.force_smear_s
-    )
+    trial.contacts, trial.reaction = _decided(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
+
+
+def _decided(trial: TrialState, signals: TrialSignals) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """The contacts and the ground reaction of the feet, by the plates' forces as these signals have them."""
+    found, reaction = find_contacts(signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
+    loads = other_loads(found, signals.plates, trial.rate_hz, trial.mass_kg)
+    return without_shared_plates(found, reaction, loads, trial.rate_hz, signals.force_smear_s)
 
 
 def events(trial: TrialState) -> None:
@@ -231,10 +233,7 @@ def estimate(trial: TrialState) -> None:
     if settings.signals.method != ESTIMATE:
         return
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
-    signals = with_force_cutoff(trial.signals, cutoff_hz)
-    contacts, reaction = find_contacts(signals, trial.points.sole, settings.contacts, trial.mass_kg, trial.fit)
-    loads = other_loads(contacts, signals.plates, trial.rate_hz, trial.mass_kg)
-    contacts, reaction = without_shared_plates(contacts, reaction, loads, trial.rate_hz, signals.force_smear_s)
+    _, reaction = _decided(trial, with_force_cutoff(trial.signals, cutoff_hz))
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     found = estimate_trial(
         trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes, bands=settings.uncertainty.compute

@@ -11,6 +11,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
+from biodyn.io.files import check_path, file_bytes
 from biodyn.io.text import clean_text
 
 #: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
@@ -78,12 +79,10 @@ def read_storage(path: str | Path) -> Storage:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputFileError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
+    check_path(path)
+    if path.stat().st_size > MOST_BYTES:
+        raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
+    content = file_bytes(path)
     if b"\0" in content[:1000]:
         raise InputFileError(f"'{path.name}' is no text: motion files are tables of numbers.")
     return content.decode("utf-8", errors="replace").splitlines()

@@ -14,6 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
+from biodyn.geometry.rotations import axis_angle
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
 from biodyn.rigid_body.coupling.functions import Function, Linear, Scaled
 from biodyn.rigid_body.coupling.maps import CoordinateMap, Term
@@ -23,7 +24,7 @@ from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
 from biodyn.rigid_body.osim.functions import function_of
 from biodyn.rigid_body.osim.joints import Step, steps_of, turning_coordinates
-from biodyn.rigid_body.osim.tree import Frame, JointElement, Mass, joints, masses, station
+from biodyn.rigid_body.osim.tree import Frame, JointElement, Mass, joints, masses, stations
 
 _GRAVITY: Final = np.array([0.0, -9.80665, 0.0])
 
@@ -232,8 +233,7 @@ def _after(frame: Frame, step: Step, value: float) -> Frame:
     axis = np.array(step.axis)
     if step.kind == "prismatic":
         return replace(frame, p=frame.p + frame.R @ (value * axis))
-    K = np.array([[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]])
-    return replace(frame, R=frame.R @ (np.eye(3) + np.sin(value) * K + (1.0 - np.cos(value)) * (K @ K)))
+    return replace(frame, R=frame.R @ axis_angle(axis, value))
 
 
 def _with_mass(name: str, holder: str | None, frame: Frame, R: FloatArray, p: FloatArray, mass: Mass) -> Body:
@@ -278,13 +278,10 @@ def _layer(
 
 
 def _markers(model: ET.Element) -> tuple[Marker, ...]:
-    markers = []
-    for element in members(model, "MarkerSet"):
-        if element.tag == "Marker":
-            place = station(model, element)
-            x, y, z = place.p
-            markers.append(Marker(name_of(element), place.body, (float(x), float(y), float(z))))
-    return tuple(markers)
+    return tuple(
+        Marker(name, place.body, (float(place.p[0]), float(place.p[1]), float(place.p[2])))
+        for name, place in stations(model)
+    )
 
 
 def _couplings(model: ET.Element, names: Sequence[str]) -> tuple[tuple[Coupling, ...], list[Diagnostic]]:

@@ -110,13 +110,15 @@ def joints(model: ET.Element) -> Iterator[JointElement]:
             )
 
 
-def station(model: ET.Element, element: ET.Element) -> Frame:
-    """Return where a marker sits: its body, and its place there as `p`."""
-    bodies = {name_of(body) for body in members(model, "BodySet")}
-    where = f"marker '{name_of(element)}'"
-    path = _socket(element, "parent_frame") or text_of(element, "body")
-    frame = _resolved(path, _offsets(model), bodies, where)
-    return Frame(frame.body, frame.R, frame.p + frame.R @ numbers(element, "location", 3, _ZERO))
+def stations(model: ET.Element) -> Iterator[tuple[str, Frame]]:
+    """Go through the markers: the name of each, and where it sits, its body and its place there as `p`."""
+    bodies, offsets = {name_of(body) for body in members(model, "BodySet")}, _offsets(model)
+    for element in members(model, "MarkerSet"):
+        if element.tag == "Marker":
+            path = _socket(element, "parent_frame") or text_of(element, "body")
+            frame = _resolved(path, offsets, bodies, f"marker '{name_of(element)}'")
+            p = frame.p + frame.R @ numbers(element, "location", 3, _ZERO)
+            yield name_of(element), Frame(frame.body, frame.R, p)
 
 
 def _placed(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:

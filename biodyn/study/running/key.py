@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from biodyn.errors import InputFileError
-from biodyn.io import file_sha256
+from biodyn.io import file_sha256, remembered_sha256
 from biodyn.model.from_library.user_tables import own_file, user_tables
 from biodyn.session import static_candidates
 from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
@@ -82,13 +81,7 @@ def _content_of(path: Path) -> str:
         known = path.stat()
     except OSError as error:
         raise InputFileError(f"'{path}' cannot be looked at: {error.strerror}.", "Check the permissions.") from error
-    return _content(path, known.st_size, known.st_mtime_ns)
-
-
-@lru_cache(maxsize=10_000)
-def _content(path: Path, size: int, changed_ns: int) -> str:
-    """Hash of a file that many walks have beside them; size and time of change say whether it is still the same."""
     try:
-        return file_sha256(path)
+        return remembered_sha256(path, known)
     except InputFileError:  # the search for a static passes it over, too
         return "not readable"
