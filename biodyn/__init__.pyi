@@ -6,6 +6,7 @@ from .output.store.loaded import load as load
 from .settings import Settings as Settings
 from .study import Study as Study
 from .study import StudyResult as StudyResult
+from .study import run_session as run_session
 from .study import run_study as run_study
 from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult

@@ -73,7 +73,7 @@ class StaticFacts:
         return f"No static trial is used ({why}): the model was calibrated from {SOURCE_WORDS[self.source]}."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrialAnalysis:
     """The whole analysis of one walk.
 
@@ -130,6 +130,12 @@ class TrialAnalysis:
     consistency: Consistency | None = None
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<analysis of '{self.recording.path.name}': {len(self.time_s)} frames, {len(self.model.markers)} markers, "
+            f"{self.model.multibody.nv} degrees of freedom, {self.verdict.status if self.verdict else 'not judged'}>"
+        )
 
     @property
     def time_s(self) -> FloatArray:

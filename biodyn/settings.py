@@ -6,13 +6,13 @@ here: the limits, which the fit and the checks share, and those of rooms above t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.parameters import EstimationSettings
-from biodyn.library.load import beside, is_path, nearest, read_user_toml
+from biodyn.library.load import beside, is_path, nearest, read_entry, read_user_toml
 from biodyn.library.section import Field, Section, ValidationError, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
@@ -119,13 +119,13 @@ class Settings(Section):
         if name not in entry_names("presets"):
             near = nearest(str(name), entry_names("presets"))
             raise ValueError(f"there is no preset '{printable(str(name))}'. {near}".rstrip("."))
-        joined = dict(given)
+        over = dict(given)
         for section, entries in library_entry("presets", name)["settings"].items():
             own = given.get(section, {})
             if isinstance(own, Section):
                 own = own.model_dump(exclude_unset=True)
-            joined[section] = {**entries, **own} if isinstance(own, Mapping) else own
-        return joined
+            over[section] = {**entries, **own} if isinstance(own, Mapping) else own
+        return over
 
     @property
     def force_cutoff_hz(self) -> float:
@@ -151,15 +151,18 @@ TABLE_ENTRIES = (
 )
 
 
-def settings_from(source: Settings | dict[str, Any] | str | Path | None, preset: str | None = None) -> Settings:
+def settings_from(
+    source: Settings | dict[str, Any] | str | Path | None, preset: str | None = None, entries: Sequence[str] = ()
+) -> Settings:
     """Return validated settings from nothing (all defaults), a dict, a TOML path or Settings.
 
     `preset`: name of a table of `library/presets/`, in place of the one that the source may name; whatever else the source
-    sets stands over it. Tables named in a TOML file lie relative to it, those in a dict relative to the current folder.
+    sets stands over it. `entries`: "section.key=value" over all of that, a later one over an earlier one. Tables named in a
+    TOML file lie relative to it, those in a dict or an entry relative to the current folder.
     Raises SettingsError naming the offending entry.
     """
     if isinstance(source, Settings):
-        source = source if preset is None else source.model_dump(exclude_unset=True)
+        source = source if preset is None and not entries else source.model_dump(exclude_unset=True)
     if source is None:
         source = {}
     if isinstance(source, Settings):
@@ -171,10 +174,28 @@ def settings_from(source: Settings | dict[str, Any] | str | Path | None, preset:
         source = tables_beside(file.content, file.path)
     if preset is not None:
         source = {**source, "preset": preset}
+    if entries:
+        plain = {k: v.model_dump(exclude_unset=True) if isinstance(v, Section) else v for k, v in source.items()}
+        source = joined(plain, *stated(entries))
     try:
         return Settings.model_validate(source)
     except ValidationError as error:
         raise invalid_entry(error, Settings, origin) from error
+
+
+def stated(entries: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """Return the tables that "section.key=value" state; SettingsError for one that states nothing."""
+    return tuple(read_entry(entry, SettingsError) for entry in entries)
+
+
+def joined(*tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables joined, later ones over earlier ones, entry by entry."""
+    result: dict[str, Any] = {}
+    for table in tables:
+        for key, value in table.items():
+            below = result.get(key)
+            result[key] = joined(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
+    return result
 
 
 def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from support import one_thread  # isort: skip  # noqa: F401  before anything imports numpy
+
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -27,7 +27,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 # A room is a folder of biodyn, a stage of processing, a kind of output, or one of the few modules beside the folders.
 _LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("conventions", "diagnostics"),
+    ("conventions", "diagnostics", "threads"),
     ("geometry", "library"),
     ("kernels",),
     ("rigid_body", "statistics"),

@@ -98,3 +98,35 @@ def test_every_preset_is_made_of_settings(name: str) -> None:
     preset = settings_from({}, preset=name)
     assert preset.preset == name
     assert preset != Settings(preset=None)
+
+
+def test_an_entry_stands_over_everything_else(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[signals]\ncutoff_hz = 8.0\nfilter_order = 2\n", encoding="utf-8")
+    chosen = settings_from(file, "visual3d", ["signals.cutoff_hz=9", "signals.cutoff_hz = 10", "model.fit=none"])
+    assert chosen.preset == "visual3d"
+    assert (chosen.signals.cutoff_hz, chosen.signals.filter_order, chosen.model.fit) == (10.0, 2, "none")
+    given = Settings(signals=settings_from({"signals": {"filter_order": 2}}).signals)
+    for source in (given, {"signals": given.signals}):
+        signals = settings_from(source, entries=['signals.method="spline"']).signals
+        assert (signals.filter_order, signals.method) == (2, "spline")
+    assert settings_from(None, entries=["variation.cutoff_hz=[5, 6]"]).variation.cutoff_hz == (5.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("cutoff", "is no entry of the settings"),
+        ("signals.cutoff_hz=", "is no entry of the settings"),
+        ("signals.cutoff_hz=8\n[model]", "is no entry of the settings"),
+        ("=8", "is no entry of the settings"),
+        ("signals.cutof_hz=8", "Did you mean 'cutoff_hz'"),
+        ("signals.cutoff_hz=fast", "signals.cutoff_hz"),
+        ("signals..cutoff_hz=8", "not a valid TOML file"),
+        ("signals=8", "signals"),
+    ],
+)
+def test_an_impossible_entry_of_the_command_line_is_named(entry: str, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        settings_from(None, entries=[entry])
+    assert said in f"{caught.value} {caught.value.hint}"

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from biodyn.threads import ONE_THREAD
 from common.data import REPOSITORY
 
 
 def environment_of(tree: Path) -> dict[str, str]:
     """Return the environment of a process that takes biodyn from a tree and computes in one thread."""
-    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **one_thread, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
+    return {**os.environ, **ONE_THREAD, "PYTHONPATH": str(tree), "PYTHONSAFEPATH": "1"}
 
 
 def in_tree(tree: Path, script: Path, *arguments: object) -> Any:

@@ -4,7 +4,8 @@ In: words of a terminal. Out: lines on it, result folders, and an exit code (`en
 the function of `biodyn.trial` or `biodyn.study` that does the same from Python, and prints what that returns; it computes
 nothing. Imports inside commands are lazy, so that help answers at once.
 
-Read `run` first; `check`, `replay`, `report`, `study` and `models` are built like it. `screen` is how commands print and show
+Read `run` first; `session`, `study`, `check`, `replay`, `report` and `models` are built like it. `options` are those
+that several commands have, `screen` is how commands print and show
 progress, `endings` how they end: exit codes, one sentence for what cannot be done, signals, faults of the program itself.
 A new command is a function in a file of its own and a line in the list below, whose order is that of the help.
 """
@@ -23,7 +24,9 @@ from biodyn.cli.replay import replay
 from biodyn.cli.report import report
 from biodyn.cli.run import run
 from biodyn.cli.screen import print_what_the_terminal_can
+from biodyn.cli.session import session
 from biodyn.cli.study import study
+from biodyn.threads import use_one_thread
 
 __all__ = ["app", "main"]
 
@@ -33,6 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -47,18 +51,19 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, check, replay, report, study, models):
+for _command in (run, session, study, check, replay, report, models):
     app.command()(_command)
 
 
 def main() -> None:
     """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    use_one_thread()
     print_what_the_terminal_can()
     end_in_order()
     try:

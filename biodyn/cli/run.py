@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
+from biodyn.cli.options import Entries, Preset
 from biodyn.cli.screen import open_console, print_diagnostics, progress
 
 if TYPE_CHECKING:
@@ -47,13 +48,8 @@ def run(
     mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
     height: Annotated[float | None, typer.Option(help="Body height, m.", metavar="M")] = None,
     settings: Annotated[Path | None, typer.Option(help="Settings over the defaults.", metavar="FILE.toml")] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="The analysis as another program does it: plug_in_gait, visual3d, opensim; settings stand over it.",
-            metavar="NAME",
-        ),
-    ] = None,
+    preset: Preset = None,
+    entries: Entries = None,
     out: Annotated[
         Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
     ] = None,
@@ -94,11 +90,11 @@ def run(
                 "--vary": vary,
                 "--preset": preset,
             }
-            _from_coordinates(walk, model, forces, settings, folder, force, others, console)
+            _from_coordinates(walk, model, forces, settings, entries or (), folder, force, others, console)
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
-            result = _analysed(walk, static, frames, mass, height, settings, preset, vary, step)
+            result = _analysed(walk, static, frames, mass, height, settings, preset, entries or (), vary, step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -113,6 +109,7 @@ def _from_coordinates(
     model: Path | None,
     forces: Path | None,
     settings: Path | None,
+    entries: Sequence[str],
     folder: Path,
     force: bool,
     others: Mapping[str, object],
@@ -133,7 +130,7 @@ def _from_coordinates(
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
-    hz = settings_from(settings).signals.cutoff_hz
+    hz = settings_from(settings, entries=entries).signals.cutoff_hz
     if isinstance(hz, str):
         raise SettingsError(
             "signals.cutoff_hz must be a number here: coordinates tell no marker noise to choose it from."
@@ -154,6 +151,7 @@ def _analysed(
     height: float | None,
     settings: Path | None,
     preset: str | None,
+    entries: Sequence[str],
     vary: str | None,
     step: Callable[[str], None],
 ) -> TrialResult:
@@ -169,6 +167,7 @@ def _analysed(
             progress=step,
             static_frames=frames,
             preset=preset,
+            entries=entries,
         )
     from biodyn.trial.sensitivity import vary_trial
 
@@ -183,6 +182,7 @@ def _analysed(
         progress=step,
         static_frames=frames,
         preset=preset,
+        entries=entries,
     )
 
 

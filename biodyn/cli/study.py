@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
+from biodyn.cli.options import Entries, Preset, Workers
 from biodyn.cli.screen import SEVERITY_STYLE, open_console
 
 if TYPE_CHECKING:
@@ -28,19 +29,12 @@ def study(
     out: Annotated[
         Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
-    ] = None,
+    workers: Workers = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
     ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            help="The analysis as another program does it: plug_in_gait, visual3d, opensim; settings stand over it.",
-            metavar="NAME",
-        ),
-    ] = None,
+    preset: Preset = None,
+    entries: Entries = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
     init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
     retry_failed: Annotated[
@@ -53,7 +47,7 @@ def study(
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        found = Study.open(source, preset)
+        found = Study.open(source, preset, entries or ())
         if dry_run or init:
             for line in plan_lines(found.plan):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -61,17 +55,30 @@ def study(
                 console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
             return
         folder = out if out is not None else found.default_folder
-        try:
-            progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
-        except (KeyboardInterrupt, SystemExit):
-            console.print("Stopped. The same command resumes where it stopped.", highlight=False)
-            raise
-        console.print(f"{progress.line()}.", highlight=False)
+        progress = run_shown(console, found, folder, workers, scheduler, retry_failed)
         console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
+    end_as(progress)
+
+
+def end_as(progress: Progress) -> None:
+    """End with the exit code of how the trials ended."""
     if progress.failed:
         raise typer.Exit(SOME_FAILED)
     if progress.checks_failed:
         raise typer.Exit(CHECKS_FAILED)
+
+
+def run_shown(
+    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
+) -> Progress:
+    """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
+    try:
+        progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+    except (KeyboardInterrupt, SystemExit):
+        console.print("Stopped. The same command resumes where it stopped.", highlight=False)
+        raise
+    console.print(f"{progress.line()}.", highlight=False)
+    return progress
 
 
 def _run_study(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -83,6 +84,21 @@ def read_user_toml(
     except (ValueError, RuntimeError) as error:  # a NUL in the path; "~somebody" without a home
         raise fault(f"{shown!r} is no path of a {role}: {error}.", missing) from error
     return UserFile(role, place, data, _parsed(data, shown, fault))  # type: ignore[arg-type]  # a class is hashable
+
+
+def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, Any]:
+    """Return the entry that "section.key=value" states, nested as in a TOML file; `fault` where it states none.
+
+    The value is written as in TOML; what is no TOML value is a text, so that `model.fit=session` needs no quotes.
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not (key and equals and value) or len((key + value).splitlines()) > 1:
+        raise fault(f"'{_shown(text)}' is no entry of the settings.", "Write section.key=value: signals.cutoff_hz=8.")
+    try:
+        return _parsed(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
+    except fault:
+        quoted = json.dumps(value, ensure_ascii=False)
+        return _parsed(f"{key} = {quoted}".encode(), text, fault)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=64)

@@ -47,7 +47,7 @@ class StoredMotion:
         return tuple(name for name, form in named if form is not None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recording:
     """Everything a file holds that biodyn uses. Any part may be missing.
 
@@ -101,6 +101,11 @@ class Recording:
     def with_markers(self, markers: Markers) -> Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
+
+    def __repr__(self) -> str:
+        held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]
+        held += [f"{len(self.events)} events"] if self.events else []
+        return f"<recording '{self.path.name}': {', '.join(held) or 'nothing to use'}>"
 
     def _without(self, what: str, hint: str) -> InputFileError:
         held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]

@@ -31,6 +31,7 @@ from biodyn.simulation.person import Person, embody
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.trial import TrialOptions, simulate_trial
 from biodyn.simulation.walking import Walk, solve_walk
+from biodyn.threads import ONE_THREAD
 
 # Speed of a condition as a multiple of the comfortable one.
 CONDITIONS = {"slow": 0.85, "normal": 1.0, "fast": 1.2}
@@ -129,9 +130,8 @@ def write_study(
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """Processes started inside use one thread for linear algebra: two fight over the cores, and more round otherwise."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(ONE_THREAD)
     try:
         yield
     finally:

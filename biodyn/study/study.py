@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
-from biodyn.settings import settings_from
+from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.naming import safe_name
 from biodyn.study.discovery.starting import DEFINITION_NAME
@@ -21,16 +21,9 @@ from biodyn.study.running.lock import only_run
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Task
-from biodyn.study.study_record import STUDY_RECORD_NAME, study_record, write_whole
+from biodyn.study.study_record import STUDY, STUDY_RECORD_NAME, StudyKind, study_record, write_whole
 
 Say = Callable[[str], None]
-
-
-def _with_preset(definition: StudyDefinition, preset: str | None) -> StudyDefinition:
-    if preset is None:
-        return definition
-    settings_from({"preset": preset})  # found out now and not in each trial
-    return definition.model_copy(update={"settings": {**definition.settings, "preset": preset}})
 
 
 def _silent(_: object) -> None:
@@ -46,26 +39,28 @@ class Study:
 
     definition: StudyDefinition
     plan: StudyPlan
+    kind: StudyKind = STUDY
 
     @classmethod
-    def open(cls, source: str | Path, preset: str | None = None) -> Study:
+    def open(cls, source: str | Path, preset: str | None = None, entries: Sequence[str] = ()) -> Study:
         """Return the study of a folder, or of a study.toml (in the folder it names, else beside it).
 
         A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
+        `entries`: "section.key=value" over all settings.
 
         Raises StudyError where there is no such folder or no C3D file in it, SettingsError for a bad study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
-            definition = _with_preset(read_definition(path), preset)
-            study = cls(definition, discover(definition.folder(path), definition))
+            definition = with_choices(read_definition(path), preset, entries)
+            study = cls(definition, with_entries(discover(definition.folder(path), definition), entries))
             study._require_possible()
             return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
-            return cls.open(path / DEFINITION_NAME, preset)
-        definition = _with_preset(StudyDefinition(), preset)
+            return cls.open(path / DEFINITION_NAME, preset, entries)
+        definition = with_choices(StudyDefinition(), preset, entries)
         return cls(definition, discover(path, definition))
 
     @property
@@ -130,7 +125,7 @@ class Study:
         say("exporting")
         exported = export(self.plan, folder, self.definition.output)
         findings = (*collected.diagnostics, *group.diagnostics, *exported)
-        record = study_record(self.definition, self.plan, folder, collected.files, findings)
+        record = study_record(self.definition, self.plan, folder, collected.files, findings, self.kind)
         write_whole(folder / STUDY_RECORD_NAME, record)
         say("writing the report")
         write_study_report(folder)

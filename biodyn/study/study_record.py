@@ -6,10 +6,11 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic
 from biodyn.errors import printable
+from biodyn.output.store.names import KIND_ENTRY
 from biodyn.settings import with_table_paths
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.discovery.definition import all_table_paths
@@ -19,6 +20,9 @@ from biodyn.study.running.program import program_version
 
 STUDY_RECORD_NAME = "study.json"
 STUDY_RECORD_VERSION = 1
+StudyKind = Literal["study", "session"]
+STUDY: Final = "study"
+SESSION: Final = "session"
 
 
 def study_record(
@@ -27,8 +31,9 @@ def study_record(
     folder: Path,
     written: Sequence[Mapping[str, Any]],
     diagnostics: Sequence[Diagnostic],
+    kind: StudyKind = STUDY,
 ) -> dict[str, Any]:
-    """Return the values of study.json; `written`: the files of the data set."""
+    """Return the values of study.json; `written`: the files of the data set, `kind`: a study, or the walks of one session."""
 
     def seen_from_here(table: str) -> str:
         return os.path.relpath(table, folder)
@@ -41,6 +46,7 @@ def study_record(
         trials.append(_trial_record(trial, record, status, seen_from_here))
     return {
         "record_version": STUDY_RECORD_VERSION,
+        KIND_ENTRY: kind,
         "name": plan.name,
         "program": program_version(),
         "root": printable(os.path.relpath(plan.root, folder)),

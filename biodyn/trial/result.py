@@ -13,6 +13,7 @@ from biodyn.checks import examine, judge
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
+from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
@@ -20,15 +21,14 @@ from biodyn.output.tables.lazy import TableAttributes
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from biodyn.output.report.view import TrialView
 
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
-@dataclass(frozen=True)
-class TrialResult(TableAttributes):
+@dataclass(frozen=True, repr=False)
+class TrialResult(ShownResult, TableAttributes):
     """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
 
     Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are.
@@ -84,15 +84,6 @@ class TrialResult(TableAttributes):
     def _judged(self) -> TrialAnalysis:
         return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
 
-    def plot(self, name: str) -> Figure:
-        """Return a figure by name; ResultError names those there are."""
-        from biodyn.output.figures.matplotlib_backend import draw
-
-        figures = self.view.figures
-        if name not in figures:
-            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(figures)}.")
-        return draw(figures[name])
-
     def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
         """Write the result folder, all or nothing, and return its path.
 
@@ -110,6 +101,10 @@ class TrialResult(TableAttributes):
             )
             seal(place)
         return target
+
+    def __repr__(self) -> str:
+        walk = self.analysis.recording.path.name
+        return f"<biodyn result of {walk}: {self.verdict.status}, {len(self.tables)} tables>"
 
     def summary(self) -> list[str]:
         """Plain lines for the console: the verdict, what was used, and what the checks say."""

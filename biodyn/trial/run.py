@@ -52,6 +52,7 @@ def analyse_trial(
     static_frames: FrameRange | None = None,
     preset: str | None = None,
     companions: Sequence[str | Path] | None = None,
+    entries: Sequence[str] = (),
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -61,7 +62,7 @@ def analyse_trial(
         torques_only: leave out what does not change a torque: bands, data checks and the verdict.
         steps: run in this order.
     """
-    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset)
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
@@ -90,6 +91,7 @@ def run_trial(
     static_frames: FrameRange | None = None,
     preset: str | None = None,
     companions: Sequence[str | Path] | None = None,
+    entries: Sequence[str] = (),
 ) -> TrialResult:
     """Analyse one walk, from its C3D file to joint torques.
 
@@ -106,6 +108,7 @@ def run_trial(
             numbers; None = the quietest half second.
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
+        entries: single settings over all others, "section.key=value" as a settings TOML writes them.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
@@ -123,6 +126,7 @@ def run_trial(
             static_frames=static_frames,
             preset=preset,
             companions=companions,
+            entries=entries,
         )
     )
 

@@ -30,6 +30,7 @@ def vary_trial(
     progress: Progress | None = None,
     static_frames: FrameRange | None = None,
     preset: str | None = None,
+    entries: Sequence[str] = (),
 ) -> TrialResult:
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
@@ -46,7 +47,7 @@ def vary_trial(
     unknown = [factor for factor in factors if factor not in FACTORS]
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
-    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset)
+    options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset, entries)
     files = read_files(Path(trial), static, static_frames=static_frames)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []

@@ -234,7 +234,11 @@ def test_the_chart_shows_nothing_where_nothing_is_known(view):
     raw = view.tables["gait_cycles"].copy()
     name = str(raw["variable"].iloc[0])
     raw.loc[(raw["variable"] == name) & (raw["percent"] > 50), "value"] = np.nan
-    entry = next(e for e in explorer_data(curves_by_variable(raw))["variables"] if e["name"] == name)
+    entry = next(
+        e
+        for e in explorer_data(curves_by_variable(raw), view.tables["spatiotemporal"])["variables"]
+        if e["name"] == name
+    )
     assert entry["r"]["mean"][51:] == [None] * 50
     assert None not in entry["r"]["mean"][:51]
 

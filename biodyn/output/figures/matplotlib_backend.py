@@ -47,16 +47,23 @@ from biodyn.output.figures.style import (
 _INCH = WIDTH_IN / WIDTH  # of a pixel of the page
 
 
-def draw(figure: Figure) -> Drawing:
+def draw(figure: Figure) -> ShownFigure:
     """Return a matplotlib Figure, one pair of axes a panel, one artist a layer."""
     placed = layout(figure)
-    drawing = Drawing(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
+    drawing = ShownFigure(figsize=(placed.width * _INCH, placed.height * _INCH), dpi=DPI, facecolor="white")
     FigureCanvasAgg(drawing)
     for place in placed.places:
         _panel(drawing, placed, place)
     for row in placed.rows:
         _key_row(drawing, placed, row)
     return drawing
+
+
+class ShownFigure(Drawing):
+    """A matplotlib Figure that a notebook shows by itself, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        return drawing_png(self)
 
 
 def png(figure: Figure, dpi: int = DPI) -> bytes:

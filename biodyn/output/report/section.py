@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -79,9 +79,10 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
 
         return add
 
-    def of(self, page: Of) -> list[Section]:
-        """Return the sections that a page shows, in their order."""
-        return [section for reportlet in self.values() for section in reportlet.sections(page, self._templates)]
+    def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
+        """Return the sections that a page shows, or `only` some of them by name, in their order."""
+        wanted = [reportlet for name, reportlet in self.items() if only is None or name in only]
+        return [section for reportlet in wanted for section in reportlet.sections(page, self._templates)]
 
 
 @cache

@@ -50,9 +50,14 @@ class TrialView:
     user_files: tuple[UserFile, ...] = ()
 
     @cached_property
+    def values(self) -> TrialValues:
+        """What the figures are made of."""
+        return TrialValues(self.record, self.tables, self.arrays)
+
+    @cached_property
     def figures(self) -> dict[str, Figure]:
         """Descriptions of all figures by name, in the order of the report."""
-        return trial_figures(TrialValues(self.record, self.tables, self.arrays))
+        return trial_figures(self.values)
 
     def figures_svg(self) -> dict[str, Markup]:
         """All figures as they stand in a page, those that a replay left after the others."""

@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.conventions import SIDE_NAMES
-from biodyn.errors import ResultError
+from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.read import ResultFolder, read_view
 from biodyn.output.tables.lazy import LazyTables, TableAttributes
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from biodyn.output.report.view import TrialView
 
 
-class StoredResult(TableAttributes):
+class StoredResult(ShownResult, TableAttributes):
     """A trial's result as it lies in its folder, whatever version wrote it.
 
     Every table is an attribute of its name (`result.joint_torques`), read when first asked for. `table_names` lists
@@ -92,15 +91,6 @@ class StoredResult(TableAttributes):
     def view(self) -> TrialView:
         """Record, tables, arrays and replay together: what figures and the report are made of."""
         return read_view(self.folder)
-
-    def plot(self, name: str) -> Figure:
-        """Return a figure by name; ResultError names those there are."""
-        from biodyn.output.figures.matplotlib_backend import draw
-
-        figures = self.view.figures
-        if name not in figures:
-            raise ResultError(f"There is no figure '{name}'.", f"There are {', '.join(figures)}.")
-        return draw(figures[name])
 
     def summary(self) -> list[str]:
         """Plain lines: whose walk it is, what was taken, and what the checks say."""

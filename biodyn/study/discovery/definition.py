@@ -17,7 +17,7 @@ from biodyn.errors import SettingsError
 from biodyn.library.load import beside, read_user_toml
 from biodyn.library.section import invalid_entry
 from biodyn.model.from_library.user_tables import user_tables
-from biodyn.settings import Settings, with_table_paths
+from biodyn.settings import Settings, joined, with_table_paths
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.group.options import AnalysisOptions
 
@@ -142,14 +142,4 @@ def _check_settings(definition: StudyDefinition, path: Path) -> None:
             Settings.model_validate(table)
         except ValidationError as error:
             raise invalid_entry(error, Settings, f"'{path}'", where) from error
-        user_tables(Settings.model_validate(merged(definition.settings, table)).tables)
-
-
-def merged(*tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables joined, later ones over earlier ones, entry by entry."""
-    result: dict[str, Any] = {}
-    for table in tables:
-        for key, value in table.items():
-            below = result.get(key)
-            result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, Mapping) else value
-    return result
+        user_tables(Settings.model_validate(joined(definition.settings, table)).tables)

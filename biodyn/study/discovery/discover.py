@@ -12,7 +12,8 @@ from biodyn.errors import SettingsError, printable
 from biodyn.recording import FileFacts
 from biodyn.session import MotionFacts, motion_of
 from biodyn.session.words import plain_text
-from biodyn.study.discovery.definition import StudyDefinition, merged
+from biodyn.settings import joined
+from biodyn.study.discovery.definition import StudyDefinition
 from biodyn.study.discovery.files import FoundFile, take_inventory
 from biodyn.study.discovery.finding import Finding
 from biodyn.study.discovery.labels import label_files, laboratory_names
@@ -161,7 +162,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             companions=tuple(path for path in sessions.get((f.subject, f.labels.session), ()) if path != f.path),
             mass_kg=f.mass_kg,
             height_m=f.height_m,
-            settings=merged(STUDY_SETTINGS, f.settings),
+            settings=joined(STUDY_SETTINGS, f.settings),
         )
         for f in walks
     ]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from biodyn.errors import SettingsError
-from biodyn.study.discovery.definition import StudyDefinition, SubjectEntry, TrialEntry, merged
+from biodyn.settings import joined
+from biodyn.study.discovery.definition import StudyDefinition, SubjectEntry, TrialEntry
 from biodyn.study.discovery.finding import Finding
 from biodyn.study.discovery.labels import Labels
 from biodyn.study.discovery.naming import safe_name
@@ -163,7 +164,7 @@ def _with_entries(
     if condition is None:
         condition = _renamed(labels.condition, {**subject.conditions, **_without(definition.conditions, subject)})
     group = subject.group if subject.group is not None else groups.get(finding.subject, labels.group)
-    settings = merged(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
+    settings = joined(definition.settings, subject.settings, *(entry.settings for entry in words.entries))
     role: FileUse | None = words.last(lambda entry: entry.role)
     if role is not None and finding.role not in ("unreadable", role):
         finding = replace(finding, role=role, reason=f"Called '{role}' in study.toml.")

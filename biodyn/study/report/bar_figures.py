@@ -119,6 +119,7 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
     labels = [names.title(one.variable) for one in nine]
     columns = [f"gvs_{one.name}" for one in nine]
     panels: list[Panel] = []
+    several = scores["subject"].nunique() > 1
     for cell in cells:
         own = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
         if not len(own):
@@ -132,10 +133,13 @@ def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) ->
         bars.append(_profile_bars(overall, ["gps"], 0.0, "muted", 0.5, start=len(columns) + 1))
         words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
         x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
-        title = ", ".join(filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()))))
+        title = ", ".join(
+            filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()) if several else ""))
+        )
         panels.append(Panel(title, x, Axis("degrees", floor=0.0, grid=True), tuple(bars)))
     keys = [Key(SIDE_NAMES[side], SIDE_NAMES[side], "area") for side in SIDES]
-    keys += [Key("both sides", "muted", "area"), Key("± 1 SD between subjects", "ink", width=1.0)]
+    keys += [Key("both sides", "muted", "area")]
+    keys += [Key("± 1 SD between subjects", "ink", width=1.0)] if several else []
     largest = max((bars.reach for panel in panels for bars in panel.layers if isinstance(bars, Bars)), default=0.0)
     panels = [replace(panel, y=replace(panel.y, holds=(largest,))) for panel in panels]
     return svg(Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0))

@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.names import KIND_ENTRY, RECORD_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.collecting.summary import NOT_RUN, SUMMARY_NAME
 from biodyn.study.group.results import FOLDER_NAME
 from biodyn.study.record import FAILED
-from biodyn.study.study_record import STUDY_RECORD_NAME
+from biodyn.study.study_record import SESSION, STUDY_RECORD_NAME
 
 #: Columns that are words even where they look like numbers.
 _WORDS = frozenset(
@@ -36,7 +36,8 @@ _WORDS = frozenset(
 class Trial:
     """A row of summary.csv: whose, its outcome, and its metrics (words or numbers as text).
 
-    `excluded`: why it is in no group result, "" where it is."""
+    `excluded`: why it is in no group result, "" where it is. `page`: the page that speaks of it, relative to the study's folder,
+    "" for the only page of a session."""
 
     subject: str
     session: str
@@ -51,6 +52,7 @@ class Trial:
     excluded: str
     metrics: Mapping[str, str]
     site: str = ""
+    page: str = ""
 
     @property
     def done(self) -> bool:
@@ -64,8 +66,8 @@ class Trial:
 
     @property
     def link(self) -> str:
-        """Where the page of its subject speaks of it, relative to the study's folder."""
-        return f"{subject_link(self.subject)}#{quote(self.trial)}"
+        """Where a page speaks of it, relative to the study's folder."""
+        return f"{self.page}#{quote(self.trial)}"
 
     @property
     def place(self) -> str:
@@ -97,6 +99,11 @@ class StudySource:
         """The values of study.json."""
         return self._json(self.out / STUDY_RECORD_NAME)
 
+    @property
+    def one_session(self) -> bool:
+        """Whether these are the walks of one session, whose page is the only one."""
+        return self.record.get(KIND_ENTRY) == SESSION
+
     @cached_property
     def group(self) -> Mapping[str, Any]:
         """The values of group.json: options, parameters, notes, diagnostics."""
@@ -110,7 +117,7 @@ class StudySource:
                 rows = [
                     {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
                 ]
-                return tuple(_trial(row) for row in rows)
+                return tuple(_trial(row, self.one_session) for row in rows)
         except FileNotFoundError as error:
             raise _unfinished(self.out) from error
 
@@ -156,7 +163,7 @@ def read_table(path: Path) -> pd.DataFrame:
     return read_csv(path, dtype=kinds, keep_default_na=False, na_values=numeric_missing)
 
 
-def _trial(row: Mapping[str, str]) -> Trial:
+def _trial(row: Mapping[str, str], one_session: bool) -> Trial:
     fixed = (*LABELS, "file", "status", "error", "reason", "hint")
     metrics = {name: text for name, text in row.items() if name not in (*fixed, "excluded") and text}
     # a study of an earlier version knows no site
@@ -164,6 +171,7 @@ def _trial(row: Mapping[str, str]) -> Trial:
         **{name: row.get(name, "") if name == "site" else row[name] for name in fixed},
         excluded=row.get("excluded", ""),
         metrics=metrics,
+        page="" if one_session else subject_link(row["subject"]),
     )
 
 

@@ -35,7 +35,8 @@ class SubjectPage:
 
     Attributes:
         data: its cycles, None where no trial has any. tables: its rows of the group results.
-        study: name and program version.
+        study: name and program version. base: from the page to the study's folder. reports: trials with a report.
+        score_notes: what the scores are compared with, in words.
     """
 
     subject: str
@@ -45,10 +46,13 @@ class SubjectPage:
     norms: Sequence[Norm]
     names: Names
     study: Mapping[str, Any]
+    base: str = "../"
+    reports: frozenset[str] = frozenset()
+    score_notes: Sequence[str] = ()
 
     def context(self) -> Data:
         """What every section may use."""
-        return {"figures": {}}
+        return {"figures": {}, "base": self.base}
 
 
 #: The sections of a subject's page.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.session_page import session_page
 from biodyn.study.report.source import StudySource, rows_of
 from biodyn.study.report.study_page import StudyPage, study_page
 from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject_page
@@ -34,17 +35,24 @@ REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 def write_study_report(out: Path) -> Path:
     """Write OUT/report.html and OUT/subjects/<subject>.html from what OUT holds; returns the path of report.html.
 
+    A session has one person, and report.html is the person's page.
     The same results give the same bytes. Older pages stay until the new ones are whole.
 
     Raises ResultError where OUT holds no finished study.
     """
     source = StudySource(Path(out))
     found = _gather(source)
-    with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
-        _write_subjects(found, folder)
+    if source.one_session:
+        people = list(_people(found))
+        text = session_page(found, people[0])
+    else:
+        with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
+            for person in _people(found):
+                (folder / f"{person.subject}.html").write_text(subject_page(person), encoding="utf-8")
+        text = study_page(found)
     page = source.out / REPORT_NAME
     part = page.with_name(f".{REPORT_NAME}.part")
-    part.write_text(study_page(found), encoding="utf-8")
+    part.write_text(text, encoding="utf-8")
     os.replace(part, page)
     return page
 
@@ -67,13 +75,14 @@ def _gather(source: StudySource) -> StudyPage:
     return StudyPage(source, findings, facts, curves, parameters, norms, names)
 
 
-def _write_subjects(found: StudyPage, folder: Path) -> None:
-    """One page after the other; the group's means grow on the way."""
+def _people(found: StudyPage) -> Iterator[SubjectPage]:
+    """One person after the other; the group's means grow on the way."""
     source = found.source
     rows = {name: _by_subject(found.table(name)) for name in ("cycles", "symmetry", "gait_scores")}
     rows["parameters"] = _by_subject(found.parameters)
     leave_out = source.group["options"]["outliers"] == "leave_out"
     study = {"name": source.record["name"], "program": source.record["program"]}
+    notes = found.notes("gait_scores")
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
         own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
@@ -86,14 +95,15 @@ def _write_subjects(found: StudyPage, folder: Path) -> None:
                 )
             odd = _flags(data, own.cycles) if leave_out else None
             found.curves.add(data, mean_curves(data, odd))
-        text = subject_page(SubjectPage(subject, trials, data, own, found.norms, found.names, study))
         if subject.startswith(".") or set(subject) & set(
             "/\\\0"
         ):  # of a summary that somebody edited: it may lead anywhere
             raise ResultError(
                 f"'{subject}' is no name of a subject.", "Run the study again: trials that are done are kept."
             )
-        (folder / f"{subject}.html").write_text(text, encoding="utf-8")
+        reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
+        base = "" if source.one_session else "../"
+        yield SubjectPage(subject, trials, data, own, found.norms, found.names, study, base, reports, notes)
 
 
 def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:

@@ -17,6 +17,7 @@ from typing import Any
 from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
 from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.threads import ONE_THREAD
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
@@ -25,10 +26,8 @@ _CRASHES = 2  # times a trial may crash its process before it has failed
 # SIGKILL never comes from a crash but from the system short of memory, or from people.
 _KILLS = 10
 _SIGKILL = 9
-# One thread for numerical libraries: the study uses the processors by trials.
-_ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-)
+# One thread for loops of our own too: the study uses the processors by trials.
+_ONE_THREAD = ONE_THREAD | {"NUMBA_NUM_THREADS": "1"}
 
 
 def _silent(*_: Any) -> None:

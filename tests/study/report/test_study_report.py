@@ -149,7 +149,7 @@ def test_sections_stand_in_their_order(crossed: Path) -> None:
         "Movement Analysis Profile and Gait Profile Score",
         "Representative cycles and outliers",
         "Methods",
-        "Files of this study",
+        "Files",
     ]
 
 
@@ -283,7 +283,7 @@ def test_all_trials_failed(tmp_path: Path) -> None:
         "No warnings",
         "Subjects and trials",
         "No results",
-        "Files of this study",
+        "Files",
     ]
     assert "3 subjects, 3 trials: none analysed; 3 trials failed." in page.words
     assert "is empty." in _page(out / "subjects" / "S1.html").words

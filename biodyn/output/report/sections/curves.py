@@ -47,7 +47,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("curves", place=40, template=_TEMPLATE)
+@SECTIONS.section("curves", place=16, template=_TEMPLATE)
 def curves(page: TrialPage) -> list[Data]:
     """A section for every figure over the cycle that was drawn."""
     found: list[Data] = []

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.cycles import CycleCurves, nan_statistics, unit_words
@@ -34,11 +35,15 @@ def explorer(page: TrialPage) -> Data | None:
     if not page.curves:
         return None
     band, _ = usual_norms()
-    return {"band": band, "curves": script_json(explorer_data(page.curves)), "script": resource("explorer.js")}
+    return {
+        "band": band,
+        "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"])),
+        "script": resource("explorer.js"),
+    }
 
 
-def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, Any]:
-    """Mean and spread of every variable over the cycle, rounded, for the page's own chart."""
+def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame) -> dict[str, Any]:
+    """Mean and spread of every variable over the cycle, rounded, for the page's own chart, and when each cycle was."""
     band, _ = usual_norms()
     listing = []
     for name, sides in curves.items():
@@ -66,6 +71,7 @@ def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, 
         "variables": listing,
         "start": display_table()["overview"]["angles"][0],
         "sides": sides_data,
+        "cycles": strides[["side", "start_s", "end_s"]].to_numpy().tolist(),
         "band": {"name": f"{band.short}, {band.band}", "color": BAND},
     }
 

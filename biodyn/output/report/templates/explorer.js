@@ -19,6 +19,16 @@
     parent.appendChild(node);
     return node;
   }
+  // where the 3-D view stands in the cycle of each side
+  var marks = [], across = null, now = null;
+  function mark() {
+    marks.forEach(function (one) {
+      var own = data.cycles.filter(function (c) { return now !== null && c[0] === one[0] && now >= c[1] && now <= c[2]; })[0];
+      one[1].setAttribute("visibility", own ? "visible" : "hidden");
+      if (own) { var p = across(100 * (now - own[1]) / (own[2] - own[1])); one[1].setAttribute("x1", p); one[1].setAttribute("x2", p); }
+    });
+  }
+  document.addEventListener("biodyn-time", function (event) { now = event.detail; mark(); });
   function shown(side) { return root.querySelector("input[value=" + side + "]").checked; }
   function niceStep(span) {
     var raw = span / 5, power = Math.pow(10, Math.floor(Math.log10(raw))), ratio = raw / power;
@@ -63,6 +73,12 @@
     sides.forEach(function (s) {
       make("path", { d: path(v[s].mean, x, y), fill: "none", stroke: data.sides[s].color, "stroke-width": 2.2 }, svg);
     });
+    marks = [];
+    sides.forEach(function (s) {
+      marks.push([s, make("line", { y1: T, y2: H - B, stroke: data.sides[s].color, "stroke-width": 1, "stroke-dasharray": "3 3", visibility: "hidden" }, svg)]);
+    });
+    across = x;
+    mark();
     var cursor = make("line", { y1: T, y2: H - B, stroke: "#1f2933", "stroke-width": 1, visibility: "hidden" }, svg);
     reading.textContent = "Move over the chart to read values.";
     svg.addEventListener("pointermove", function (event) {

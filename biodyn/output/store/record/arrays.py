@@ -41,7 +41,23 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "contact_soles_W": contact_foot_outlines(analysis),
         "R_WL": analysis.R_WL,
     }
-    return arrays | multibody_arrays(analysis.model.multibody)
+    return arrays | marker_arrays(analysis) | multibody_arrays(analysis.model.multibody)
+
+
+def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
+    """The fitted markers (M): positions (T, M, 3) m in World as float32, and their places on the bodies of the tree."""
+    model, recorded = analysis.model, analysis.recording.markers
+    column = {label: i for i, label in enumerate(recorded.labels)}
+    seen = [marker for marker in model.markers if marker.label in column]
+    frames = [model.frames[marker.body] for marker in seen]
+    return {
+        "marker_labels": np.array([marker.label for marker in seen], dtype=np.str_),
+        "markers_W": recorded.positions[:, [column[marker.label] for marker in seen]].astype(np.float32),
+        "marker_bodies": np.array([frame.link for frame in frames], dtype=np.int64),
+        "marker_places_m": np.array(
+            [frame.p_LB + frame.R_LB @ marker.p_BM for frame, marker in zip(frames, seen, strict=True)]
+        ).reshape(-1, 3),
+    }
 
 
 def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:

@@ -11,11 +11,12 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("files", place=150, title="Files of this study", link="Files", template=_TEMPLATE)
+@SECTIONS.section("files", place=150, title="Files", link="Files", template=_TEMPLATE)
 def files(page: StudyPage) -> Data:
     """The files that are there, explained."""
+    written = ("report.html",) if page.source.one_session else ("report.html", "subjects")
     listed = []
     for entry in report_table()["file"]:
-        if entry["name"] in ("report.html", "subjects") or (page.source.out / entry["name"]).exists():
+        if entry["name"] in written or (page.source.out / entry["name"]).exists():
             listed.append((entry.get("shown", entry["name"]), entry["text"]))
     return {"files": listed}

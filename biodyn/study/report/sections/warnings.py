@@ -26,7 +26,7 @@ _TEMPLATE = """
 </details>
 {% endif %}
 {% if doubts %}
-<h3>About the study as a whole</h3>
+<h3>About all trials together</h3>
 <table><tbody>{% for d in doubts %}<tr><td><span class="tag {{ d.severity }}">{{ d.severity }}</span></td><td class="small">{% if d.message | length > 400 %}{{ d.message[:200] }} … <details><summary>all of it</summary>{{ d.message }}</details>{% else %}{{ d.message }}{% endif %}{% if d.hint %} <span class="quiet">{{ d.hint }}</span>{% endif %}</td></tr>{% endfor %}</tbody></table>
 {% endif %}
 """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from biodyn.output.report.section import Data
+from biodyn.study.report.bar_figures import profile_figure
 from biodyn.study.report.sections.scores import score_table
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
 
 _TEMPLATE = """
+{{ picture("profile") }}
 {{ table(scores) }}
-<p class="small quiet">Degrees; the reference is named in the study's report.</p>
+{{ sentences(notes) }}
 """
 
 
@@ -18,4 +20,8 @@ _TEMPLATE = """
 def scores(page: SubjectPage) -> Data | None:
     """Scores by session, condition and side; None where there are none."""
     found = score_table(page.tables.scores, page.names, of_one=True)
-    return {"scores": found} if found else None
+    if not found:
+        return None
+    cells = list(dict.fromkeys(zip(page.tables.scores["condition"], page.tables.scores["group"], strict=True)))
+    figures = {"profile": profile_figure(page.tables.scores, cells, page.names)}
+    return {"scores": found, "notes": page.score_notes, "figures": figures}

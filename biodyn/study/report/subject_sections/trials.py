@@ -18,7 +18,7 @@ OUTCOMES: dict[str, str] = {str(status): word for status, word in STATUS_WORDS.i
 _TEMPLATE = """
 <div class="scroll"><table class="sortable numbers"><thead><tr><th>trial</th><th>session, condition</th><th>outcome</th><th>why, what to do</th><th class="number">markers, RMS (mm)</th><th class="number">residual force (% of limit)</th><th class="number">residual moment (% of limit)</th><th class="number">cycles R, L</th><th class="number">with moments R, L</th></tr></thead><tbody>
 {% for trial in trials %}
-<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="../{{ trial.folder | urlencode }}/">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
+<tr id="{{ trial.trial }}"><td>{% if trial.done %}<a href="{{ base }}{{ trial.folder | urlencode }}/{{ "report.html" if trial.trial in reports else "" }}">{{ trial.trial }}</a>{% else %}{{ trial.trial }}{% endif %}<br><span class="small quiet mono">{{ trial.file }}</span></td><td>{{ trial.place }}</td>
 <td class="nowrap outcome">{{ lamp(lamps[trial.status]) }}{{ outcomes.get(trial.status, trial.status) }}</td>
 <td class="why">{{ trial.reason }}{% if trial.hint %} <span class="quiet">{{ trial.hint }}</span>{% endif %}{% if trial.metrics.get("checks_failed") %}{{ "<br>" | safe if trial.reason }}Fail: {{ trial.metrics["checks_failed"] }}.{% endif %}{% if trial.excluded %}<br><b>In no group result:</b> {{ trial.excluded }}.{% endif %}{% if trial.metrics.get("checks_warn") %}{{ "<br>" | safe if trial.reason or trial.metrics.get("checks_failed") }}Warn: {{ trial.metrics["checks_warn"] }}.{% endif %}</td>
 {% if trial.done %}
@@ -33,4 +33,4 @@ _TEMPLATE = """
 @SECTIONS.section("trials", place=10, title="Trials", link="Trials", template=_TEMPLATE)
 def trials(page: SubjectPage) -> Data:
     """A row a trial."""
-    return {"trials": page.trials, "lamps": LAMPS, "outcomes": OUTCOMES, "number": number}
+    return {"trials": page.trials, "lamps": LAMPS, "outcomes": OUTCOMES, "number": number, "reports": page.reports}

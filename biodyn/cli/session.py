@@ -1,0 +1,40 @@
+"""`biodyn session`: the walks of one person and day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from biodyn.cli.endings import plain_errors
+from biodyn.cli.options import Entries, Preset, Workers
+from biodyn.cli.screen import open_console
+from biodyn.cli.study import end_as, run_shown
+
+
+def session(
+    walks: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The walks of one person and day, or the folder that holds them.", metavar="WALK.c3d... | FOLDER"
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Output folder; by default reports/<person>.", metavar="DIR")] = None,
+    workers: Workers = None,
+    preset: Preset = None,
+    entries: Entries = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Analyse walks again that failed before.")
+    ] = False,
+) -> None:
+    """Analyse several walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
+    console = open_console()
+    with plain_errors():
+        from biodyn.study import open_session
+
+        found = open_session(walks, preset, entries or ())
+        folder = out if out is not None else found.default_folder
+        progress = run_shown(console, found, folder, workers, None, retry_failed)
+        console.print(f"Session: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
+    end_as(progress)

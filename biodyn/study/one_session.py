@@ -1,0 +1,150 @@
+"""The session of one person and day: its walks analysed with one subject model, and one page over all of them.
+
+A session is a study of one person that is analysed as single walks are: each walk with figures, report and bands. What
+differs is what may be in it, and its page (`report/session_page.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from biodyn.errors import StudyError
+from biodyn.settings import joined
+from biodyn.study.choices import with_choices, with_entries
+from biodyn.study.discovery import StudyDefinition, discover, read_definition
+from biodyn.study.discovery.starting import DEFINITION_NAME
+from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.result import StudyResult
+from biodyn.study.running.run import OnOutcome
+from biodyn.study.study import Say, Study
+from biodyn.study.study_record import SESSION
+
+#: Under all other settings: one model for all walks, and every walk as `biodyn run` writes it.
+SESSION_SETTINGS: Final[dict[str, Any]] = {
+    "model": {"fit": "session"},
+    "output": {"figures": True, "report": True},
+    "uncertainty": {"compute": True},
+}
+# Folders between the walks and the one that holds them all: beyond that they are no session's.
+_MOST_LEVELS = 3
+_LISTED = 6
+
+
+def open_session(
+    source: str | Path | Sequence[str | Path], preset: str | None = None, entries: Sequence[str] = ()
+) -> Study:
+    """Return the study of the walks of one person and day.
+
+    Parameters:
+        source: a folder that holds one session, or its walks. A study.toml in the folder (in the nearest that holds all the
+            walks) is followed.
+        preset, entries: as of `Study.open`.
+
+    Raises StudyError where there is no walk, where a file is none, or where more than one person or session is there.
+    """
+    given = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
+    root, walks = _place(given)
+    own = read_definition(root / DEFINITION_NAME) if (root / DEFINITION_NAME).is_file() else StudyDefinition()
+    under = own.model_copy(update={"settings": joined(SESSION_SETTINGS, own.settings)})
+    definition = with_choices(under, preset, entries)
+    folder = definition.folder(root / DEFINITION_NAME)
+    plan = with_entries(discover(folder, definition), entries)
+    trials = plan.trials if walks is None else _chosen(plan, walks)
+    if not trials:
+        raise StudyError(
+            f"No walk was found among the {len(plan.files)} files of '{root}'.",
+            "See 'biodyn study FOLDER --dry-run' for the role of each file.",
+        )
+    whose = _one_session(trials, root)
+    return Study(definition, replace(plan, name=whose, trials=trials), SESSION)
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Names in a message: the first few."""
+
+    names: Sequence[str]
+
+    def __str__(self) -> str:
+        shown = ", ".join(name or "(none)" for name in self.names[:_LISTED])
+        return shown + (", ..." if len(self.names) > _LISTED else "")
+
+
+def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
+    """The folder of a session, and its walks where they are named."""
+    if not given:
+        raise StudyError("No walk was given.", "Give a folder, or the walks of one person and day.")
+    if len(given) == 1 and given[0].is_dir():
+        return given[0], None
+    for path in given:
+        if path.is_dir():
+            raise StudyError(f"'{path}' is a folder among walks.", "Give one folder, or walks.")
+        if not path.exists():
+            raise StudyError(f"'{path}' does not exist.")
+    walks = [path.absolute() for path in given]
+    try:
+        root = Path(os.path.commonpath([path.parent for path in walks]))
+    except ValueError:  # on different drives
+        root = Path(walks[0].anchor)
+    if any(len(path.parent.relative_to(root).parts) > _MOST_LEVELS for path in walks if path.is_relative_to(root)):
+        raise StudyError(
+            f"The walks lie more than {_MOST_LEVELS} folders below the one that holds them all, '{root}'.",
+            "The walks of a session lie together: copy them into one folder.",
+        )
+    return root, walks
+
+
+def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
+    """The trials of the named files, in the plan's order; StudyError for a file that is none."""
+    wanted = {os.path.realpath(path): path for path in walks}
+    trials = {os.path.realpath(plan.root / trial.path): trial for trial in plan.trials}
+    reasons = {os.path.realpath(plan.root / file.path): file for file in plan.files}
+    for place, path in wanted.items():
+        if place not in trials:
+            file = reasons.get(place)
+            why = f"is no walk: {file.role}. {file.reason}" if file is not None else "is no recording that can be read"
+            raise StudyError(
+                f"'{path.name}' {why}".rstrip(".") + ".", "Leave it out, or say its role in a study.toml beside it."
+            )
+    return tuple(trial for place, trial in trials.items() if place in wanted)
+
+
+def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
+    """Name of the person and session; StudyError where there are several."""
+    people = list(dict.fromkeys(trial.subject for trial in trials))
+    if len(people) > 1:
+        raise StudyError(
+            f"'{root}' holds walks of {len(people)} people: {_Listed(people)}. A session is of one person and day.",
+            "Name the walks of one person, say whose they are in a study.toml, or run 'biodyn study'.",
+        )
+    sessions = list(dict.fromkeys(trial.session for trial in trials))
+    if len(sessions) > 1:
+        raise StudyError(
+            f"'{root}' holds {len(sessions)} sessions of {people[0]}: {_Listed(sessions)}. A session is of one person and day.",
+            "Name the walks of one session, or run 'biodyn study'.",
+        )
+    return ", ".join(filter(None, (people[0], sessions[0])))
+
+
+def run_session(
+    source: str | Path | Sequence[str | Path],
+    out: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    preset: str | None = None,
+    entries: Sequence[str] = (),
+    on_outcome: OnOutcome = lambda _: None,
+    say: Say = lambda _: None,
+) -> StudyResult:
+    """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
+
+    Parameters: `source`, `preset`, `entries`: see `open_session`; `out`: by default reports/<person>[, <session>]; the others and
+    what is raised: see `Study.run`.
+    """
+    session = open_session(source, preset, entries)
+    target = session.default_folder if out is None else out
+    return session.run(target, workers, on_outcome=on_outcome, say=say)

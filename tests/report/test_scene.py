@@ -1,0 +1,88 @@
+"""The 3-D scene of a report: what it draws is what was measured and fitted."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from biodyn.output.report.scene import scene_data
+from biodyn.output.report.trial_page import trial_report
+from biodyn.rigid_body import body_poses
+from biodyn.trial.result import TrialResult
+
+
+def whole(text: str) -> np.ndarray:
+    """The numbers of a page, three a point; missing is NaN."""
+    values = np.frombuffer(base64.b64decode(text), dtype="<i2").astype(float)
+    return np.where(values == -32768, np.nan, values).reshape(-1, 3)
+
+
+@pytest.fixture(scope="module")
+def drawn(walk_result: TrialResult) -> dict[str, Any]:
+    view = walk_result.view
+    found = scene_data(view.arrays, view.tables, view.record["contacts"])
+    assert found is not None
+    return found
+
+
+def test_points_are_the_joints_of_the_fitted_body(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
+    analysis = walk_result.analysis
+    frames = len(analysis.time_s)
+    points = whole(drawn["points"]).reshape(frames, drawn["count"], 3)
+    heavy = np.flatnonzero(walk_result.view.arrays["body_mass_kg"] > 0.0)
+    smoothed = body_poses(analysis.model.multibody, analysis.fit.motion.q)[1][:, heavy] - np.array(drawn["centre"])
+    assert points[:, : len(heavy)] == pytest.approx(1000.0 * smoothed, abs=1.1, nan_ok=True)  # whole mm, centre to 1 mm
+    assert drawn["times"] == pytest.approx(analysis.time_s, abs=1e-4)
+
+
+def test_markers_are_where_they_were_measured(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
+    markers = walk_result.analysis.recording.markers
+    labels = drawn["markers"]["labels"]
+    measured = whole(drawn["markers"]["measured"]).reshape(-1, len(labels), 3)
+    column = [markers.labels.index(label) for label in labels]
+    expected = 1000.0 * (markers.positions[:, column] - np.array(drawn["centre"]))
+    assert measured == pytest.approx(expected, abs=1.0, nan_ok=True)
+    apart = np.frombuffer(base64.b64decode(drawn["markers"]["apart"]), dtype="i1").reshape(measured.shape).astype(float)
+    shown = np.linalg.norm(apart, axis=2)
+    table = walk_result.marker_errors[labels].to_numpy()
+    # of the smoothed motion here, of every frame by itself in the table
+    assert np.nanmedian(np.abs(shown - 1000.0 * table)) < 2.0
+
+
+def test_forces_and_plates_are_those_of_the_tables(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
+    table = walk_result.ground_reaction
+    force = whole(drawn["forces"][0]["force"])
+    assert force[:, 1] == pytest.approx(table["ground_force_r_y_N"].to_numpy(), abs=0.6, nan_ok=True)
+    assert [plate["number"] for plate in drawn["plates"]] == [1, 2, 3]
+    assert sum(len(plate["contacts"]) for plate in drawn["plates"]) == len(walk_result.analysis.contacts)
+
+
+def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:
+    view = walk_result.view
+    moving = ("time_s", "q", "markers_W")
+    arrays = {k: np.concatenate([v] * 6) if k in moving else v for k, v in view.arrays.items()}
+    tables = {k: pd.concat([view.tables[k]] * 6) for k in ("ground_reaction", "joint_torques")}
+    found = scene_data(arrays, tables, ())
+    assert found is not None
+    assert len(arrays["time_s"]) / 12 < len(found["times"]) < len(arrays["time_s"]) / 2
+    assert len(json.dumps(found)) < 300_000
+
+
+def test_the_page_holds_the_scene_and_older_results_do_without(walk_result: TrialResult) -> None:
+    view = walk_result.view
+    page = trial_report(view, view.figures_svg())
+    found = re.search(r'<script type="application/json" id="scene-data">(.*?)</script>', page, re.S)
+    assert found is not None
+    assert json.loads(found[1])["count"] > 20
+    assert len(found[1]) < 300_000
+    older = {name: values for name, values in view.arrays.items() if not name.startswith("marker")}
+    without = scene_data(older, view.tables, None)
+    assert without is not None
+    assert without["markers"] is None
+    assert scene_data({"q": view.arrays["q"]}, view.tables, None) is None
