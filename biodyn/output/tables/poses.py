@@ -1,0 +1,34 @@
+"""What measured poses say by themselves, before a skeleton is fitted to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.errors import ResultError
+from biodyn.library.pose_systems import pose_system_of
+from biodyn.model.pose_axes import joint_angles_of_poses
+from biodyn.output.tables.registry import table
+
+_REQUEST = "Analyse a recording of a markerless system: it holds poses of segments."
+
+
+@table(
+    "pose_angles",
+    place=15,
+    description="Three angles of every joint by direct decomposition of the measured poses, deg.",
+    needs=lambda analysis: analysis.static.source == "poses",
+    request=_REQUEST,
+)
+def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Three angles of every joint through time, deg: R_PB = Rz Rx Ry of the matrices as recorded, not filtered, not fitted.
+
+    Columns are named and signed as those of `joint_angles`, and by joint and axis where the skeleton's joint does not turn.
+    """
+    poses = analysis.recording.motion.poses
+    system = None if poses is None else pose_system_of(poses.labels)
+    if poses is None or system is None or analysis.static.source != "poses":
+        raise ResultError("There are no poses of segments in this recording.", _REQUEST)
+    angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)
+    return pd.DataFrame({"time_s": poses.time_s} | {f"{name}_deg": np.rad2deg(a) for name, a in angles.items()})
