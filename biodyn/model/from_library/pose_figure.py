@@ -25,6 +25,7 @@ from biodyn.recording.poses import corner_places, point_label
 
 _LEAST_FRAMES = 5  # in which a segment and its parent are both seen
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
+_NEWTON_STEPS = 8
 _ABOVE_FLOOR_M = 1.0  # of the figure's pelvis; of no consequence
 
 
@@ -108,6 +109,10 @@ class _Measured:
         for step in body.rotations:
             if step.principal is not None and step.coordinate is not None:
                 mean[_PRINCIPAL[step.principal]] = 0.0
+        oblique = [step.axis for step in body.rotations if step.principal is None and step.coordinate is not None]
+        if oblique:
+            R_PB = np.swapaxes(R_P[seen], 1, 2) @ R_B[seen]
+            mean = _with_axes_apart(mean, oblique[-1], float((R_PB[:, 2] @ oblique[-1]).mean()))
         self.attitude[body.name] = from_cardan_zxy(mean)
 
     def _origin(self, body: str) -> FloatArray:
@@ -132,7 +137,7 @@ class _Measured:
         """The root's own origin (3,) m from that of its segment: from the middle of the hips as the skeleton has it."""
         below = [b for b in self.skeleton.bodies if b.parent == self.skeleton.root.name and b.side]
         below = [body for body in below if body.name in self.in_parent]
-        if not below:
+        if self.segments[self.skeleton.root.name].joint != OF_SKELETON or not below:
             return np.zeros(3)
         middle = np.mean([self.in_parent[body.name] for body in below], axis=0)
         template = np.mean([body.template for body in below], axis=0) * self.height_m
@@ -200,6 +205,23 @@ class _Measured:
         own = np.einsum("tji,tj->ti", self.R[body], place - self._origin(body))
         own = own[np.isfinite(own).all(axis=1)]
         return np.asarray(own.mean(axis=0)) if len(own) >= _LEAST_FRAMES else None
+
+
+def _with_axes_apart(angles: FloatArray, axis: FloatArray, cosine: float) -> FloatArray:
+    """The nearest angles (3,) rad about z, x, y, z kept, with so large a cosine between the parent's z and an axis of the body.
+
+    Where a joint turns about both, turns about either blur the mean of the angles between them; the axes' own angle stays.
+    """
+    found = angles.copy()
+    for _ in range(_NEWTON_STEPS):
+        x, y = found[1:]
+        across = axis[2] * np.cos(y) - axis[0] * np.sin(y)
+        error = np.cos(x) * across + axis[1] * np.sin(x) - cosine
+        slope = np.array(
+            [axis[1] * np.cos(x) - np.sin(x) * across, -np.cos(x) * (axis[2] * np.sin(y) + axis[0] * np.cos(y))]
+        )
+        found[1:] -= error * slope / (slope @ slope)
+    return found
 
 
 def _often(R: FloatArray) -> bool:
