@@ -50,6 +50,7 @@ from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GroundReaction
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
+from biodyn.trial.pose_offsets import pose_errors
 from biodyn.trial.standing import Calibration, calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
@@ -257,6 +258,11 @@ def inverse_dynamics(trial: TrialState) -> None:
         calibration=trial.calibration_source,
         centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
     )
+    if trial.is_on_poses and trial.settings.uncertainty.compute:
+        magnitudes = load_magnitudes(trial.settings.uncertainty.magnitudes)
+        skeleton, system = load_skeleton(trial.settings.tables.skeleton), system_of(trial.walk)
+        errors = pose_errors(trial.model, trial.walk.poses, system, skeleton, trial.settings.poses, magnitudes)
+        trial.propagation = replace(trial.propagation, poses=errors)
 
 
 def estimate(trial: TrialState) -> None:
