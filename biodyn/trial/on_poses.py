@@ -30,7 +30,7 @@ from biodyn.recording.poses import point_label
 
 PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
 # Joint centres of two segments that drift apart by more than this are no joint's.
-_APART_M = 0.03
+_APART_M = 0.05
 
 
 def on_poses(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording | None:
@@ -108,7 +108,7 @@ def pose_mapping(markers: Markers, system: PoseSystem, skeleton: SkeletonRecipe)
         if label in markers.labels
     )
     share = len(roles) / (4 * len(named))
-    return MarkerMapping(system.name, f"{system.title} poses", roles, (), {system.name: share})
+    return MarkerMapping(system.name, system.title, roles, (), {system.name: share})
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,17 @@ def scaled_on_poses(
     options = replace(options, height_m=figure.height_m, marker_radius_m=0.0)
     scaling = SubjectScaling(skeleton, mapping, places, tracked, options)
     model, notes = scaling.model(known=figure.known)
-    return ScaledOnPoses(replace(model, uncertain_turns={}), scaling, figure, (*notes, *_apart(figure.apart_m)))
+    return ScaledOnPoses(replace(model, uncertain_turns={}), scaling, figure, (*map(_of_poses, notes), *_apart(figure.apart_m)))
+
+
+def _of_poses(note: Diagnostic) -> Diagnostic:
+    """What scaling says of missing markers, as it is of poses: nobody can place a marker."""
+    if note.code == "landmark-stood-in":
+        told = note.message.partition(": ")[2]
+        return replace(note, severity="info", message=f"The file does not tell {note.about}: {told}", hint="")
+    if note.code == "assumed-measure":
+        return replace(note, severity="info", hint="")
+    return note
 
 
 def _apart(apart_m: Mapping[str, float]) -> list[Diagnostic]:

@@ -32,3 +32,21 @@ def pose_angles(analysis: TrialAnalysis) -> pd.DataFrame:
         raise ResultError("There are no poses of segments in this recording.", _REQUEST)
     angles = joint_angles_of_poses(poses, system, analysis.model.skeleton)
     return pd.DataFrame({"time_s": poses.time_s} | {f"{name}_deg": np.rad2deg(a) for name, a in angles.items()})
+
+
+@table(
+    "pose_errors",
+    place=75,
+    description="Distance of every measured pose from the fitted skeleton: origin in m, attitude in deg.",
+    needs=lambda analysis: analysis.static.source == "poses",
+    request=_REQUEST,
+)
+def pose_errors(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Distance of each segment's origin, m, and angle between its attitudes, deg, through time; NaN where it was not seen."""
+    misfit = analysis.pose_misfit
+    if misfit is None:
+        raise ResultError("There are no poses of segments in this recording.", _REQUEST)
+    columns = {"time_s": analysis.time_s}
+    for i, label in enumerate(misfit.labels):
+        columns |= {f"{label}_m": misfit.origin_m[:, i], f"{label}_deg": np.rad2deg(misfit.turn_rad[:, i])}
+    return pd.DataFrame(columns)
