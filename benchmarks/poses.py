@@ -15,7 +15,7 @@ from pathlib import Path
 import ezc3d
 import numpy as np
 from common import Record, parser_of, someone, tell
-from support.poses import files_of_its_poses, with_its_inertias
+from support.poses import files_of_its_poses, with_its_segments
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.library.pose_systems import pose_systems
@@ -57,7 +57,7 @@ def same_torques(record: Record) -> None:
         markers = analyse_trial(Path(folder) / "walk.c3d", Path(folder) / "static.c3d", settings=_EXACT, torques_only=True)
         files = files_of_its_poses(markers)
         path = Path(folder) / "walk.c3d"
-        poses = analyse_trial(path, files=files, settings=_EXACT, torques_only=True, steps=with_its_inertias(markers))
+        poses = analyse_trial(path, files=files, settings=_EXACT, torques_only=True, steps=with_its_segments(markers))
     difference = np.nanmax(np.abs(poses.dynamics.torques - markers.dynamics.torques))
     tell(f"torques of poses against those of markers: {difference:.1e} Nm at most")
     record.add("largest difference of torques, poses against markers", float(difference), "Nm")

@@ -15,7 +15,7 @@ from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Recording
 from biodyn.session import find_static
 from biodyn.settings import Settings
-from biodyn.trial.on_poses import PoseUse, on_poses
+from biodyn.trial.on_poses import PoseUse, with_choice
 from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
@@ -71,10 +71,19 @@ def read_files(
     Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
     `static` is "none", the walk stands for it.
     """
-    if _holds_poses(walk):
-        measured = on_poses(_readable(read_many([walk])[0]), poses, static)
-        if measured is not None:
-            return TrialFiles(measured, measured, "Poses of segments tell joint centres and axes themselves", "poses")
+    if not _holds_poses(walk):
+        return _on_markers(walk, static, among, static_frames)
+    chosen = with_choice(_readable(read_many([walk])[0]), poses, static)
+    if chosen.on_poses:
+        return TrialFiles(chosen, chosen, "Poses of segments tell joint centres and axes themselves", "poses")
+    files = _on_markers(walk, static, among, static_frames)
+    said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
+    return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, *said)))
+
+
+def _on_markers(
+    walk: Path, static: str | Path | None, among: Sequence[Path], static_frames: FrameRange | None
+) -> TrialFiles:
     if static is None:
         search = find_static(walk, among=among)
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))

@@ -26,7 +26,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.on_poses import on_poses, with_origins
+from biodyn.trial.on_poses import with_choice, with_origins
 
 # A plate that never carries this much was not stepped on.
 _LOADED_N = 20.0
@@ -54,7 +54,7 @@ def check_file(
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
-    result = on_poses(result, options.poses.use) or result
+    result = with_choice(result, options.poses.use)
     world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = role_of(read_facts(path))

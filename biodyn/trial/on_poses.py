@@ -33,14 +33,14 @@ PoseUse: TypeAlias = Literal["auto", "poses", "markers"]
 _APART_M = 0.05
 
 
-def on_poses(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording | None:
-    """Return the recording as it is analysed on its poses, with what is said of that; None where its markers are to be used.
+def with_choice(recording: Recording, use: PoseUse, static: str | Path | None = None) -> Recording:
+    """Return a recording as it is analysed: on its poses (`Recording.on_poses`) or on its markers, with what is said of that.
 
-    Raises InputFileError where poses are asked for that the file does not hold, or markers where it holds poses alone.
+    Raises InputFileError where poses are asked for that cannot be used, or markers where it holds poses alone.
     """
     poses = recording.motion.poses
     if poses is None:
-        return None
+        return recording
     notes: list[Diagnostic] = []
     if recording.on_poses:
         if use == "markers":
@@ -48,19 +48,17 @@ def on_poses(recording: Recording, use: PoseUse, static: str | Path | None = Non
                 f"'{recording.path}' holds no markers; it holds {', '.join(recording.motion.held())}.",
                 'Set [poses] use = "auto".',
             )
-        chosen = recording
     else:
-        chosen_poses = use == "poses" or (use == "auto" and not _understood(recording.markers) and _known(poses))
-        notes.append(_both(recording.markers, poses, chosen_poses))
-        if not chosen_poses:
-            return None
-        system = require_known(recording.path, poses.labels)
-        require_seen(recording.path, poses, system)
-        chosen = recording.with_markers(virtual_points(poses, system))
-    if static is not None and str(static) != "none":
+        use_poses = use == "poses" or (use == "auto" and not _understood(recording.markers) and _known(poses))
+        notes.append(_both(recording.markers, poses, use_poses))
+        if use_poses:
+            system = require_known(recording.path, poses.labels)
+            require_seen(recording.path, poses, system)
+            recording = recording.with_markers(virtual_points(poses, system))
+    if recording.on_poses and static is not None and str(static) != "none":
         text = "The static trial that was named is not used: poses of segments tell joint centres and axes themselves."
         notes.append(Diagnostic("static-not-used", "info", text))
-    return replace(chosen, diagnostics=(*chosen.diagnostics, *notes))
+    return replace(recording, diagnostics=(*recording.diagnostics, *notes))
 
 
 def _understood(markers: Markers) -> bool:

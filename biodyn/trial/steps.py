@@ -66,6 +66,11 @@ def reading(trial: TrialState) -> None:
         use = trial.settings.poses.use
         trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames, poses=use)
     trial.walk, trial.static = trial.files.walk, trial.files.static
+    if trial.is_on_poses and trial.settings.signals.method == ESTIMATE:
+        raise SettingsError(
+            "An estimate of motion and forces needs markers: errors of a segment's measured pose are none of single points.",
+            'Set [signals] method = "butterworth".',
+        )
     require_plates(trial.walk)
 
 

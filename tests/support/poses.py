@@ -33,12 +33,13 @@ def files_of_its_poses(analysis: TrialAnalysis) -> TrialFiles:
     return TrialFiles(recording, recording, "Poses of an analysis", "poses")
 
 
-def with_its_inertias(analysis: TrialAnalysis) -> Sequence[Step]:
-    """The steps of an analysis in which the segments weigh what they weigh in another: poses tell no landmarks of the trunk."""
+def with_its_segments(analysis: TrialAnalysis) -> Sequence[Step]:
+    """The steps of an analysis in which segments and soles are those of another: poses tell no landmarks of trunk and feet."""
     inertias = {body.definition.name: body.inertia for body in analysis.model.bodies}
 
     def scaled(trial: TrialState) -> None:
         scaling(trial)
-        trial.model = with_inertias(trial.model, inertias)
+        soles = analysis.model.foot_outlines
+        trial.model = replace(with_inertias(trial.model, inertias), foot_outlines=soles)
 
     return with_step(STEPS, "scaling", scaled)

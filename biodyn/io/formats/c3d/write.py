@@ -40,6 +40,7 @@ class C3dContent:
         first_frame: number of the first frame.
         segments: labels of segments whose poses (T, S, 4, 4) into the file's axes, lengths in `units`, are `poses`;
             reliability (T, S), 1 where it is not given.
+        overrides: parameters that are written instead of what the content says of itself, to make contradictory files.
     """
 
     labels: Sequence[str]
@@ -54,6 +55,7 @@ class C3dContent:
     segments: Sequence[str] = ()
     poses: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 4, 4)))
     reliability: FloatArray | None = None
+    overrides: Parameters = field(default_factory=dict)
 
 
 def write_c3d(path: str | Path, content: C3dContent) -> None:
@@ -96,6 +98,8 @@ def write_c3d(path: str | Path, content: C3dContent) -> None:
         data = data.ljust(-(-len(data) // _BLOCK) * _BLOCK, b"\0")
         groups["ROTATION"]["DATA_START"] = data_start + len(data) // _BLOCK
         data += _pose_data(content)
+    for group, entries in content.overrides.items():
+        groups[group].update(entries)
     with Path(path).open("wb") as file:
         file.write(_header(content, frames, points, channels, samples, data_start))
         file.write(_parameter_section(groups, blocks).ljust(blocks * _BLOCK, b"\0"))
