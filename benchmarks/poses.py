@@ -54,7 +54,9 @@ def same_torques(record: Record) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for trial, name in ((walk, "walk.c3d"), (static, "static.c3d")):
             write_c3d(Path(folder) / name, trial)
-        markers = analyse_trial(Path(folder) / "walk.c3d", Path(folder) / "static.c3d", settings=_EXACT, torques_only=True)
+        markers = analyse_trial(
+            Path(folder) / "walk.c3d", Path(folder) / "static.c3d", settings=_EXACT, torques_only=True
+        )
         files = files_of_its_poses(markers)
         path = Path(folder) / "walk.c3d"
         poses = analyse_trial(path, files=files, settings=_EXACT, torques_only=True, steps=with_its_segments(markers))

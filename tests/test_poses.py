@@ -68,7 +68,9 @@ def test_torques_are_those_of_the_markers(walk_result: TrialResult) -> None:
 def test_angles_are_those_of_the_matrices(analysis: TrialAnalysis) -> None:
     poses, table = analysis.recording.poses, pose_angles(analysis)
     exact = Rotation.from_matrix(poses.rotations.reshape(-1, 3, 3)).as_matrix().reshape(poses.rotations.shape)
-    doubles = replace(analysis.recording, motion=replace(analysis.recording.motion, poses=replace(poses, rotations=exact)))
+    doubles = replace(
+        analysis.recording, motion=replace(analysis.recording.motion, poses=replace(poses, rotations=exact))
+    )
     table = pose_angles(replace(analysis, recording=doubles))
     for side, sign in (("r", 1.0), ("l", -1.0)):
         parts = [exact[:, poses.labels.index(name)] for name in ("pelvis_4X4", f"{side}_thigh_4X4")]
@@ -155,7 +157,9 @@ def _without_plates(path: Path, trial: SimulatedTrial) -> Path:
 
 
 @pytest.mark.slow
-def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(trial: SimulatedTrial, tmp_path: Path) -> None:
+def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(
+    trial: SimulatedTrial, tmp_path: Path
+) -> None:
     """One column of the propagation against the analysis done again with the pose moved."""
     poses, settings = true_poses(trial, ISB), {"signals": {"cutoff_hz": 0.0}, "model": {"fit": "none"}}
     file = tmp_path / "isb.c3d"
@@ -164,7 +168,11 @@ def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(trial
     assert base.propagation is not None
     errors = base.propagation.poses
     assert isinstance(errors, PoseErrors)
-    for body, turns, axis, size in (("tibia_r", False, 0, 0.004), ("femur_r", True, 1, 0.02), ("calcn_r", False, 2, 0.004)):
+    for body, turns, axis, size in (
+        ("tibia_r", False, 0, 0.004),
+        ("femur_r", True, 1, 0.02),
+        ("calcn_r", False, 2, 0.004),
+    ):
         at = poses.labels.index(body)
         R, p = poses.rotations.copy(), poses.origins.copy()
         step = size * np.eye(3)[axis]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from common.sessions import RECORDED
 
 from biodyn.simulation import Person, TrialOptions
+from common.sessions import RECORDED
 
 
 def someone(seed: int) -> tuple[Person, TrialOptions]:

@@ -161,8 +161,8 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     turn = float(np.rad2deg(rms(misfit.turn_rad.reshape(-1))))
     status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
     text = (
-        f"Segments' origins {_MM * overall:.0f} mm RMS from the skeleton (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max "
-        f"({label}, {trial.analysis.time_s[frame]:.2f} s); their attitudes {turn:.1f} degrees RMS."
+        f"Segments' origins {_MM * overall:.0f} mm RMS from the skeleton (limit {_MM * limit:.0f} mm), "
+        f"{_MM * largest:.0f} mm max ({label}, {trial.analysis.time_s[frame]:.2f} s); their attitudes {turn:.1f} degrees RMS."
     )
     hint = f"Check {label} first: frames in which it jumps, or another person that was tracked."
     return CheckResult(status, text, overall, hint=hint)

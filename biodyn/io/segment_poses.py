@@ -1,4 +1,4 @@
-"""Poses as a file stores them become `SegmentPoses`: lengths in m, the landmarks that the file tells, a known system's segments."""
+"""What readers of poses share: the system that the segments belong to, landmarks that a file tells, virtual points."""
 
 from __future__ import annotations
 

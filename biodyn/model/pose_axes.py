@@ -28,7 +28,9 @@ def relative_angles(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     return angles
 
 
-def joint_angles_of_poses(poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonDefinition) -> dict[str, FloatArray]:
+def joint_angles_of_poses(
+    poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonDefinition
+) -> dict[str, FloatArray]:
     """Return the three angles (T,) rad of every joint between segments that the poses show, by name.
 
     Of R_PB = Rz Rx Ry, with the signs of the skeleton's coordinates; a rotation that the skeleton does not free has its

@@ -106,9 +106,7 @@ def with_errors(poses: SegmentPoses, noise: PoseNoise, stride_s: float, rng: np.
     )
 
 
-def _curve(
-    shares: Sequence[float], phase: FloatArray, shape: tuple[int, int], rng: np.random.Generator
-) -> FloatArray:
+def _curve(shares: Sequence[float], phase: FloatArray, shape: tuple[int, int], rng: np.random.Generator) -> FloatArray:
     """Random curves (T, S, 3) of the stride with variance 1 each."""
     total = np.sqrt(shares[0]) * rng.normal(size=shape) * np.ones((len(phase), 1, 1))
     for k, share in enumerate(shares[1:], start=1):

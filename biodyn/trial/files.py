@@ -68,7 +68,8 @@ def read_files(
 ) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
-    Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
+    Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static
+    trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
     `static` is "none", the walk stands for it.
     """
     if not _holds_poses(walk):

@@ -58,7 +58,14 @@ def check_file(
     world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = role_of(read_facts(path))
-    lines = (*_contents(result), f"Role: {role}. {why}", f"World: {world.reason}", *_poses(file.recording), *_markers(file), *_plates(file))
+    lines = (
+        *_contents(result),
+        f"Role: {role}. {why}",
+        f"World: {world.reason}",
+        *_poses(file.recording),
+        *_markers(file),
+        *_plates(file),
+    )
     return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
 
@@ -108,11 +115,15 @@ def _poses(recording: Recording) -> Iterator[str]:
         seen = np.isfinite(poses.origins[:, i, 0])
         reliability = np.full(1, np.nan) if poses.reliability is None else poses.reliability[seen, i]
         known = reliability[np.isfinite(reliability)]
-        told.append(f"{label} {100 * seen.mean():.0f} %" + (f" ({known.min():.2g}-{known.max():.2g})" if known.size else ""))
+        told.append(
+            f"{label} {100 * seen.mean():.0f} %" + (f" ({known.min():.2g}-{known.max():.2g})" if known.size else "")
+        )
     yield f"Seen (reliability, least and most): {', '.join(told)}"
     if system is None:
         return
-    unused = [label for label in poses.labels if label not in system.bodies and label not in {p.at for p in system.points}]
+    unused = [
+        label for label in poses.labels if label not in system.bodies and label not in {p.at for p in system.points}
+    ]
     absent = [label for label in system.bodies if label not in poses.labels]
     if absent:
         yield f"Not in this file: {', '.join(absent)}"

@@ -143,14 +143,16 @@ def scaled_on_poses(
     options = replace(options, height_m=figure.height_m, marker_radius_m=0.0)
     scaling = SubjectScaling(skeleton, mapping, places, tracked, options)
     model, notes = scaling.model(known=figure.known)
-    return ScaledOnPoses(replace(model, uncertain_turns={}), scaling, figure, (*map(_of_poses, notes), *_apart(figure.apart_m)))
+    return ScaledOnPoses(
+        replace(model, uncertain_turns={}), scaling, figure, (*map(_of_poses, notes), *_apart(figure.apart_m))
+    )
 
 
 def _of_poses(note: Diagnostic) -> Diagnostic:
     """What scaling says of missing markers, as it is of poses: nobody can place a marker."""
     if note.code == "landmark-stood-in":
-        told = note.message.partition(": ")[2]
-        return replace(note, severity="info", message=f"The file does not tell {note.about}: {told}", hint="")
+        text = f"The file does not tell {note.about}; it was placed by the segments of the foot as people have them."
+        return replace(note, severity="info", message=text, hint="")
     if note.code == "assumed-measure":
         return replace(note, severity="info", hint="")
     return note
@@ -161,7 +163,9 @@ def _apart(apart_m: Mapping[str, float]) -> list[Diagnostic]:
     if not far:
         return []
     body = max(far, key=lambda name: far[name])
-    listed = ", ".join(f"{name} {1000 * apart:.0f} mm" for name, apart in sorted(far.items(), key=lambda item: -item[1]))
+    listed = ", ".join(
+        f"{name} {1000 * apart:.0f} mm" for name, apart in sorted(far.items(), key=lambda item: -item[1])
+    )
     return [
         Diagnostic(
             "poses-apart",

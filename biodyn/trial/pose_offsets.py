@@ -53,7 +53,7 @@ def pose_errors(
         usual[1] if settings.turn_deg is None else float(np.deg2rad(settings.turn_deg)),
     )
     segments = {segment.body: segment for segment in system.segments}
-    fitted = [body for body in dict.fromkeys(marker.body for marker in model.markers)]
+    fitted = list(dict.fromkeys(marker.body for marker in model.markers))
     seen = np.isfinite(poses.origins[:, [poses.labels.index(segments[b].label) for b in fitted], 0]).all(axis=1)
     rows = evenly(np.flatnonzero(seen), _FRAMES)
     assumed = frozenset(body for body in fitted if segments[body].joint == OF_SKELETON and body != skeleton.root.name)
@@ -62,7 +62,10 @@ def pose_errors(
     some = SegmentPoses(poses.labels, poses.rotations[rows], poses.origins[rows], poses.rate_hz, None, poses.landmarks)
     base = _Base(model, pose_figure(some, system, skeleton, model.height_m), some, system, skeleton)
     offsets = tuple(
-        _offset(base, body, segments[body].label, turns, axis) for body in fitted for turns in (False, True) for axis in np.eye(3)
+        _offset(base, body, segments[body].label, turns, axis)
+        for body in fitted
+        for turns in (False, True)
+        for axis in np.eye(3)
     )
     return PoseErrors(size, magnitudes.pose_shares, offsets, assumed)
 

@@ -95,7 +95,9 @@ def marker_set(trial: TrialState) -> None:
     """Recognise which marker is which: by the labels, mended where the points contradict them."""
     settings = trial.settings.model
     if trial.is_on_poses:
-        trial.mapping = pose_mapping(trial.walk.markers, system_of(trial.walk), load_skeleton(trial.settings.tables.skeleton))
+        trial.mapping = pose_mapping(
+            trial.walk.markers, system_of(trial.walk), load_skeleton(trial.settings.tables.skeleton)
+        )
         return
     centres = {centre.label for centre in trial.centres}
     walk, static = trial.walk.markers, trial.static.markers
@@ -182,7 +184,9 @@ def _scaled_on_poses(trial: TrialState, skeleton: SkeletonRecipe, options: Scali
 
 def calibration(trial: TrialState) -> None:
     """Let the walk, or all of its session, correct what the static trial leaves uncertain: centres, axes, marker places."""
-    if trial.settings.model.fit != "none" and not trial.centres and not trial.is_on_poses:  # centres that were asked for stay where they are
+    if (
+        trial.settings.model.fit != "none" and not trial.centres and not trial.is_on_poses
+    ):  # centres that were asked for stay where they are
         found = subject_model_fit(trial)
         trial.notes += found.notes
         if found.fitted is not None:

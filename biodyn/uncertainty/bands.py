@@ -20,8 +20,8 @@ from biodyn.uncertainty.error_sources import Frames, Source
 from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
-from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
 from biodyn.uncertainty.unseen import unseen_variance

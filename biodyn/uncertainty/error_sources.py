@@ -92,10 +92,7 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         return stacked(
             frames,
             [factor * (torques(frames, other.tree) - tau) for factor, other, _ in moved],
-            [
-                factor * (fit_gradient(frames, other) - fit_gradient(frames, before))
-                for factor, other, before in moved
-            ],
+            [factor * (fit_gradient(frames, other) - fit_gradient(frames, before)) for factor, other, before in moved],
         )
 
     return columns
@@ -387,9 +384,7 @@ def _parameters(inertia: Inertia) -> FloatArray:
     return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
 
 
-def stacked(
-    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
-) -> Columns:
+def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None) -> Columns:
     """Return columns of changes of torques (T, C) and gradients (T, nv), zero where there are none."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):

@@ -40,7 +40,10 @@ class PosePoints:
         arms = (arms - arms.mean(axis=2, keepdims=True)).transpose(0, 3, 1, 2)[:, None]  # (T, 1, 3, S, 4)
         by_point = A[..., self.groups]
         turned = np.stack(
-            [arms[:, :, a] * by_point[:, :, b] - arms[:, :, b] * by_point[:, :, a] for a, b in ((1, 2), (2, 0), (0, 1))],
+            [
+                arms[:, :, a] * by_point[:, :, b] - arms[:, :, b] * by_point[:, :, a]
+                for a, b in ((1, 2), (2, 0), (0, 1))
+            ],
             axis=2,
         )
         return np.concatenate([by_point.sum(axis=-1), turned.sum(axis=-1)], axis=3)
@@ -72,7 +75,11 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         return no_columns
     own = Fitted.of(inputs.model)
     others = [
-        (np.sqrt(errors.shares[0]) * errors.size[int(offset.turns)] / offset.step, Fitted.of(offset.model), offset.moved_L)
+        (
+            np.sqrt(errors.shares[0]) * errors.size[int(offset.turns)] / offset.step,
+            Fitted.of(offset.model),
+            offset.moved_L,
+        )
         for offset in errors.offsets
     ]
 

@@ -1,4 +1,4 @@
-"""C3D files that hold poses of segments: read as written, as ezc3d reads them, and refused in a sentence where they are damaged."""
+"""C3D files that hold poses of segments: read as written and as ezc3d reads them, refused in a sentence where damaged."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_wrong_counts_and_names_are_refused(tmp_path: Path, name: str, value: ob
 def test_poses_that_are_never_seen_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "nobody.c3d"
     write_c3d(path, content(np.full_like(matrices(), np.nan)))
-    with pytest.raises(InputFileError, match="none is seen|no "):
+    with pytest.raises(InputFileError, match="none is seen"):
         read(path)
 
 

@@ -102,8 +102,12 @@ class MagnitudesTable(Table):
 
     marker_noise: _Noise = Field(description="table of the markers' noise")
     soft_tissue: _SoftTissue = Field(description="table of soft tissue movement")
-    pose_noise: _PoseNoise | None = Field(None, description="table of the noise of measured poses; omitted = the library's")
-    pose_errors: _PoseErrors | None = Field(None, description="table of the errors of measured poses; omitted = the library's")
+    pose_noise: _PoseNoise | None = Field(
+        None, description="table of the noise of measured poses; omitted = the library's"
+    )
+    pose_errors: _PoseErrors | None = Field(
+        None, description="table of the errors of measured poses; omitted = the library's"
+    )
     joint_centres: _Centres = Field(description="table of the joint centres' errors")
     calibration: _Calibration | None = Field(
         None, description="table of models without a static trial; as the library's"

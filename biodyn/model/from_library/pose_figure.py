@@ -77,11 +77,11 @@ class _Measured:
         self.in_own: dict[str, FloatArray] = {}  # the same in its own axes, from its own segment's origin
         self.attitude: dict[str, FloatArray] = {}  # R_PB with the free angles at zero
         self.apart_m: dict[str, float] = {}
+        jointed = [body for body in skeleton.bodies if body.name in self.segments and body.parent in self.segments]
         for from_skeleton in (False, True):  # the height may be needed for the latter
-            for body in skeleton.bodies:
-                if body.parent and body.name in self.segments and body.parent in self.segments:
-                    if (self.segments[body.name].joint == OF_SKELETON) == from_skeleton:
-                        self._measure(body)
+            for body in jointed:
+                if (self.segments[body.name].joint == OF_SKELETON) == from_skeleton:
+                    self._measure(body)
             if not from_skeleton:
                 self.height_m = height_m or self._height()
                 self.in_own[root.name] = self._root_origin()
@@ -129,7 +129,8 @@ class _Measured:
                 heights.append(length / rule["fraction"])
         if not heights:
             raise StaticTrialError(
-                "Body height is not given and cannot be estimated: the poses show no whole leg.", "Give it with --height."
+                "Body height is not given and cannot be estimated: the poses show no whole leg.",
+                "Give it with --height.",
             )
         return float(np.mean(heights))
 

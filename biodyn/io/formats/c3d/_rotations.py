@@ -113,8 +113,10 @@ def _checked(path: Path, labels: tuple[str, ...], table: FloatArray, rate_hz: fl
     matrices = table[..., :16].reshape(*table.shape[:2], 4, 4).swapaxes(2, 3)  # stored column by column
     reliability = table[..., 16]
     R, p = matrices[..., :3, :3].copy(), matrices[..., :3, 3].copy()
-    finite = np.isfinite(table[..., :16]).all(axis=2)
-    gone = ~finite | (reliability < 0.0) | (np.abs(R).max(axis=(2, 3), initial=0.0, where=finite[..., None, None]) == 0.0)
+    finite: BoolArray = np.asarray(np.isfinite(table[..., :16]).all(axis=2))
+    gone = (
+        ~finite | (reliability < 0.0) | (np.abs(R).max(axis=(2, 3), initial=0.0, where=finite[..., None, None]) == 0.0)
+    )
     if (np.nan_to_num(reliability) > 0.0).any():  # a file whose every reliability is zero does not tell any
         gone |= ~(reliability > 0.0)
     error, squared = _errors(matrices, gone)
@@ -155,7 +157,9 @@ def _notes(broken: BoolArray, bent: BoolArray, largest: float) -> tuple[Diagnost
     notes = []
     if broken.any():
         text = f"{int(broken.sum())} segment poses are no right-handed rotation matrices and count as not seen."
-        notes.append(Diagnostic("poses-broken", "warning", text, value=float(broken.sum()), limit=0.0, hint=EXPORT_AGAIN))
+        notes.append(
+            Diagnostic("poses-broken", "warning", text, value=float(broken.sum()), limit=0.0, hint=EXPORT_AGAIN)
+        )
     if bent.any():
         notes.append(
             Diagnostic(

@@ -112,7 +112,9 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     scale = _length_unit(path, groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
     markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
-    motion = StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
+    motion = (
+        StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
+    )
     events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     return Recording(
