@@ -190,7 +190,7 @@ def test_a_constant_error_of_a_pose_does_to_the_torques_what_the_bands_say(
         largest = np.sqrt(np.nanmean(change**2, axis=0)).argmax()
         rows = known[:, largest]
         np.testing.assert_allclose(
-            np.abs(change[rows, largest]), found[rows, largest], atol=0.03 * np.abs(change[rows, largest]).max()
+            np.abs(change[rows, largest]), found[rows, largest], atol=0.05 * np.abs(change[rows, largest]).max()
         )
 
 

@@ -76,7 +76,7 @@ class SegmentPoses:
         return replace(self, rotations=R @ self.rotations, origins=self.origins @ R.T)
 
     def as_points(self, half_m: float, labels: Collection[str]) -> Markers:
-        """Return four virtual points on every one of the segments `labels`: corners of a cube of edge 2 `half_m` about its origin.
+        """Return four virtual points on every one of the segments `labels`: corners of a cube of edge 2 `half_m` about it.
 
         A weighted fit to them is one of origins and rotations: 4 |dp|^2 + 8 half_m^2 |dtheta|^2 for small errors.
         """
