@@ -98,7 +98,7 @@ def test_sizes_of_the_legs_are_the_distances_of_the_origins(analysis: TrialAnaly
         np.testing.assert_allclose(own[name], true[name], atol=1e-5)
 
 
-@pytest.mark.parametrize("gap", [8, 40])
+@pytest.mark.parametrize("gap", [pytest.param(8, marks=pytest.mark.slow), 40])
 def test_gaps_are_filled_or_left(path: Path, trial: SimulatedTrial, tmp_path: Path, gap: int) -> None:
     poses = true_poses(trial, THEIA)
     at, middle = poses.labels.index("r_foot_4X4"), poses.frame_count // 2
@@ -132,6 +132,7 @@ def test_what_cannot_be_is_said_in_a_sentence(path: Path, trial: SimulatedTrial,
         (SettingsError, "estimate", path, {"signals": {"method": "estimate"}}),
         (PlateError, "no force plate", _without_plates(tmp_path / "alone.c3d", trial), {}),
         (BiodynError, "pelvis", _without(tmp_path / "legs.c3d", trial, ("pelvis_4X4",)), {}),
+        (BiodynError, "not the axes of Theia3D", _turned(tmp_path / "turned.c3d", trial), {}),
         (BiodynError, "tibia", _without(tmp_path / "thighs.c3d", trial, ("r_shank_4X4", "l_shank_4X4")), {}),
     ]
     for error, words, file, settings in refused:
@@ -144,6 +145,13 @@ def _without(path: Path, trial: SimulatedTrial, labels: tuple[str, ...]) -> Path
     kept = [i for i, label in enumerate(poses.labels) if label not in labels]
     names = tuple(poses.labels[i] for i in kept)
     write_pose_c3d(path, trial, SegmentPoses(names, poses.rotations[:, kept], poses.origins[:, kept], poses.rate_hz))
+    return path
+
+
+def _turned(path: Path, trial: SimulatedTrial) -> Path:
+    """The names of Theia3D, the axes of ISB."""
+    poses = true_poses(trial, THEIA)
+    write_pose_c3d(path, trial, replace(poses, rotations=poses.rotations @ THEIA.R_VB))
     return path
 
 

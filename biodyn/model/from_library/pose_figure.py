@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import SIDE_NAMES, SIDE_SIGN, FloatArray
 from biodyn.errors import StaticTrialError
 from biodyn.geometry.rotations import from_cardan_zxy
 from biodyn.library.load import load_table
@@ -25,6 +25,7 @@ from biodyn.recording.poses import corner_places, point_label
 
 _LEAST_FRAMES = 5  # in which a segment and its parent are both seen
 _PRINCIPAL = {"z": 0, "x": 1, "y": 2}  # order of cardan_zxy
+_STEEP = 0.7  # cosine of a leg segment's long axis to the line between its joints
 _NEWTON_STEPS = 8
 _ABOVE_FLOOR_M = 1.0  # of the figure's pelvis; of no consequence
 
@@ -52,8 +53,12 @@ class PoseFigure:
 def pose_figure(
     poses: SegmentPoses, system: PoseSystem, skeleton: SkeletonRecipe, height_m: float | None
 ) -> PoseFigure:
-    """Return the figure of poses in World; StaticTrialError where the root is not seen, or the height cannot be told."""
+    """Return the figure of poses in World.
+
+    Raises StaticTrialError where the root is not seen, the height cannot be told, or the axes are plainly not the system's.
+    """
     measured = _Measured(poses, system, skeleton, height_m)
+    measured.require_axes()
     known = measured.placed()
     points, landmarks, carriers = measured.places(known)
     return PoseFigure(known, points, landmarks, carriers, measured.apart_m, measured.height_m)
@@ -144,6 +149,35 @@ class _Measured:
         template = np.mean([body.template for body in below], axis=0) * self.height_m
         sideways = np.array([1.0, 1.0, 0.0 if len(below) > 1 else 1.0])
         return np.asarray(middle - template * sideways)
+
+    def require_axes(self) -> None:
+        """Raise StaticTrialError where a leg's next joint is not below the one before it, or a hip on the wrong side."""
+        root = self.skeleton.root.name
+        for body in self.skeleton.bodies:
+            place = self.in_parent.get(body.name)
+            if place is None or not body.side or body.name not in self._of_legs():
+                continue
+            if body.parent == root:
+                fits, should = float(place[2]) * SIDE_SIGN[body.side] > 0.0, f"on the {SIDE_NAMES[body.side]}"
+            else:
+                fits, should = -float(place[1]) > _STEEP * float(np.linalg.norm(place)), "below"
+            if not fits:
+                at = ", ".join(f"{1000.0 * x:.0f}" for x in place)
+                raise StaticTrialError(
+                    f"The poses have not the axes of {self.system.title}: the origin of {body.name} lies at ({at}) mm "
+                    f"forward, up, right in {body.parent}, and should lie {should}.",
+                    "Turn the segments' axes, or store them in ISB axes (docs/markerless.md).",
+                )
+
+    def _of_legs(self) -> set[str]:
+        """The bodies from the hips to the feet."""
+        found = set()
+        for foot in self.skeleton.bodies:
+            body = foot if foot.sole is not None else None
+            while body is not None and body.parent:
+                found.add(body.name)
+                body = self.skeleton.body(body.parent)
+        return found
 
     def placed(self) -> dict[str, tuple[FloatArray, FloatArray]]:
         """Return axes and joint centre of every body in the figure's World."""
