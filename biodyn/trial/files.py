@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
-from biodyn.io import read_facts, read_many
+from biodyn.io import format_of, read_facts, read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
@@ -107,8 +107,8 @@ def _on_markers(
 
 
 def _holds_poses(walk: Path) -> bool:
-    try:
-        return bool(read_facts(walk).segments)
+    try:  # a format whose head tells nothing holds markers alone
+        return format_of(walk).facts is not None and bool(read_facts(walk).segments)
     except InputFileError:  # told where it is read
         return False
 

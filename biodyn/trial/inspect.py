@@ -90,6 +90,8 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
+    if result.on_poses:
+        raise TableError(f"'{Path(path).name}' holds poses of segments, no markers that a set could name.")
     text = starting_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as stream:

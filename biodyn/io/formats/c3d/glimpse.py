@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_bytes
 from biodyn.io.formats.c3d._data_section import DataSection, read_data
 from biodyn.io.formats.c3d._header import C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._points import point_groups, point_texts, values_of
-from biodyn.io.formats.c3d._rotations import read_rotations
+from biodyn.io.formats.c3d._rotations import read_rotations, segment_labels
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
@@ -42,6 +44,8 @@ def c3d_glimpse(path: Path) -> Glimpse:
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
+    if segment_labels(groups) and not np.isfinite(points[:, columns]).any():
+        return _of_poses(header, layout)
     require_markers(path, roles.labels, points[:, columns])
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = points[:: max(1, len(points) // _SIZED_FRAMES), columns]
@@ -55,7 +59,7 @@ def _of_poses(header: C3dHeader, layout: DataLayout) -> Glimpse:
     """Pieces of a file that holds nothing but poses of segments."""
     path, groups = header.path, header.groups
     stored = read_rotations(path, file_bytes(path), layout, header.processor, groups)
-    assert stored is not None  # a file without points has them
+    assert stored is not None  # asked for only where the file announces some
     system = require_known(path, stored.labels)
     unit = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
     some = stored.origins[:: max(1, len(stored.origins) // _SIZED_FRAMES)]
