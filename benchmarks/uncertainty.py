@@ -8,13 +8,11 @@ what the analysis believes; how often is the true torque inside the 95 % band? T
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from common import RECORDED, Record, parser_of, sample_walks, take_turns, tell
+from common import Record, parser_of, sample_walks, someone, take_turns, tell
 
-from biodyn.simulation import Person, TrialOptions
 from biodyn.simulation.uncertain import covered, record_unlike
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
@@ -52,19 +50,6 @@ def monte_carlo(runs: int, seed: int, record: Record) -> None:
             print(f"  {title:20s} {name:18s} {a:7.3f} / {b:7.3f}  ratio {a / b:5.2f}{'' if good else '  *'}")
         tell(f"{title}: {within} of {compared} torques within {100 * _AGREEMENT:.0f} %")
         record.add(f"{title}: torques farther off than {100 * _AGREEMENT:.0f} %", compared - within, "torques")
-
-
-def someone(seed: int) -> tuple[Person, TrialOptions]:
-    """Return a person, a walk and a laboratory of the seed: height, mass, sex, speed and stride differ."""
-    rng = np.random.default_rng([seed, 9])
-    male = bool(rng.random() < 0.5)
-    height_m = float(rng.normal(1.78 if male else 1.66, 0.06))
-    mass_kg = float(23.5 * height_m**2 * np.exp(0.1 * rng.normal()))
-    speed = float(rng.uniform(1.1, 1.5))
-    # faster walkers take quicker strides, longer legs slower ones
-    stride_s = float(np.clip(1.1 * np.sqrt(1.3 / speed * height_m / 1.75), 0.95, 1.25))
-    options = replace(RECORDED, gaps=4, seed=seed, speed_m_s=speed, stride_s=stride_s)
-    return Person("Unlike", height_m=height_m, mass_kg=mass_kg, sex="male" if male else "female"), options
 
 
 def coverage(seeds: int, first: int, record: Record) -> None:

@@ -21,6 +21,7 @@ from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.pose_misfit import PoseMisfit, pose_misfit
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
@@ -69,6 +70,8 @@ class StaticFacts:
         """What the model was calibrated from, and why, in a sentence."""
         if self.source == "static trial":
             return f"{self.path.name} is used as the static trial: {self.reason}."
+        if self.source == "poses":
+            return f"No static trial is needed: {self.reason[:1].lower()}{self.reason[1:]}."
         why = self.reason.rstrip(".")
         return f"No static trial is used ({why}): the model was calibrated from {SOURCE_WORDS[self.source]}."
 
@@ -168,6 +171,13 @@ class TrialAnalysis:
             reaction=raw.raw_reaction,
             estimate=None,
         )
+
+    @cached_property
+    def pose_misfit(self) -> PoseMisfit | None:
+        """How far measured poses are from the skeleton; None where markers were measured."""
+        if self.static.source != "poses" or self.propagation is None:
+            return None
+        return pose_misfit(self.fit, self.propagation.markers)
 
     @property
     def walked(self) -> WalkedTrial:

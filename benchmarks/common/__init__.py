@@ -20,6 +20,7 @@ from common.data import (
     sample_walks,
     walks_below,
 )
+from common.people import someone
 from common.record import Record, environment, environment_line
 from common.sessions import RECORDED, Walker, analyse_session, record_session, recorded_sessions, write_session
 from common.tables import Table, markdown_row, per_cent, tell
@@ -54,6 +55,7 @@ __all__ = [
     "recordings_at_hand",
     "reference_vectors",
     "sample_walks",
+    "someone",
     "take_turns",
     "tell",
     "walks_below",

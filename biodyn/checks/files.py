@@ -29,8 +29,11 @@ class FileFacts:
 
     @cached_property
     def seen(self) -> dict[str, float]:
-        """Share of the frames in which each marker is seen, by label."""
-        markers = self.recording.markers
+        """Share of the frames in which each marker, or segment of measured poses, is seen, by label."""
+        markers, poses = self.recording.markers, self.recording.motion.poses
+        if self.recording.on_poses and poses is not None:
+            share = np.isfinite(poses.origins[..., 0]).mean(axis=0)
+            return dict(zip(poses.labels, share.tolist(), strict=True))
         share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
         return dict(zip(markers.labels, share.tolist(), strict=True))
 
@@ -95,6 +98,8 @@ def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
 )
 def marker_set_that_fits(file: FileFacts, limit: float) -> CheckResult:
     """Is there a marker set that understands the labels?"""
+    if file.recording.on_poses:
+        return CheckResult()
     error = file.mapping
     if not isinstance(error, MarkerSetError):
         if not file.settings.model.geometry:

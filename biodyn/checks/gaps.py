@@ -43,7 +43,8 @@ def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     gaps, labels = trial.analysis.gaps, trial.gap_labels
     left = [gap for gap in gaps if gap.method == "left"]
     filled = len(gaps) - len(left)
-    text = f"{filled} filled, {len(left)} not filled." if gaps else "No marker had a gap."
+    what = "marker" if trial.analysis.pose_misfit is None else "segment"
+    text = f"{filled} filled, {len(left)} not filled." if gaps else f"No {what} had a gap."
     longest = max(left, key=lambda gap: gap.last - gap.first, default=None)
     length_s = 0.0 if longest is None else (longest.last - longest.first + 1) / trial.rate_hz
     if longest is not None:

@@ -9,6 +9,7 @@ from biodyn.checks.evidence.moved_marker import moved_marker
 from biodyn.checks.evidence.signals import (
     LIMIT_SHARE,
     SPIKE_M,
+    far_poses,
     hot_spots,
     joint_limits,
     jumps,
@@ -20,10 +21,13 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
+from biodyn.processing.kinematics.pose_misfit import PoseMisfit
 from biodyn.processing.signals.rms import rms
 
 # Beyond this many times the limit of its RMS the fit is no picture of the markers any more.
 _FAIL_FACTOR = 2.0
+# Poses of markerless systems are off by more than markers.
+_POSE_FACTOR = 2.0
 _MM = 1000.0
 
 
@@ -45,6 +49,8 @@ _MM = 1000.0
 def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker sit elsewhere on its segment than in the static trial?"""
     analysis = trial.analysis
+    if analysis.pose_misfit is not None:  # rigid by construction
+        return CheckResult()
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
 
@@ -58,11 +64,19 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     turn=160,
     limit="limits.marker_rms_m",
     shown=(_MM, "mm"),
-    findings={"marker-error": "Tracking error of a marker", "marker-strays": "Marker off its segment"},
+    findings={
+        "marker-error": "Tracking error of a marker",
+        "marker-strays": "Marker off its segment",
+        "pose-error": "Pose off the skeleton",
+    },
     unless=("sides",),
 )
 def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Which markers lie far from their places, and far more so than the usual one?"""
+    misfit = trial.analysis.pose_misfit
+    if misfit is not None:
+        found = far_poses(misfit, _POSE_FACTOR * limit)
+        return CheckResult(value=float(rms(misfit.origin_m.T).max(initial=0.0)), findings=found)
     fit = trial.analysis.fit
     return CheckResult(value=float(marker_rms(fit).max(initial=0.0)), findings=hot_spots(fit, limit))
 
@@ -120,6 +134,8 @@ def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
 def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     """RMS distance of the markers from their places on the skeleton decides; the largest one is told with its name."""
     analysis = trial.analysis
+    if analysis.pose_misfit is not None:
+        return _pose_tracking_error(trial, analysis.pose_misfit, limit)
     error = analysis.fit.marker_error
     overall = float(rms(error.reshape(-1)))
     if not np.isfinite(overall):
@@ -132,6 +148,23 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
         f"{analysis.time_s[frame]:.2f} s; usual below {_MM * trial.limits.marker_max_m:.0f} mm)."
     )
     hint = f"Check {label} first: swapped label, moved after the static trial, or loose clothing."
+    return CheckResult(status, text, overall, hint=hint)
+
+
+def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) -> CheckResult:
+    """The same of measured poses: RMS distance of the origins decides; attitudes are told."""
+    overall = float(rms(misfit.origin_m.reshape(-1)))
+    if not np.isfinite(overall):
+        return CheckResult("not_assessed", "No frame could be fitted.")
+    frame, segment = divmod(int(np.nanargmax(misfit.origin_m)), misfit.origin_m.shape[1])
+    largest, label = float(misfit.origin_m[frame, segment]), misfit.labels[segment]
+    turn = float(np.rad2deg(rms(misfit.turn_rad.reshape(-1))))
+    status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
+    text = (
+        f"Segments' origins {_MM * overall:.0f} mm RMS from the skeleton (limit {_MM * limit:.0f} mm), "
+        f"{_MM * largest:.0f} mm max ({label}, {trial.analysis.time_s[frame]:.2f} s); their attitudes {turn:.1f} degrees RMS."
+    )
+    hint = f"Check {label} first: frames in which it jumps, or another person that was tracked."
     return CheckResult(status, text, overall, hint=hint)
 
 

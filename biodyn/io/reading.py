@@ -101,6 +101,7 @@ def facts_of(recording: Recording) -> FileFacts:
         plate_count=len(recording.plates),
         declared_static=bool(recording.declared_static),
         gait_events=len(recording.events),
+        segments=frozenset() if recording.motion.poses is None else frozenset(recording.motion.poses.labels),
     )
 
 

@@ -1,4 +1,4 @@
-"""Parameters of the body model: the section [model] of the settings."""
+"""Parameters of the body model and of measured poses: the sections [model] and [poses] of the settings."""
 
 from __future__ import annotations
 
@@ -43,3 +43,24 @@ class ModelSettings(Section):
     )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
     marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")
+
+
+class PoseSettings(Section):
+    """Recordings that hold poses of segments, as markerless systems store them."""
+
+    use: Literal["auto", "poses", "markers"] = Field(
+        "auto",
+        description="of a file that holds both: auto takes the markers where a marker set understands them, else the poses",
+    )
+    origin_mm: float | None = Field(
+        None,
+        ge=0,
+        le=200,
+        description="error of a segment's position along each axis, one standard deviation, mm; omitted = the table's",
+    )
+    turn_deg: float | None = Field(
+        None,
+        ge=0,
+        le=45,
+        description="error of a segment's attitude about each axis, one standard deviation, deg; omitted = the table's",
+    )

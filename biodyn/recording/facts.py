@@ -15,7 +15,7 @@ class FileFacts:
         path: the file.
         subject: name stored, "" where there is none. mass_kg, height_m: stored, None where they are not.
         leg_lengths_m: stored, by name. joint_offsets_rad: that a static calibration left in the file, by name.
-        labels: of the points, without subject prefixes and unnamed ones.
+        labels: of the points, without subject prefixes and unnamed ones. segments: of the poses of segments.
         frame_count, rate_hz: of the points. plate_count: force plates announced.
         declared_static: the file says that it is a static trial. gait_events: foot strikes and foot offs stored.
     """
@@ -32,3 +32,4 @@ class FileFacts:
     declared_static: bool = False
     gait_events: int = 0
     joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
+    segments: frozenset[str] = frozenset()

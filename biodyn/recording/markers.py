@@ -1,4 +1,4 @@
-"""Trajectories of the physical markers."""
+"""Trajectories of markers, or of points that stand for them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from biodyn.conventions import FloatArray
 
 @dataclass(frozen=True)
 class Markers:
-    """Trajectories of the physical markers.
+    """Trajectories of the physical markers, or of virtual points set about the poses of segments.
 
     Attributes:
         labels: cleaned marker labels (subject prefix stripped), unique, in file order; length M.
         positions: (T, M, 3) m; NaN where the marker was not seen. Frame: as the owner says (laboratory in a
             `Recording` fresh from a file, World after `Recording.rotated`).
         rate_hz: frames per second.
+        virtual: nobody measured them: they are points of segments whose poses were measured (`SegmentPoses.as_points`).
     """
 
     labels: tuple[str, ...]
     positions: FloatArray
     rate_hz: float
+    virtual: bool = False
 
     @property
     def frame_count(self) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.recording.markers import Markers
 
 _NO_ROTATION = 1e-4  # largest error of R R^T: files of single precision keep 1e-6, of four decimals 1e-4
+# Corners of a regular tetrahedron about the origin: with them a fit weighs turns about every axis alike.
+_CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]])
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,8 @@ class SegmentPoses:
         rotations: (T, S, 3, 3) R_AB; its columns are the segment's axes. NaN where the segment was not seen.
         origins: (T, S, 3) m, p_AB of the segment's origin. NaN where it was not seen.
         rate_hz: frames per second.
+        reliability: (T, S) as the file has it, None where it has none.
+        landmarks: by landmark, the segment's label and the place (3,) m in its axes, where the file tells one.
 
     Raises ValueError where shapes, labels or rate do not fit each other, or where a matrix is no rotation.
     """
@@ -28,6 +34,8 @@ class SegmentPoses:
     rotations: FloatArray
     origins: FloatArray
     rate_hz: float
+    reliability: FloatArray | None = None
+    landmarks: Mapping[str, tuple[str, FloatArray]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = len(self.labels)
@@ -37,6 +45,8 @@ class SegmentPoses:
             raise ValueError(f"origins of {count} segments are (T, {count}, 3), not {self.origins.shape}")
         if self.rotations.shape != (*self.origins.shape, 3):
             raise ValueError(f"rotations are {(*self.origins.shape, 3)}, not {self.rotations.shape}")
+        if self.reliability is not None and self.reliability.shape != self.origins.shape[:2]:
+            raise ValueError(f"reliabilities are {self.origins.shape[:2]}, not {self.reliability.shape}")
         if not (np.isfinite(self.rate_hz) and self.rate_hz > 0.0):
             raise ValueError(f"the rate is {self.rate_hz} Hz")
         seen = self.rotations[np.isfinite(self.rotations).all(axis=(2, 3))]
@@ -54,6 +64,34 @@ class SegmentPoses:
         """Time of each frame, 0 at the file's first frame; (T,) s."""
         return np.arange(self.frame_count) / self.rate_hz
 
+    def pose(self, label: str) -> tuple[FloatArray, FloatArray]:
+        """Return R_AB (T, 3, 3) and p_AB (T, 3) m of a segment; KeyError if it is not there."""
+        if label not in self.labels:
+            raise KeyError(label)
+        at = self.labels.index(label)
+        return self.rotations[:, at], self.origins[:, at]
+
     def rotated(self, R: FloatArray) -> SegmentPoses:
         """Return the same poses in another frame: every rotation and origin multiplied by R (3, 3) from the left."""
         return replace(self, rotations=R @ self.rotations, origins=self.origins @ R.T)
+
+    def as_points(self, half_m: float, labels: Collection[str]) -> Markers:
+        """Return four virtual points on every one of the segments `labels`: corners of a cube of edge 2 `half_m` about it.
+
+        A weighted fit to them is one of origins and rotations: 4 |dp|^2 + 8 half_m^2 |dtheta|^2 for small errors.
+        """
+        columns = [i for i, label in enumerate(self.labels) if label in labels]
+        R, p = self.rotations[:, columns, None], self.origins[:, columns, None]
+        points = p + (R @ (half_m * _CORNERS)[..., None])[..., 0]
+        names = tuple(point_label(self.labels[i], k) for i in columns for k in range(len(_CORNERS)))
+        return Markers(names, points.reshape(self.frame_count, -1, 3), self.rate_hz, virtual=True)
+
+
+def point_label(segment: str, corner: int) -> str:
+    """Return the label of a virtual point of a segment."""
+    return f"{segment}.{corner + 1}"
+
+
+def corner_places(half_m: float) -> FloatArray:
+    """Return the places (4, 3) m of a segment's virtual points in its axes."""
+    return half_m * _CORNERS

@@ -22,6 +22,8 @@ from biodyn.recording.subject import SubjectParameters
 class StoredMotion:
     """The motion that a file holds, in one or several forms; None for a form that it does not hold.
 
+    Where a file holds poses and no markers, `markers` are the poses' virtual points.
+
     Ask here where a form may be missing; ask the `Recording` where it is needed.
     """
 
@@ -40,7 +42,7 @@ class StoredMotion:
     def held(self) -> tuple[str, ...]:
         """Names of the forms that are there, for messages."""
         named = (
-            ("markers", self.markers),
+            ("markers", None if self.markers is None or self.markers.virtual else self.markers),
             ("segment poses", self.poses),
             ("joint coordinates", self.coordinates),
         )
@@ -78,8 +80,13 @@ class Recording:
     diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
+    def on_poses(self) -> bool:
+        """True where the markers are virtual points of measured poses."""
+        return self.motion.markers is not None and self.motion.markers.virtual
+
+    @property
     def markers(self) -> Markers:
-        """The physical markers; InputFileError where the file holds none."""
+        """The physical markers, or the virtual points of poses; InputFileError where the file holds neither."""
         if self.motion.markers is None:
             raise self._without("markers", "Give a file with marker trajectories.")
         return self.motion.markers

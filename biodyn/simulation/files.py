@@ -22,7 +22,7 @@ def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, p
     """Write the C3D file of a trial: laboratory axes, mm; `events` stores the true ones, `prefix` stands before labels."""
     _require_ours(Path(path))
     R_LW = trial.options.R_LW
-    channels, labels, units = _analog(trial)
+    channels, labels, units = analog_channels(trial)
     content = C3dContent(
         labels=[prefix + label for label in trial.labels],
         positions=1e3 * trial.markers @ R_LW.T,
@@ -30,7 +30,7 @@ def write_c3d(path: str | Path, trial: SimulatedTrial, *, events: bool = True, p
         analog=channels,
         analog_labels=labels,
         analog_units=units,
-        parameters=_parameters(trial, events, prefix),
+        parameters=trial_parameters(trial, events, prefix),
     )
     c3d_write.write_c3d(path, content)
 
@@ -47,7 +47,8 @@ def _require_ours(path: Path) -> None:
         )
 
 
-def _analog(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
+def analog_channels(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
+    """Return the samples (Ta, C) of all plates, the labels of the channels, and their units."""
     blocks, labels, units = [], [], []
     for number, (plate, components) in enumerate(zip(trial.plates, trial.components, strict=True), start=1):
         values, names, unit = plate.channels(components)
@@ -57,7 +58,8 @@ def _analog(trial: SimulatedTrial) -> tuple[FloatArray, list[str], list[str]]:
     return np.hstack(blocks), labels, units
 
 
-def _parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parameters:
+def trial_parameters(trial: SimulatedTrial, events: bool, prefix: str) -> Parameters:
+    """Return what the file's parameters say of the person, the plates and, where wanted, the events."""
     person = trial.body.person
     subject: dict[str, ParameterValue] = {
         "Bodymass": person.mass_kg,

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
-from biodyn.io import read_many
+from biodyn.io import format_of, read_facts, read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Recording
 from biodyn.session import find_static
 from biodyn.settings import Settings
+from biodyn.trial.on_poses import PoseUse, with_choice
 from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
@@ -63,12 +64,27 @@ def read_files(
     static: str | Path | None,
     among: Sequence[Path] = (),
     static_frames: FrameRange | None = None,
+    poses: PoseUse = "auto",
 ) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
-    Without a static trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
+    Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static
+    trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
     `static` is "none", the walk stands for it.
     """
+    if not _holds_poses(walk):
+        return _on_markers(walk, static, among, static_frames)
+    chosen = with_choice(_readable(read_many([walk])[0]), poses, static)
+    if chosen.on_poses:
+        return TrialFiles(chosen, chosen, "Poses of segments tell joint centres and axes themselves", "poses")
+    files = _on_markers(walk, static, among, static_frames)
+    said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
+    return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, *said)))
+
+
+def _on_markers(
+    walk: Path, static: str | Path | None, among: Sequence[Path], static_frames: FrameRange | None
+) -> TrialFiles:
     if static is None:
         search = find_static(walk, among=among)
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
@@ -88,6 +104,13 @@ def read_files(
     return TrialFiles(
         _readable(walk_read), _readable(static_read), "named by the user", source, static_frames=static_frames
     )
+
+
+def _holds_poses(walk: Path) -> bool:
+    try:  # a format whose head tells nothing holds markers alone
+        return format_of(walk).facts is not None and bool(read_facts(walk).segments)
+    except InputFileError:  # told where it is read
+        return False
 
 
 def _same_file(walk: Path, static: Path) -> bool:

@@ -13,6 +13,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_facts, read_many
 from biodyn.library.load import is_path
+from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.label_reading.words import DICTIONARY
 from biodyn.model.from_library.marker_set_file import starting_marker_set
@@ -25,6 +26,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.on_poses import with_choice, with_origins
 
 # A plate that never carries this much was not stepped on.
 _LOADED_N = 20.0
@@ -52,10 +54,18 @@ def check_file(
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
-    world = find_world(result)
+    result = with_choice(result, options.poses.use)
+    world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = role_of(read_facts(path))
-    lines = (*_contents(result), f"Role: {role}. {why}", f"World: {world.reason}", *_markers(file), *_plates(file))
+    lines = (
+        *_contents(result),
+        f"Role: {role}. {why}",
+        f"World: {world.reason}",
+        *_poses(file.recording),
+        *_markers(file),
+        *_plates(file),
+    )
     return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
 
@@ -80,6 +90,8 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
+    if result.on_poses:
+        raise TableError(f"'{Path(path).name}' holds poses of segments, no markers that a set could name.")
     text = starting_marker_set(result.markers.labels, Path(path).name, place.name)
     try:
         with place.open("x", encoding="utf-8", newline="\n") as stream:
@@ -91,7 +103,42 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     return place
 
 
+def _poses(recording: Recording) -> Iterator[str]:
+    """The segments whose poses are there: how often each is seen, how reliable the file calls it."""
+    poses = recording.motion.poses
+    if poses is None:
+        return
+    system = pose_system_of(poses.labels)
+    yield f"Poses: {len(poses.labels)} segments, {poses.frame_count} frames at {poses.rate_hz:g} Hz, " + (
+        "of a system that is not known" if system is None else f"axes and joints of {system.title}"
+    )
+    told = []
+    for i, label in enumerate(poses.labels):
+        seen = np.isfinite(poses.origins[:, i, 0])
+        reliability = np.full(1, np.nan) if poses.reliability is None else poses.reliability[seen, i]
+        known = reliability[np.isfinite(reliability)]
+        told.append(
+            f"{label} {100 * seen.mean():.0f} %" + (f" ({known.min():.2g}-{known.max():.2g})" if known.size else "")
+        )
+    yield f"Seen (reliability, least and most): {', '.join(told)}"
+    if system is None:
+        return
+    unused = [
+        label for label in poses.labels if label not in system.bodies and label not in {p.at for p in system.points}
+    ]
+    absent = [label for label in system.bodies if label not in poses.labels]
+    if absent:
+        yield f"Not in this file: {', '.join(absent)}"
+    if unused:
+        yield f"Not used: {', '.join(unused)}"
+    if poses.landmarks:
+        yield f"Landmarks that the file tells: {', '.join(poses.landmarks)}"
+
+
 def _markers(file: FileFacts) -> Iterator[str]:
+    if file.recording.on_poses:
+        yield "Markers: none, the poses are used"
+        return
     labels, mapping, marker_set = file.recording.markers.labels, file.mapping, file.marker_set
     yield f"Markers: {len(labels)}: {', '.join(labels)}"
     if isinstance(mapping, MarkerSetError):

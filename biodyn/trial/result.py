@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
+def _measured(analysis: TrialAnalysis) -> str:
+    misfit = analysis.pose_misfit
+    return f"{len(analysis.model.markers)} markers" if misfit is None else f"poses of {len(misfit.labels)} segments"
+
+
 @dataclass(frozen=True, repr=False)
 class TrialResult(ShownResult, TableAttributes):
     """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
@@ -114,7 +119,7 @@ class TrialResult(ShownResult, TableAttributes):
             f"{self.verdict.sentence}.",
             a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
-            f"{len(a.model.markers)} markers of {a.mapping.title}",
+            f"{_measured(a)} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
             *(
                 f"Plate {c.plate}, {c.start_s:.2f}-{c.end_s:.2f} s: {SIDE_NAMES[c.side] if c.side else 'no'} foot, "

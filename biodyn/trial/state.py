@@ -103,6 +103,11 @@ class TrialState:
         return self.walk.markers.rate_hz
 
     @property
+    def is_on_poses(self) -> bool:
+        """True where the walk is analysed on measured poses of its segments."""
+        return self.files.source == "poses"
+
+    @property
     def mass_kg(self) -> float | None:
         """Body mass where it is known by now."""
         return None if self.mass is None else self.mass.mass_kg

@@ -9,6 +9,7 @@ calls the stage that does the work and hands it its section of the settings. Ano
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,8 +26,10 @@ from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import corrected
 from biodyn.model.from_library.recognition.named import named
-from biodyn.model.from_library.skeleton import foot_bodies, load_skeleton
+from biodyn.model.from_library.scaling import ScalingOptions
+from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
@@ -46,7 +49,9 @@ from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, wit
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GroundReaction
 from biodyn.trial.files import read_files, require_plates
-from biodyn.trial.standing import calibrate, calibration_note, standing_points
+from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
+from biodyn.trial.pose_offsets import pose_errors
+from biodyn.trial.standing import Calibration, calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
 from biodyn.trial.subject_model import subject_model_fit
@@ -58,13 +63,25 @@ from biodyn.uncertainty.magnitudes import load_magnitudes
 def reading(trial: TrialState) -> None:
     """Read the walk and its static trial, unless they were read before."""
     if not hasattr(trial, "files"):
-        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames)
+        use = trial.settings.poses.use
+        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames, poses=use)
     trial.walk, trial.static = trial.files.walk, trial.files.static
+    if trial.is_on_poses and trial.settings.signals.method == ESTIMATE:
+        raise SettingsError(
+            "An estimate of motion and forces needs markers: errors of a segment's measured pose are none of single points.",
+            'Set [signals] method = "butterworth".',
+        )
     require_plates(trial.walk)
 
 
 def axes(trial: TrialState) -> None:
     """Turn both recordings into the world frame: X forward, Y up, Z right."""
+    if trial.is_on_poses:
+        trial.world = find_world(with_origins(trial.walk))
+        trial.walk = trial.static = trial.walk.rotated(trial.world.R_WL)
+        trial.centres = ()
+        trial.notes += [*trial.walk.diagnostics, *trial.world.diagnostics]
+        return
     static = find_world(trial.static)
     trial.world = find_world(trial.walk, facing_as(trial.walk, trial.static, static))
     trial.walk = trial.walk.rotated(trial.world.R_WL)
@@ -77,6 +94,11 @@ def axes(trial: TrialState) -> None:
 def marker_set(trial: TrialState) -> None:
     """Recognise which marker is which: by the labels, mended where the points contradict them."""
     settings = trial.settings.model
+    if trial.is_on_poses:
+        trial.mapping = pose_mapping(
+            trial.walk.markers, system_of(trial.walk), load_skeleton(trial.settings.tables.skeleton)
+        )
+        return
     centres = {centre.label for centre in trial.centres}
     walk, static = trial.walk.markers, trial.static.markers
     labels = [label for label in dict.fromkeys(walk.labels + static.labels) if label not in centres]
@@ -120,6 +142,9 @@ def scaling(trial: TrialState) -> None:
     settings = trial.settings
     skeleton = load_skeleton(settings.tables.skeleton)
     options = scaling_options(settings.model, trial.walk, trial.static, trial.given_height_m)
+    if trial.is_on_poses:
+        _scaled_on_poses(trial, skeleton, options)
+        return
     trial.calibrated = calibrate(
         trial.files, trial.static.markers, trial.signals.markers, skeleton, trial.mapping, options
     )
@@ -145,9 +170,23 @@ def scaling(trial: TrialState) -> None:
     trial.notes += [*trial.standing.diagnostics, *mass_notes, *([] if note is None else [note])]
 
 
+def _scaled_on_poses(trial: TrialState, skeleton: SkeletonRecipe, options: ScalingOptions) -> None:
+    trial.plates_mass = None
+    trial.mass = known_mass(trial.given_mass_kg, (trial.walk,))
+    options = replace(options, mass_kg=1.0 if trial.mass is None else trial.mass.mass_kg)
+    poses, system = trial.walk.poses, system_of(trial.walk)
+    found = scaled_on_poses(poses, system, skeleton, trial.mapping, trial.signals.tracked(), options)
+    standing = Standing(found.points, 0, poses.frame_count - 1, max(found.figure.apart_m.values(), default=0.0), ())
+    trial.calibrated = Calibration("poses", standing, {}, is_seen=False)
+    trial.standing, trial.mapping, trial.scaling = standing, found.scaling.mapping, found.scaling
+    trial.model, trial.model_notes = found.model, list(found.notes)
+
+
 def calibration(trial: TrialState) -> None:
     """Let the walk, or all of its session, correct what the static trial leaves uncertain: centres, axes, marker places."""
-    if trial.settings.model.fit != "none" and not trial.centres:  # centres that were asked for stay where they are
+    if (
+        trial.settings.model.fit != "none" and not trial.centres and not trial.is_on_poses
+    ):  # centres that were asked for stay where they are
         found = subject_model_fit(trial)
         trial.notes += found.notes
         if found.fitted is not None:
@@ -161,7 +200,10 @@ def inverse_kinematics(trial: TrialState) -> None:
     settings = trial.settings
     model = with_freed(trial.model, "knee_rotation") if settings.model.knee == "rotation" else trial.model
     trial.fit, trial.signals, notes = track(
-        model, trial.signals, settings.inverse_kinematics, settings.limits.marker_max_m
+        model,
+        trial.signals,
+        settings.inverse_kinematics,
+        math.inf if trial.is_on_poses else settings.limits.marker_max_m,  # what a joint cannot follow is no outlier
     )
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
@@ -225,6 +267,11 @@ def inverse_dynamics(trial: TrialState) -> None:
         calibration=trial.calibration_source,
         centre_sd_m={} if trial.subject_fit is None else trial.subject_fit.centre_sd_m(),
     )
+    if trial.is_on_poses and trial.settings.uncertainty.compute:
+        magnitudes = load_magnitudes(trial.settings.uncertainty.magnitudes)
+        skeleton, system = load_skeleton(trial.settings.tables.skeleton), system_of(trial.walk)
+        errors = pose_errors(trial.model, trial.walk.poses, system, skeleton, trial.settings.poses, magnitudes)
+        trial.propagation = replace(trial.propagation, poses=errors)
 
 
 def estimate(trial: TrialState) -> None:

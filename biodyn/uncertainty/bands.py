@@ -17,10 +17,11 @@ from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Frames, Source
-from biodyn.uncertainty.fit_response import fit_response, held_coordinates
+from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
 from biodyn.uncertainty.unseen import unseen_variance
@@ -31,8 +32,10 @@ _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "centre_of_pressure": error_sources.centre_of_pressure,
     "cutoff": error_sources.cutoff,
 }
-#: Sources of error in the order of tables; of every trial.
-SOURCES = ("marker_noise", "soft_tissue", *_BY_COLUMN)
+# What is random of single markers, and what moves with the stride; of poses where they were measured instead.
+_OF_MARKERS, _OF_POSES = ("marker_noise", "soft_tissue"), ("pose_noise", "pose_errors")
+#: Sources of error in the order of tables; of every trial on markers.
+SOURCES = (*_OF_MARKERS, *_BY_COLUMN)
 #: Of trials in which the motion of some segment is assumed (`unseen`).
 UNSEEN = "unseen_segments"
 #: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
@@ -50,12 +53,14 @@ class TorqueUncertainty:
     Attributes:
         coordinates: names (C,).
         by_source: per source (T, C) Nm, NaN where there is no torque.
-        noise_m: noise (M,) taken for each fitted marker, m an axis.
+        noise_m: noise taken for each fitted marker (M,), or for the origin of each segment whose pose was measured (S,), m an
+            axis. turn_noise_rad: noise (S,) of those segments' attitudes, rad an axis; None of markers.
     """
 
     coordinates: tuple[str, ...]
     by_source: Mapping[str, FloatArray]
     noise_m: FloatArray
+    turn_noise_rad: FloatArray | None = None
 
     @property
     def total(self) -> FloatArray:
@@ -85,7 +90,7 @@ def torque_uncertainty(
         noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
             its square. False for comparisons with repeated analyses, which cannot.
     """
-    names = (*SOURCES, UNSEEN) if inputs.model.assumed else SOURCES
+    names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
     model, motion = inputs.model, inputs.fit.motion
     rows = np.array([coordinate.v_index for coordinate in model.coordinates], dtype=np.int64)
@@ -96,7 +101,7 @@ def torque_uncertainty(
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
     held = held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames)
     markers = _marker_moments(inputs, magnitudes)
-    sources = {name: make(inputs, magnitudes) for name, make in _BY_COLUMN.items() if factor[name]}
+    sources = {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]}
     variance = {name: np.zeros((len(moving), len(rows))) for name in names}
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
@@ -125,11 +130,23 @@ def torque_uncertainty(
         estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
     missing = np.isnan(inputs.dynamics.torques)
+    noise = markers.noise_m if markers.poses is None else markers.noise_m[: len(markers.poses.groups)]
     return TorqueUncertainty(
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
         by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
-        noise_m=markers.noise_m,
+        noise_m=noise,
+        turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
     )
+
+
+def sources_of(inputs: TrialInputs) -> tuple[str, ...]:
+    """Return the sources of error of a trial, in the order of tables."""
+    names = (*(_OF_MARKERS if inputs.poses is None else _OF_POSES), *_BY_COLUMN)
+    return (*names, UNSEEN) if inputs.model.assumed else names
+
+
+def _columns_of(inputs: TrialInputs) -> dict[str, Callable[[TrialInputs, Magnitudes], Source]]:
+    return _BY_COLUMN if inputs.poses is None else {_OF_POSES[1]: pose_offsets, **_BY_COLUMN}
 
 
 def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
@@ -147,12 +164,16 @@ def blocks(first: int, stop: int, size: int) -> list[tuple[slice, slice]]:
 
 @dataclass(frozen=True)
 class _MarkerMoments:
-    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,)."""
+    """Variances of the markers' errors: noise_m, skin_m (M,) m, and the moments of their shapes (T, M or 1, 6) and (6,).
+
+    Where poses were measured, those of their origins, m, and attitudes, rad, (2 S,) instead.
+    """
 
     noise_m: FloatArray
     skin_m: FloatArray
     noise: FloatArray
     skin: FloatArray
+    poses: PosePoints | None = None
 
 
 def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMoments:
@@ -160,6 +181,17 @@ def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMomen
     stride_s = inputs.stride_s if np.isfinite(inputs.stride_s) else magnitudes.stride_s
     # The trial's own noise, where it shows more than the least.
     raw = inputs.fitted(inputs.raw)
+    if inputs.poses is not None:
+        poses, errors = PosePoints.of(inputs), inputs.poses
+        noise = filtered_noise(np.isfinite(raw[..., 0]), rate_hz, cutoff_hz, order)
+        moving = (0.0, *errors.shares[1:])  # the offset is the model's too: `pose_offsets`
+        return _MarkerMoments(
+            noise_m=poses.noise(inputs, magnitudes),
+            skin_m=np.repeat(errors.size, len(poses.groups)),
+            noise=poses.of_each(noise.transpose(0, 2, 1)).transpose(0, 2, 1) if noise.shape[1] > 1 else noise,
+            skin=stride_movement(moving, stride_s, rate_hz, cutoff_hz, order),
+            poses=poses,
+        )
     found = measured_noise(raw, rate_hz, magnitudes.noise_from_hz, order)
     return _MarkerMoments(
         noise_m=np.fmax(found, magnitudes.marker_noise_m),
@@ -183,7 +215,8 @@ def _propagate(
     """
     inputs, count = frames.inputs, len(frames.at)
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
-    variance = {name: np.zeros((count, len(frames.rows))) for name in SOURCES}
+    random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
+    variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
     columns = {name: source(frames) for name, source in sources.items()}
     gradient = np.concatenate([column.gradient for column in columns.values()], axis=2) if columns else None
     G = torque_response(
@@ -193,6 +226,9 @@ def _propagate(
         variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, magnitudes, inputs.stride_s)
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
     attitude = _single(body_poses(mb, frames.q)[0][:, inputs.model.marker_arrays()[0]])  # of each marker's link
+    places = marker_places(inputs.model, frames.q)
+    if markers.poses is not None:
+        attitude = attitude[:, np.tile(markers.poses.groups[:, 0], 2)]
     known = {name: np.zeros_like(variance[name]) for name in columns}
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
@@ -201,13 +237,18 @@ def _propagate(
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
         rows = tuple(_single(part[own]) for part in G)
         A = _single(fit.by_markers)
+        if markers.poses is not None:
+            A = markers.poses.columns(A, _single(places[wide]))
         g = _torque_weights(rows, A, inner, rate_hz)
-        variance["marker_noise"][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+        variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
             if column.noise is not None and noise_taken_off:
-                known[name][own] = _quadratic(g, column.noise[own], markers.noise_m)
+                moments = column.noise[own]
+                if markers.poses is not None and moments.shape[1] > 1:
+                    moments = markers.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
+                known[name][own] = _quadratic(g, moments, markers.noise_m)
         skin = _torque_weights(rows, _along_segments(A, attitude[wide]), inner, rate_hz)
-        variance["soft_tissue"][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
+        variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
     moved = (steps, *rates(steps, rate_hz))
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
@@ -218,7 +259,7 @@ def _propagate(
         if here.stop > here.start:
             by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
             change = change + by_motion
-        variance[name] = np.sum(change**2, axis=2)
+        variance[name] = variance[name] + np.sum(change**2, axis=2)
         if column.noise is not None and noise_taken_off:
             through_markers = by_motion[:, :, -1] ** 2
             variance[name] -= through_markers

@@ -77,7 +77,7 @@ Source = Callable[[Frames], Columns]
 def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """A column for each axis of every joint centre with a known error: that of the fitted model where there is one."""
     model = inputs.model
-    own = _Fitted.of(model)
+    own = Fitted.of(model)
     moved = []
     for body in model.moving:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
@@ -85,17 +85,14 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             if not sd:
                 continue
             other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
-            moved.append((sd / _STEP_M, *_differing(own, _Fitted.of(other), inputs.fit.motion.q)))
+            moved.append((sd / _STEP_M, *_differing(own, Fitted.of(other), inputs.fit.motion.q)))
 
     def columns(frames: Frames) -> Columns:
-        tau = _torques(frames, model.multibody)
-        return _stacked(
+        tau = torques(frames, model.multibody)
+        return stacked(
             frames,
-            [factor * (_torques(frames, other.tree) - tau) for factor, other, _ in moved],
-            [
-                factor * (_fit_gradient(frames, other) - _fit_gradient(frames, before))
-                for factor, other, before in moved
-            ],
+            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in moved],
+            [factor * (fit_gradient(frames, other) - fit_gradient(frames, before)) for factor, other, before in moved],
         )
 
     return columns
@@ -128,7 +125,7 @@ def inertias(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
     def columns(frames: Frames) -> Columns:
         change = effects_of_inertia(model.multibody, frames.q, frames.v, frames.vdot, parameters)
-        return _stacked(frames, change[:, frames.rows])
+        return stacked(frames, change[:, frames.rows])
 
     return columns
 
@@ -146,7 +143,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
                 change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
                 found.append(_by_wrenches(frames, change))
         found += [_by_wrenches(frames, one[frames.at]) for one in others]
-        return _stacked(frames, found)
+        return stacked(frames, found)
 
     return columns
 
@@ -159,7 +156,7 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     """
     step = magnitudes.cutoff_hz
     if inputs.cutoff_hz == 0 or step == 0:
-        return lambda frames: _stacked(frames, [])
+        return no_columns
     raw = inputs.fitted(inputs.raw)
 
     def markers(hz: float) -> FloatArray:
@@ -174,13 +171,13 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     marker_bias, wrench_bias = filter_bias(inputs)
     moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)]
     loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
-    fitted = _Fitted.of(inputs.model)
+    fitted = Fitted.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
     noise = white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, lambda x: _taken_away(inputs, x))
 
     def columns(frames: Frames) -> Columns:
         places = fitted.places(frames.q)
-        change = _stacked(
+        change = stacked(
             frames,
             [_by_wrenches(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
@@ -299,8 +296,13 @@ def _owner(inputs: TrialInputs, plate: int, frames: int) -> np.ndarray:
     return np.asarray(sides[distance.argmin(axis=0)])
 
 
+def no_columns(frames: Frames) -> Columns:
+    """A source that is not there."""
+    return stacked(frames, [])
+
+
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
     """A tree and the markers `which` (K,) of all on it: links (K,), places on them (K, 3) m."""
 
     tree: Multibody
@@ -309,12 +311,14 @@ class _Fitted:
     p_LM: FloatArray
 
     @classmethod
-    def of(cls, model: SubjectModel) -> _Fitted:
+    def of(cls, model: SubjectModel) -> Fitted:
+        """All markers of a model."""
         links, p_LM, _ = model.marker_arrays()
         return cls(model.multibody, np.arange(len(links)), links, p_LM)
 
-    def only(self, which: IntArray) -> _Fitted:
-        return _Fitted(self.tree, which, self.links[which], self.p_LM[which])
+    def only(self, which: IntArray) -> Fitted:
+        """The markers `which` alone."""
+        return Fitted(self.tree, which, self.links[which], self.p_LM[which])
 
     def places(self, q: FloatArray) -> FloatArray:
         """Places (T, K, 3) m in World."""
@@ -322,7 +326,7 @@ class _Fitted:
         return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
 
 
-def _differing(own: _Fitted, other: _Fitted, q: FloatArray) -> tuple[_Fitted, _Fitted]:
+def _differing(own: Fitted, other: Fitted, q: FloatArray) -> tuple[Fitted, Fitted]:
     """Return both, the other first, with the markers alone that the other has elsewhere: all others pull alike in both."""
     some = q[np.isfinite(q).all(axis=1)]
     some = some[:: max(len(some) // 5, 1)]
@@ -330,7 +334,7 @@ def _differing(own: _Fitted, other: _Fitted, q: FloatArray) -> tuple[_Fitted, _F
     return other.only(elsewhere), own.only(elsewhere)
 
 
-def _fit_gradient(frames: Frames, fitted: _Fitted) -> FloatArray:
+def fit_gradient(frames: Frames, fitted: Fitted) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y)."""
     x, weights = fitted.places(frames.q), frames.weights[:, fitted.which]
     return _marker_forces(
@@ -338,7 +342,7 @@ def _fit_gradient(frames: Frames, fitted: _Fitted) -> FloatArray:
     )
 
 
-def _marker_forces(frames: Frames, fitted: _Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
+def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
     """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
     bodies = np.unique(fitted.links)
     force = frames.weights[:, fitted.which, None] * error
@@ -355,7 +359,8 @@ def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:
     return -forces_of_wrenches(frames.inputs.model.multibody, frames.q, change, links)[:, frames.rows]
 
 
-def _torques(frames: Frames, tree: Multibody) -> FloatArray:
+def torques(frames: Frames, tree: Multibody) -> FloatArray:
+    """Return the torques (T, C) of another tree at the same motion."""
     tau = inverse_dynamics(
         tree, frames.q, frames.v, frames.vdot, frames.wrenches, frames.inputs.dynamics.foot_wrench_links
     )
@@ -379,9 +384,8 @@ def _parameters(inertia: Inertia) -> FloatArray:
     return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
 
 
-def _stacked(
-    frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None
-) -> Columns:
+def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None) -> Columns:
+    """Return columns of changes of torques (T, C) and gradients (T, nv), zero where there are none."""
     shape = (len(frames.at), len(frames.rows))
     if isinstance(torque, list):
         torque = np.stack(torque, axis=2) if torque else np.zeros((*shape, 0))

@@ -22,6 +22,38 @@ from biodyn.uncertainty.magnitudes import Magnitudes
 
 
 @dataclass(frozen=True)
+class PoseOffset:
+    """What the analysis would have made of poses of which one segment is off by a small constant step.
+
+    Attributes:
+        body: that is off. turns: the step is about an axis, rad, else along it, m. step: its size.
+        model: made of these poses. moved_L: (M, 3) m, how far each fitted point lies from where it was, axes of its link.
+    """
+
+    body: str
+    turns: bool
+    step: float
+    model: SubjectModel
+    moved_L: FloatArray
+
+
+@dataclass(frozen=True)
+class PoseErrors:
+    """Errors of measured poses.
+
+    Attributes:
+        size: of a segment's origin along each axis, m, and of its attitude about each, rad: one standard deviation.
+        shares: of that variance, offset first, then the harmonics of the stride.
+        offsets: six a segment. assumed_centres: bodies whose joint centre the poses do not tell.
+    """
+
+    size: tuple[float, float]
+    shares: tuple[float, ...]
+    offsets: tuple[PoseOffset, ...]
+    assumed_centres: frozenset[str]
+
+
+@dataclass(frozen=True)
 class TrialInputs:
     """A trial after its inverse dynamics.
 
@@ -32,6 +64,7 @@ class TrialInputs:
         calibration: what the model rests on.
         centre_sd_m: standard deviations (3,) m of joint centres by segment, in the axes of the parent, where the walk told
             more of them than is known of people in general.
+        poses: errors of measured poses, where the markers are virtual points of those.
     """
 
     fit: Fit
@@ -43,6 +76,7 @@ class TrialInputs:
     stride_s: float
     calibration: CalibrationSource = "static trial"
     centre_sd_m: Mapping[str, FloatArray] = field(default_factory=dict)
+    poses: PoseErrors | None = None
 
     @property
     def model(self) -> SubjectModel:
@@ -103,6 +137,8 @@ class TrialInputs:
         What stands for the static trial adds its own.
         """
         usual = magnitudes.joint_centre_m.get(body, 0.0)
+        if self.poses is not None and body not in self.poses.assumed_centres:
+            return np.zeros(3)  # the poses' own errors hold it
         added = magnitudes.calibration_m.get(self.calibration, {}).get(body, 0.0)
         return np.hypot(self.centre_sd_m.get(body, np.full(3, usual)) if usual else np.zeros(3), added)
 

@@ -29,6 +29,8 @@ class Magnitudes:
         unseen_rad: by segment, tilt, list and turn (3,) of a segment without markers against its assumed motion: mean, and
             movement in the stride; unseen_harmonics: of the variance of the latter.
         calibration_m: by what stood for the static trial, what that adds to `joint_centre_m`, by the segment beyond the joint.
+        pose_noise: white noise of a measured pose, at least: of its origin, m, and attitude, rad. pose_error: what else it is
+            off; pose_shares: of its variance, offset first, then the harmonics of the stride.
         citations: by source.
     """
 
@@ -47,6 +49,9 @@ class Magnitudes:
     unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     unseen_harmonics: tuple[float, ...] = (1.0,)
     calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    pose_noise: tuple[float, float] = (0.0, 0.0)
+    pose_error: tuple[float, float] = (0.0, 0.0)
+    pose_shares: tuple[float, ...] = (1.0,)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
@@ -59,6 +64,7 @@ def load_magnitudes(file: str | None = None) -> Magnitudes:
 
 def _from_table(table: Mapping[str, Any]) -> Magnitudes:
     shares = tuple(float(share) for share in table["soft_tissue"]["shares"])
+    table = _of_poses() | dict(table)  # a file of one's own may say nothing of poses
     return Magnitudes(
         marker_noise_m=1e-3 * float(table["marker_noise"]["sd_mm"]),
         noise_from_hz=float(table["marker_noise"]["from_hz"]),
@@ -74,8 +80,20 @@ def _from_table(table: Mapping[str, Any]) -> Magnitudes:
         unseen_rad=_unseen(table.get("unseen_segments", {})),
         unseen_harmonics=tuple(table.get("unseen_segments", {}).get("harmonics", (1.0,))),
         citations={name: str(entry.get("citation", "")) for name, entry in table.items()},
+        pose_noise=_origin_and_turn(table["pose_noise"]),
+        pose_error=_origin_and_turn(table["pose_errors"]),
+        pose_shares=tuple(float(share) for share in table["pose_errors"]["shares"]),
         calibration_m=_by_source(table.get("calibration") or load_table("uncertainty/magnitudes")["calibration"]),
     )
+
+
+def _of_poses() -> dict[str, Any]:
+    library = load_table("uncertainty/magnitudes")
+    return {name: library[name] for name in ("pose_noise", "pose_errors")}
+
+
+def _origin_and_turn(table: Mapping[str, Any]) -> tuple[float, float]:
+    return 1e-3 * float(table["origin_mm"]), float(np.deg2rad(table["turn_deg"]))
 
 
 def _unseen(table: Mapping[str, Any]) -> dict[str, tuple[FloatArray, FloatArray]]:

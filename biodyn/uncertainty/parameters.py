@@ -18,6 +18,8 @@ class UncertaintySettings(Section):
         Literal[
             "marker_noise",
             "soft_tissue",
+            "pose_noise",
+            "pose_errors",
             "joint_centres",
             "inertias",
             "centre_of_pressure",

@@ -12,7 +12,7 @@ from biodyn.errors import StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
-from biodyn.simulation.files import _analog, _parameters
+from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
 
@@ -25,8 +25,10 @@ def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:
 
 def without_measures(path: Path, trial: SimulatedTrial) -> None:
     """Write the trial as a laboratory does that stores neither mass, height nor any width."""
-    channels, labels, units = _analog(trial)
-    parameters = {group: entries for group, entries in _parameters(trial, True, "").items() if group != "PROCESSING"}
+    channels, labels, units = analog_channels(trial)
+    parameters = {
+        group: entries for group, entries in trial_parameters(trial, True, "").items() if group != "PROCESSING"
+    }
     positions = 1e3 * trial.markers @ trial.options.R_LW.T
     write_content(
         path,

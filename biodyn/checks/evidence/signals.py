@@ -10,8 +10,10 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic, Severity
 from biodyn.model.assembly import Coordinate
 from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.kinematics.pose_misfit import PoseMisfit
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.gaps import Gap
+from biodyn.processing.signals.rms import rms
 from biodyn.recording import Contact, Markers
 
 # A marker off the median of its neighbouring frames by so much jumped: no marker on a walking person does that at 50 Hz or more.
@@ -181,17 +183,17 @@ def jumps(markers: Markers) -> FloatArray:
 
 def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
     """Markers whose own error (RMS) exceeds `limit_m` and that of the usual marker by far."""
-    rms = marker_rms(fit)
-    usual = float(np.median(rms)) if len(rms) else 0.0
+    errors = marker_rms(fit)
+    usual = float(np.median(errors)) if len(errors) else 0.0
     notes = []
-    for column in np.flatnonzero((rms > limit_m) & (rms > _HOT * usual)):
+    for column in np.flatnonzero((errors > limit_m) & (errors > _HOT * usual)):
         notes.append(
             Diagnostic(
                 "marker-error",
                 "warning",
-                f"Marker {fit.labels[column]} has a tracking error of {1000 * rms[column]:.0f} mm RMS (median of all "
+                f"Marker {fit.labels[column]} has a tracking error of {1000 * errors[column]:.0f} mm RMS (median of all "
                 f"markers {1000 * usual:.0f} mm).",
-                value=float(rms[column]),
+                value=float(errors[column]),
                 limit=limit_m,
                 unit="m",
                 hint="Loose clothing, a swapped label, or a marker touched after the static trial.",
@@ -199,6 +201,26 @@ def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:
             )
         )
     return tuple(notes)
+
+
+def far_poses(misfit: PoseMisfit, limit_m: float) -> tuple[Diagnostic, ...]:
+    """Segments whose origin is farther from the skeleton (RMS) than `limit_m` and than the usual one by far."""
+    away, turned = rms(misfit.origin_m.T), rms(misfit.turn_rad.T)
+    usual = float(np.median(away)) if len(away) else 0.0
+    return tuple(
+        Diagnostic(
+            "pose-error",
+            "warning",
+            f"Segment {misfit.labels[i]} is {1000 * away[i]:.0f} mm and {np.rad2deg(turned[i]):.0f} degrees RMS off the skeleton "
+            f"(median of all segments {1000 * usual:.0f} mm).",
+            value=float(away[i]),
+            limit=limit_m,
+            unit="m",
+            hint="Look for frames in which it jumps; the skeleton's joints only turn.",
+            about=misfit.labels[i],
+        )
+        for i in np.flatnonzero((away > limit_m) & (away > _HOT * usual))
+    )
 
 
 def marker_rms(fit: Fit) -> FloatArray:

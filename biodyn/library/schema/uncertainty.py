@@ -36,6 +36,23 @@ class _SoftTissue(_Source):
         return self
 
 
+class _PoseNoise(_Source):
+    origin_mm: Millimetres = Field(description="one standard deviation along each axis, mm")
+    turn_deg: float = Field(ge=0, le=45, description="one standard deviation about each axis, deg")
+
+
+class _PoseErrors(_PoseNoise):
+    shares: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(strict=False, min_length=1, max_length=50)
+    ] = Field(description="of the variance: offset, then harmonics of the stride")
+
+    @model_validator(mode="after")
+    def _all_of_it(self) -> _PoseErrors:
+        if abs(sum(self.shares) - 1.0) > 1e-6:  # typed in decimals
+            raise ValueError(f"'shares' must sum to 1, they sum to {sum(self.shares):g}")
+        return self
+
+
 class _Centres(_Source):
     sd_mm: dict[Name, Millimetres] = Field(description="one standard deviation of every segment, mm")
 
@@ -85,6 +102,12 @@ class MagnitudesTable(Table):
 
     marker_noise: _Noise = Field(description="table of the markers' noise")
     soft_tissue: _SoftTissue = Field(description="table of soft tissue movement")
+    pose_noise: _PoseNoise | None = Field(
+        None, description="table of the noise of measured poses; omitted = the library's"
+    )
+    pose_errors: _PoseErrors | None = Field(
+        None, description="table of the errors of measured poses; omitted = the library's"
+    )
     joint_centres: _Centres = Field(description="table of the joint centres' errors")
     calibration: _Calibration | None = Field(
         None, description="table of models without a static trial; as the library's"

@@ -106,9 +106,9 @@ def _facts(page: TrialPage) -> list[Fact]:
         Fact("Cycles", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
         Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"]),
         Fact("Body height", f"{subject['height_m']:.2f} m", subject["height_source"]),
-        Fact("Markers", markers["title"], f"{len(markers['fitted'])} fitted{unknown}"),
+        _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
-            "Filter (markers / forces)",
+            "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
             f"{_smoothing(record)} / {_hertz(record['force_cutoff_hz'])}",
             f"Butterworth, zero lag, order {signals['filter_order']}",
         ),
@@ -117,10 +117,25 @@ def _facts(page: TrialPage) -> list[Fact]:
     ]
 
 
+def _on_poses(record: Mapping[str, Any]) -> bool:
+    return bool(record["static"].get("source") == "poses")
+
+
+def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
+    """The marker set, or the system whose poses were measured."""
+    measured = record["marker_set"]
+    if _on_poses(record):
+        segments = {str(label).rpartition(".")[0] for label in measured["fitted"]}
+        return Fact("Poses", measured["title"], f"{len(segments)} segments fitted")
+    return Fact("Markers", measured["title"], fitted)
+
+
 def _static_fact(static: Mapping[str, Any]) -> Fact:
     """The static trial, or what had to do instead."""
     if static.get("source", "static trial") == "static trial":
         return Fact("Static trial", static["file"], static["reason"], wide=True)
+    if static["source"] == "poses":
+        return Fact("Static trial", "not needed", static["reason"] + ".", wide=True)
     return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}", wide=True)
 
 

@@ -130,9 +130,15 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
 
 @table("marker_errors", place=70, description="Distance of every marker from its place on the skeleton, m.")
 def marker_errors(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Distance of every fitted marker to the skeleton's, m, NaN where unseen; `rms` over the markers of the frame."""
-    error = analysis.fit.marker_error
+    """Distance of every fitted marker to the skeleton's, m, NaN where unseen; `rms` over the markers of the frame.
+
+    Of measured poses the distance of every segment's origin.
+    """
+    labels, error = analysis.fit.labels, analysis.fit.marker_error
+    misfit = analysis.pose_misfit
+    if misfit is not None:
+        labels, error = misfit.labels, misfit.origin_m
     columns = {"time_s": analysis.time_s}
-    columns |= {label: error[:, i] for i, label in enumerate(analysis.fit.labels)}
+    columns |= {label: error[:, i] for i, label in enumerate(labels)}
     columns["rms"] = rms(error)
     return pd.DataFrame(columns)

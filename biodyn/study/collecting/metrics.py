@@ -107,14 +107,16 @@ def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
-    error = analysis.fit.marker_error
+    labels, error = analysis.fit.labels, analysis.fit.marker_error
+    if analysis.pose_misfit is not None:
+        labels, error = analysis.pose_misfit.labels, analysis.pose_misfit.origin_m
     if not np.isfinite(error).any():
         return {"marker_rms_mm": None, "marker_worst_mm": None, "marker_worst": ""}
     worst = int(np.nanargmax(error))
     return {
         "marker_rms_mm": 1000.0 * float(rms(error.reshape(-1))),
         "marker_worst_mm": 1000.0 * float(error.reshape(-1)[worst]),
-        "marker_worst": analysis.fit.labels[worst % error.shape[1]],
+        "marker_worst": labels[worst % error.shape[1]],
     }
 
 

@@ -103,7 +103,7 @@ def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list
 
     In a small file several may end in its last block; then behind the right one is nothing but padding.
     """
-    size = header.size_bytes
+    size = header.data_end
     fitting = [frame for frame in _between(first, second) if any(frame.fits(n, size) for n in claims)]
     if fitting:
         padded = [frame for frame in fitting if any(is_padding(header, frame, n) for n in claims)]
@@ -111,7 +111,7 @@ def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list
     if first == second or any(0 < n <= first.stored(size)[0] for n in claims):
         return first
     raise InputFileError(
-        f"'{header.path}' is damaged: header and parameters contradict each other and its size of {size} bytes: "
+        f"'{header.path}' is damaged: header and parameters contradict each other and its size of {header.size_bytes} bytes: "
         f"{_difference(first, second)}.",
         COPY_AGAIN,
     )
@@ -119,8 +119,8 @@ def frame_that_fits(header: C3dHeader, first: Frame, second: Frame, claims: list
 
 def is_padding(header: C3dHeader, frame: Frame, frames: int) -> bool:
     """True where so many frames fill the file, up to zeros at its end."""
-    rest = frame.stored(header.size_bytes)[1] - frames * frame.bytes
-    return frame.fits(frames, header.size_bytes) and not any(header.tail[len(header.tail) - rest :])
+    rest = frame.stored(header.data_end)[1] - frames * frame.bytes
+    return frame.fits(frames, header.data_end) and not any(header.tail[len(header.tail) - rest :])
 
 
 def _between(first: Frame, second: Frame) -> Iterator[Frame]:

@@ -52,7 +52,8 @@ class C3dHeader:
 
     Attributes:
         path: the file. size_bytes: its size. processor: "Intel", "DEC" or "MIPS".
-        words: the header block's numbers. parameters: the parameter section. tail: the file's last bytes, up to a block.
+        words: the header block's numbers. parameters: the parameter section.
+        tail: the last bytes of points and analog samples, up to a block.
     """
 
     path: Path
@@ -76,6 +77,11 @@ class C3dHeader:
     def groups(self) -> dict[str, dict[str, dict[str, Any]]]:
         """All parameters as {group: {name: {"dims": [...], "values": [...]}}}."""
         return self.parameters.groups
+
+    @property
+    def data_end(self) -> int:
+        """Byte behind the points and analog samples: where segment poses begin behind them, else the end of the file."""
+        return _data_end(self.numbers, self.words.data_block, self.size_bytes)
 
     @property
     def point_labels(self) -> tuple[str, ...]:
@@ -128,9 +134,17 @@ def read_header(path: Path, wanted: Wanted = _everything) -> C3dHeader:
         words = _words(block, processor)
         stream.seek(start + 4)
         section = stream.read(_section_bytes(prefix[2], start, words.data_block))
-        stream.seek(max(0, size - BLOCK_BYTES))
-        tail = stream.read(BLOCK_BYTES)
-    return C3dHeader(path, size, processor, words, read_parameters(section, processor, wanted), tail)
+        parameters = read_parameters(section, processor, wanted)
+        end = _data_end(parameters.numbers, words.data_block, size)
+        stream.seek(max(0, end - BLOCK_BYTES))
+        tail = stream.read(min(end, BLOCK_BYTES))
+    return C3dHeader(path, size, processor, words, parameters, tail)
+
+
+def _data_end(numbers: Mapping[str, tuple[float, ...]], data_block: int, size: int) -> int:
+    values = numbers.get("ROTATION:DATA_START", ())
+    block = unsigned(values[0]) if values else 0
+    return min(size, (block - 1) * BLOCK_BYTES) if block > data_block else size
 
 
 def _section_bytes(blocks: int, start: int, data_block: int) -> int:

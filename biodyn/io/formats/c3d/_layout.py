@@ -64,9 +64,10 @@ def data_layout(header: C3dHeader) -> DataLayout:
     from_header, from_parameters = frame_of_header(header), frame_of_parameters(header)
     claims = frame_claims(header)
     frame = frame_that_fits(header, from_header, from_parameters, claims)
-    if frame.points == 0:
+    if frame.points == 0 and not number(header, "ROTATION:USED"):
         raise InputFileError(
-            f"'{header.path}' holds no points; expected marker trajectories.", "Give a motion capture file."
+            f"'{header.path}' holds no points and no segment poses; expected marker trajectories or poses.",
+            "Give a motion capture file.",
         )
     frames, frame_notes = _frame_count(header, frame, claims)
     rate_hz, rate_notes = frame_rate(header)
@@ -94,14 +95,16 @@ def data_layout(header: C3dHeader) -> DataLayout:
 
 def _frame_count(header: C3dHeader, frame: Frame, claims: list[int]) -> tuple[int, tuple[Diagnostic, ...]]:
     """The count that fills the file, else the smallest: a file is only called truncated when it breaks all of them."""
-    stored, _ = frame.stored(header.size_bytes)
+    stored, _ = frame.stored(header.data_end)
     if not claims:
         raise InputFileError(
             f"'{header.path}' holds no frames: its header names frames {header.words.first_frame} to "
             f"{header.words.last_frame}.",
             EXPORT_AGAIN,
         )
-    fitting = [count for count in claims if frame.fits(count, header.size_bytes)]
+    if not frame.bytes:  # nothing but segment poses: their own section tells whether all of them are there
+        return claims[0], ()
+    fitting = [count for count in claims if frame.fits(count, header.data_end)]
     fitting.sort(key=lambda count: not is_padding(header, frame, count))  # stable: of equals the most trustworthy
     count = fitting[0] if fitting else min(claims)
     if count == WORD_LIMIT and not fitting and stored > count:

@@ -10,6 +10,7 @@ from biodyn.io.formats.c3d._events import is_gait_event
 from biodyn.io.formats.c3d._frame import frame_claims
 from biodyn.io.formats.c3d._header import C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import data_layout
+from biodyn.io.formats.c3d._rotations import segment_labels
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.names import names
 from biodyn.recording import FileFacts
@@ -32,7 +33,8 @@ def file_facts(path: Path) -> FileFacts:
         mass_kg=stored.mass_kg,
         height_m=stored.height_m,
         leg_lengths_m={k: v for k, v in stored.measures.items() if k.startswith(_PERSON_MEASURE)},
-        labels=_label_set(header.point_labels),
+        labels=_label_set(header.point_labels) or _label_set(segment_labels(header.groups)),
+        segments=frozenset(segment_labels(header.groups)),
         frame_count=frame_count,
         rate_hz=rate_hz,
         plate_count=int(plates[0]) if plates else 0,
@@ -57,6 +59,8 @@ def _is_wanted(group: str, name: str) -> bool:
         return name in _LAYOUT or name.startswith("LABELS")
     if group == "ANALOG":
         return name in _LAYOUT
+    if group == "ROTATION":
+        return name != "DESCRIPTIONS"
     if group == "EVENT":
         return name == "LABELS"
     return group in ("TRIAL", "FORCE_PLATFORM", *names()["subject"]["groups"])

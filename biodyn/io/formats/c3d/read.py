@@ -20,13 +20,16 @@ from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
 from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
 from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
 from biodyn.io.formats.c3d._process import Failure, Parsed, parse_files
+from biodyn.io.formats.c3d._rotations import StoredPoses, read_rotations
 from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.recording import ForcePlate, Markers, Recording, StoredMotion
+from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
+from biodyn.library.pose_systems import pose_system_of
+from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 
 DEFAULT_TIMEOUT_S = 20.0  # a 35 MB file takes half a second; a file that takes this long never ends
 
@@ -101,15 +104,23 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     labels, descriptions = (point_texts(groups, name, layout.point_count) for name in ("LABELS", "DESCRIPTIONS"))
     roles = point_roles(labels, points, point_groups(groups), (subject.name,), descriptions)
     columns = [i for i, kind in enumerate(roles.kinds) if kind == "marker"]
-    require_markers(path, roles.labels, points[:, columns])
-    scale = _length_unit(path, groups, points[:, columns], data, subject.height_m)
+    stored = read_rotations(path, content, layout, header.processor, groups)
+    on_poses = stored is not None and not np.isfinite(points[:, columns]).any()
+    if not on_poses:
+        require_markers(path, roles.labels, points[:, columns])
+    sized = points[:, columns] if stored is None or not on_poses else stored.origins[:: _ratio(stored, layout)]
+    scale = _length_unit(path, groups, sized, data, subject.height_m)
     positions, position_notes = without_impossible(path, points[:, columns] * scale.markers)
+    markers = Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)
+    motion = (
+        StoredMotion(markers) if stored is None else _with_poses(path, groups, stored, scale.markers, markers, on_poses)
+    )
     events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
     return Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
-        motion=StoredMotion(Markers(tuple(roles.labels[i] for i in columns), positions, layout.rate_hz)),
+        motion=motion,
         plates=plates,
         events=events,
         subject=subject,
@@ -125,11 +136,32 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *roles.diagnostics,
             *scale.diagnostics,
             *position_notes,
+            *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
             *dropped_note(roles),
         ),
     )
+
+
+def _with_poses(
+    path: Path, groups: Groups, stored: StoredPoses, metres: float, markers: Markers, on_poses: bool
+) -> StoredMotion:
+    """The motion of a file with poses; where it has no markers, virtual points of the poses stand for them."""
+    poses = SegmentPoses(stored.labels, stored.rotations, stored.origins * metres, stored.rate_hz, stored.reliability)
+    system = pose_system_of(stored.labels) if not on_poses else require_known(path, stored.labels)
+    if system is not None:
+        parameters = {name: entry["values"] for name, entry in groups.get(system.parameters, {}).items()}
+        poses = with_landmarks(poses, system, parameters)
+    if not on_poses or system is None:
+        return StoredMotion(markers, poses)
+    require_seen(path, poses, system)
+    return StoredMotion(virtual_points(poses, system), poses)
+
+
+def _ratio(stored: StoredPoses, layout: DataLayout) -> int:
+    """Poses a frame of the file."""
+    return max(1, len(stored.origins) // max(layout.frame_count, 1))
 
 
 def _analog_notes(data: DataSection) -> Iterator[Diagnostic]:

@@ -38,6 +38,9 @@ class C3dContent:
         parameters: further groups {group: {name: value}}; values are text, numbers, lists of either, or arrays, whose
             first axis varies slowest (a list of n corners of 3 numbers is (n, 3), C3D's 3 x n).
         first_frame: number of the first frame.
+        segments: labels of segments whose poses (T, S, 4, 4) into the file's axes, lengths in `units`, are `poses`;
+            reliability (T, S), 1 where it is not given.
+        overrides: parameters that are written instead of what the content says of itself, to make contradictory files.
     """
 
     labels: Sequence[str]
@@ -49,6 +52,10 @@ class C3dContent:
     analog_units: Sequence[str] = ()
     parameters: Parameters = field(default_factory=dict)
     first_frame: int = 1
+    segments: Sequence[str] = ()
+    poses: FloatArray = field(default_factory=lambda: np.zeros((0, 0, 4, 4)))
+    reliability: FloatArray | None = None
+    overrides: Parameters = field(default_factory=dict)
 
 
 def write_c3d(path: str | Path, content: C3dContent) -> None:
@@ -81,13 +88,22 @@ def write_c3d(path: str | Path, content: C3dContent) -> None:
     }
     for group, entries in content.parameters.items():
         groups.setdefault(group, {}).update(entries)
+    if content.segments:
+        groups["ROTATION"] = _rotation_group(content)
     blocks = -(-len(_parameter_section(groups, 0)) // _BLOCK)
     data_start = _FIRST_PARAMETER_BLOCK + blocks
     groups["POINT"]["DATA_START"] = data_start
+    data = _data(content, channels, samples)
+    if content.segments:
+        data = data.ljust(-(-len(data) // _BLOCK) * _BLOCK, b"\0")
+        groups["ROTATION"]["DATA_START"] = data_start + len(data) // _BLOCK
+        data += _pose_data(content)
+    for group, entries in content.overrides.items():
+        groups[group].update(entries)
     with Path(path).open("wb") as file:
         file.write(_header(content, frames, points, channels, samples, data_start))
         file.write(_parameter_section(groups, blocks).ljust(blocks * _BLOCK, b"\0"))
-        file.write(_data(content, channels, samples))
+        file.write(data)
 
 
 def _check(content: C3dContent, samples: int) -> None:
@@ -102,8 +118,33 @@ def _check(content: C3dContent, samples: int) -> None:
         )
     if len(content.analog_units) != channels:
         raise BiodynError(f"{channels} analog channels need as many units, found {len(content.analog_units)}.")
+    if content.segments and content.poses.shape != (frames, len(content.segments), 4, 4):
+        raise BiodynError(
+            f"Poses of {len(content.segments)} segments in {frames} frames are {(frames, len(content.segments), 4, 4)}, not "
+            f"{content.poses.shape}."
+        )
     if max(frames + content.first_frame, channels * samples, points) > 32767:
         raise BiodynError("A C3D file holds at most 32767 frames, points and analog values a frame.")
+
+
+def _rotation_group(content: C3dContent) -> dict[str, ParameterValue]:
+    return {
+        "USED": len(content.segments),
+        "DATA_START": 0,  # set once the length of what lies before it is known
+        "RATE": float(content.rate_hz),
+        "RATIO": 1,
+        "FRAMES": len(content.poses),
+        "LABELS": list(content.segments),
+        "DESCRIPTIONS": [""] * len(content.segments),
+    }
+
+
+def _pose_data(content: C3dContent) -> bytes:
+    """Seventeen floats a pose: the matrix column by column, the reliability."""
+    frames, segments = content.poses.shape[:2]
+    columns = content.poses.swapaxes(2, 3).reshape(frames, segments, 16)
+    reliability = np.ones((frames, segments)) if content.reliability is None else content.reliability
+    return np.concatenate([columns, reliability[..., None]], axis=2).astype("<f4").tobytes()
 
 
 def _header(content: C3dContent, frames: int, points: int, channels: int, samples: int, data_start: int) -> bytes:

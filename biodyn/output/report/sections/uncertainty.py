@@ -24,7 +24,8 @@ sizes of the errors and their sources: <span class="mono">run.json</span>, "unce
 {% for source in record.uncertainty.sources %}<td class="number">{% if source == row.largest_source %}<b>{{ row.sources[source] }}</b>{% else %}{{ row.sources[source] }}{% endif %}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small quiet">Marker noise of this trial: {{ "%.2f" % record.uncertainty.marker_noise_mm }} mm an axis.</p>
+<p class="small quiet">{% if record.uncertainty.turn_noise_deg is defined %}Noise of this trial's poses: {{ "%.2f" % record.uncertainty.marker_noise_mm }} mm
+along and {{ "%.2f" % record.uncertainty.turn_noise_deg }} degrees about an axis.{% else %}Marker noise of this trial: {{ "%.2f" % record.uncertainty.marker_noise_mm }} mm an axis.{% endif %}</p>
 """
 
 

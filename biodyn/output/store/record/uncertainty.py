@@ -43,9 +43,15 @@ def uncertainty_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "sources": {name: str(load_table("uncertainty/magnitudes")[name]["title"]) for name in found.by_source},
         "scale": {str(name): float(factor) for name, factor in chosen.scale.items()},
         "marker_noise_mm": float(1e3 * np.median(found.noise_m)),
+        **_attitudes(found.turn_noise_rad),
         "citations": _citations(magnitudes.citations, own_file(chosen.magnitudes)),
         "coordinates": coordinates,
     }
+
+
+def _attitudes(turn_noise_rad: FloatArray | None) -> dict[str, float]:
+    """Noise of measured attitudes; nothing of trials on markers."""
+    return {} if turn_noise_rad is None else {"turn_noise_deg": float(np.rad2deg(np.median(turn_noise_rad)))}
 
 
 def _citations(citations: Mapping[str, str], file: str) -> dict[str, str]:

@@ -1,0 +1,117 @@
+"""Systems that store poses of segments: `formats/segment_poses.toml` with its sides filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side
+
+#: Instead of a segment: the centre of the joint to the parent is where the skeleton has it.
+OF_SKELETON = "skeleton"
+_LEAST_SEGMENTS = 3  # of a system's, that are enough to know it
+
+
+@dataclass(frozen=True)
+class PoseSegment:
+    """A segment of a system: its label in files, the body that it is, and the segment at whose origin its joint lies."""
+
+    label: str
+    body: str
+    joint: str
+
+
+@dataclass(frozen=True)
+class PosePoint:
+    """A landmark that files of a system tell: on a segment, at another one's origin, or by a parameter.
+
+    `along`: the axis of the segment on which the parameter is a distance; "" where the parameter is a place (3,).
+    """
+
+    landmark: str
+    segment: str
+    at: str
+    parameter: str
+    along: str
+
+
+@dataclass(frozen=True)
+class PoseSystem:
+    """A system that stores poses of segments.
+
+    Attributes:
+        name, title, citation: of the system.
+        R_VB: (3, 3) the body's axes (ISB: forward, up, right) in those of the system's segment.
+        half_m: size of the cube of virtual points that a pose is fitted by, see `SegmentPoses.as_points`.
+        segments, points: as files name them. unused: labels of segments that nothing is made of.
+        parameters: group of the file's parameters that holds those of the points.
+    """
+
+    name: str
+    title: str
+    citation: str
+    R_VB: FloatArray
+    half_m: float
+    segments: tuple[PoseSegment, ...]
+    points: tuple[PosePoint, ...]
+    unused: frozenset[str]
+    parameters: str
+
+    @property
+    def bodies(self) -> Mapping[str, str]:
+        """Body of every segment by its label."""
+        return {segment.label: segment.body for segment in self.segments}
+
+
+@cache
+def pose_systems() -> tuple[PoseSystem, ...]:
+    """Return the systems of the library."""
+    return tuple(_system(table) for table in load_table("formats/segment_poses")["system"])
+
+
+def pose_system_of(labels: Collection[str]) -> PoseSystem | None:
+    """Return the system whose segments the labels name, None where it is none that is known."""
+    shared = {system.name: len(system.bodies.keys() & set(labels)) for system in pose_systems()}
+    best = max(pose_systems(), key=lambda system: shared[system.name])
+    return best if shared[best.name] >= _LEAST_SEGMENTS else None
+
+
+def _system(table: Mapping[str, Any]) -> PoseSystem:
+    suffix = table.get("suffix", "")
+    segments = tuple(
+        PoseSegment(
+            entry["label"] + suffix,
+            entry["body"],
+            OF_SKELETON if entry.get("joint") == OF_SKELETON else entry.get("joint", entry["label"]) + suffix,
+        )
+        for raw in table["segment"]
+        for _, entry in for_each_side(raw)
+    )
+    points = tuple(
+        PosePoint(
+            entry["landmark"],
+            entry["segment"] + suffix,
+            entry["at"] + suffix if "at" in entry else "",
+            entry.get("parameter", ""),
+            entry.get("along", ""),
+        )
+        for raw in table.get("point", ())
+        for _, entry in for_each_side(raw)
+    )
+    return PoseSystem(
+        name=table["name"],
+        title=table["title"],
+        citation=table["citation"],
+        R_VB=np.column_stack([np.eye(3)["xyz".index(axis)] for axis in table["axes"]]),
+        half_m=1e-3 * table["half_mm"],
+        segments=segments,
+        points=points,
+        unused=frozenset(label + suffix for label in table.get("unused", ())),
+        parameters=table.get("parameters", ""),
+    )
