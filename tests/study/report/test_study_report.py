@@ -199,7 +199,7 @@ def test_settings_that_differ_are_said_with_whose_they_are(tmp_path: Path) -> No
         MadeTrial("S02", "a", settings={"signals": {"cutoff_hz": 10.0}}),
     ]  # fmt: skip
     words = _page(write_study_report(made_folder(tmp_path / "out", trials))).words
-    assert "signals: cutoff hz: 6 in 2 trials (S01), 10 in 1 trials (S02)" in words
+    assert "signals: cutoff hz: auto in 2 trials (S01), 10 in 1 trials (S02)" in words
 
 
 def test_the_same_results_give_the_same_bytes(crossed: Path, tmp_path: Path) -> None:
