@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from biodyn.output.report.methods import methods
 from biodyn.processing.signals.automatic_cutoff import HIGHEST_HZ, LOWEST_HZ, automatic_cutoff, relative_speed
 from biodyn.processing.signals.filtering import butterworth_lowpass
+from biodyn.trial.result import TrialResult
 
 RATE_HZ = 200.0
 
@@ -83,6 +85,17 @@ def test_nothing_seen_or_seen_too_shortly_gives_the_lowest_and_says_so() -> None
     slow = automatic_cutoff(noisy(p, 0.02), RATE_HZ)
     assert slow.reason.startswith("the lowest that is chosen")
     assert f"{slow.asked_hz:.1f} Hz" in slow.reason
+
+
+def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_result: TrialResult) -> None:
+    analysis, record = walk_result.analysis, walk_result.view.record
+    assert record["settings"]["signals"]["cutoff_hz"] == "auto"
+    chosen = record["automatic_cutoff"]
+    assert chosen["cutoff_hz"] == record["cutoff_hz"] == record["force_cutoff_hz"] == analysis.cutoff_hz
+    assert f"Filter: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}" in walk_result.summary()
+    text = " ".join(text for _, text in methods(record).paragraphs)
+    assert f"low-pass filtered at {analysis.cutoff_hz:g} Hz" in text
+    assert chosen["reason"] in text
 
 
 def test_speed_is_against_the_mean_of_all_markers() -> None:
