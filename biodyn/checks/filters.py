@@ -28,7 +28,8 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     if analysis.settings.signals.method == ESTIMATE:  # its torques come from markers and forces as they were measured
         return CheckResult(value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
     markers_hz = analysis.cutoff_hz
-    chosen = analysis.settings.signals.cutoff_hz == "auto"  # a higher one would let more noise through than it saves
-    low = () if chosen else cutoff_too_low(markers_hz, analysis.activity.kind)
+    by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
+    # a higher one than the markers chose would let more noise through than it saves
+    low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
     found = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
     return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=found)

@@ -102,7 +102,10 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         automatic = automatic_cutoff(markers.positions, markers.rate_hz)
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
-    return with_plates(with_markers(bare, markers), raw)
+    smoothed = with_markers(bare, markers)
+    if smoothed.cutoff_hz != settings.markers_hz:  # a method that chose for itself
+        smoothed = replace(smoothed, automatic=None)
+    return with_plates(smoothed, raw)
 
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:
