@@ -13,6 +13,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, user_table
 
 _KIND = "uncertainty"
+_CUTOFF_HZ = 6.0  # the standard deviation of the cut-off is that of this one
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Magnitudes:
     unseen_rad: Mapping[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
     unseen_harmonics: tuple[float, ...] = (1.0,)
     calibration_m: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def cutoff_sd_hz(self, used_hz: float) -> float:
+        """How far another choice would lie from the cut-off that was used: `cutoff_hz` at 6 Hz, in proportion above."""
+        return self.cutoff_hz * max(1.0, used_hz / _CUTOFF_HZ)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:
