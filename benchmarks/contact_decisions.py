@@ -444,7 +444,7 @@ def judge(base: Base, laid: list[Laid], velocity: float, tally: Tally, name: str
     for side in SIDES:
         world = base.wrench[side]
         world = np.hstack([world[:, :3] - np.cross(back, world[:, 3:]), world[:, 3:]])
-        cutoff = state.settings.force_cutoff_hz
+        cutoff = state.signals.force_cutoff_hz
         true = butterworth_lowpass(world, options.analog_rate_hz, cutoff)[::ratio][:frames]
         lost = butterworth_lowpass(missing[side][:, None], options.analog_rate_hz, cutoff)[::ratio, 0][:frames]
         known = state.reaction.measured[side] & sure

@@ -156,7 +156,7 @@ def judge(
     rate_hz = clean.options.rate_hz
     wrong = []
     for side in SIDES:
-        true = butterworth_lowpass(clean.wrench[side], rate_hz, analysis.settings.force_cutoff_hz)
+        true = butterworth_lowpass(clean.wrench[side], rate_hz, analysis.force_cutoff_hz)
         # The contacts may begin and end a little wrong, and the filter spreads that; a wrong contact is off all through.
         known = analysis.reaction.measured[side] & clean.measured[side]
         off = np.linalg.norm(analysis.reaction.wrench[side][known, 3:] - true[known, 3:], axis=1)

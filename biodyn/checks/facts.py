@@ -132,7 +132,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
     """The evidence that the checks of the plates share."""
     return gather(
         analysis.fit,
-        analysis.points,
+        analysis.points.of_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
         analysis.dynamics,
         analysis.plates,
         analysis.contacts,

@@ -15,7 +15,6 @@ from biodyn.processing.signals.smoothing.estimate import ESTIMATE
     causes="a choice in the settings: torques get artefacts at impacts",
     place=160,
     turn=120,
-    limit="signals.cutoff_hz",
     shown=(1.0, "Hz"),
     findings={
         "filters-differ": "Different filters for markers and forces",
@@ -27,9 +26,10 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     """Are markers and forces filtered alike, and does the motion leave through the filter?"""
     analysis = trial.analysis
     if analysis.settings.signals.method == ESTIMATE:  # its torques come from markers and forces as they were measured
-        return CheckResult(value=analysis.force_cutoff_hz, limit=limit)
-    # a smoothing method that chooses its own cut-off is not bound to that of the settings
-    markers_hz = limit if analysis.propagation is None else analysis.propagation.cutoff_hz
-    low = cutoff_too_low(markers_hz, analysis.activity.kind)
+        return CheckResult(value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
+    markers_hz = analysis.cutoff_hz
+    by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
+    # a higher one than the markers chose would let more noise through than it saves
+    low = () if by_markers else cutoff_too_low(markers_hz, analysis.activity.kind)
     found = (*filters_differ(markers_hz, analysis.force_cutoff_hz), *low)
     return CheckResult(value=analysis.force_cutoff_hz, limit=markers_hz, findings=found)

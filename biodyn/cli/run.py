@@ -118,7 +118,7 @@ def _from_coordinates(
     """Torques of an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
-    from biodyn.trial.from_coordinates import run_coordinates
+    from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
 
     if motion.suffix.lower() not in COORDINATE_SUFFIXES:
         raise SettingsError(
@@ -131,10 +131,8 @@ def _from_coordinates(
     if given:
         raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
     hz = settings_from(settings, entries=entries).signals.cutoff_hz
-    if isinstance(hz, str):
-        raise SettingsError(
-            "signals.cutoff_hz must be a number here: coordinates tell no marker noise to choose it from."
-        )
+    if isinstance(hz, str):  # coordinates tell no marker noise to choose it from
+        hz = CUTOFF_HZ
     result = run_coordinates(motion, model, forces, hz)
     result.save(folder, force=force)
     for line in result.summary():

@@ -121,6 +121,7 @@ class TrialResult(ShownResult, TableAttributes):
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{_measured(a)} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
+            *([] if a.propagation is None else [f"Filter: {a.propagation.signals.filter_words}"]),
             *(
                 f"Plate {c.plate}, {c.start_s:.2f}-{c.end_s:.2f} s: {SIDE_NAMES[c.side] if c.side else 'no'} foot, "
                 f"{c.decision}: {c.reason}"

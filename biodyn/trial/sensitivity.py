@@ -75,7 +75,7 @@ def _anthropometries(options: Settings, base: TrialAnalysis) -> Iterator[_Level]
 def _cutoffs(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
     rate_hz = base.recording.markers.rate_hz
     for hz in options.variation.cutoff_hz:
-        if hz != options.signals.cutoff_hz and hz < 0.5 * rate_hz:
+        if hz != base.cutoff_hz and hz < 0.5 * rate_hz:
             yield f"{hz:g} Hz", _with(options, "signals", cutoff_hz=hz)
 
 

@@ -33,7 +33,7 @@ from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
-from biodyn.processing.contacts.feet import gait_points
+from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.find import find_contacts
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
@@ -213,24 +213,30 @@ def inverse_kinematics(trial: TrialState) -> None:
 def contacts(trial: TrialState) -> None:
     """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    signals = with_known_feet(trial.signals, trial.walk.plates, trial.points.sole)
-    trial.signals = with_zero_from_balance(signals, trial.points.sole, trial.fit, trial.mass_kg)
+    soles = _points_of_steps(trial).sole
+    signals = with_known_feet(trial.signals, trial.walk.plates, soles)
+    trial.signals = with_zero_from_balance(signals, soles, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
     trial.contacts, trial.reaction = _decided(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
 
 
+def _points_of_steps(trial: TrialState) -> GaitPoints:
+    return trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
+
+
 def _decided(trial: TrialState, signals: TrialSignals) -> tuple[tuple[Contact, ...], GroundReaction]:
     """The contacts and the ground reaction of the feet, by the plates' forces as these signals have them."""
-    found, reaction = find_contacts(signals, trial.points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
+    soles = _points_of_steps(trial).sole
+    found, reaction = find_contacts(signals, soles, trial.settings.contacts, trial.mass_kg, trial.fit)
     loads = other_loads(found, signals.plates, trial.rate_hz, trial.mass_kg)
     return without_shared_plates(found, reaction, loads, trial.rate_hz, signals.force_smear_s)
 
 
 def events(trial: TrialState) -> None:
     """Tell what the person does, and find foot strikes and foot offs: plates, movement and file."""
-    points = trial.points
+    points = _points_of_steps(trial)
     trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
     trial.events, notes = gait_events(
         trial.contacts,

@@ -154,7 +154,7 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     What a filter takes away grows steeply as its cut-off falls, so the bend counts: for a standard normal z the variance of
     a z + c z^2 is a^2 + 2 c^2. What the filter itself takes away (`filter_bias`) counts as one standard deviation.
     """
-    step = magnitudes.cutoff_hz
+    step = magnitudes.cutoff_sd_hz(inputs.cutoff_hz)
     if inputs.cutoff_hz == 0 or step == 0:
         return no_columns
     raw = inputs.fitted(inputs.raw)

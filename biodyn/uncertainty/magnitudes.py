@@ -13,6 +13,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, user_table
 
 _KIND = "uncertainty"
+_CUTOFF_HZ = 6.0  # the standard deviation of the cut-off is that of this one
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,10 @@ class Magnitudes:
     pose_noise: tuple[float, float] = (0.0, 0.0)
     pose_error: tuple[float, float] = (0.0, 0.0)
     pose_shares: tuple[float, ...] = (1.0,)
+
+    def cutoff_sd_hz(self, used_hz: float) -> float:
+        """How far another choice would lie from the cut-off that was used: `cutoff_hz` at 6 Hz, in proportion above."""
+        return self.cutoff_hz * max(1.0, used_hz / _CUTOFF_HZ)
 
 
 def load_magnitudes(file: str | None = None) -> Magnitudes:

@@ -74,7 +74,7 @@ def draw(
         shared = shared_load_errors(inputs)
         change += np.tensordot(rng.normal(size=len(shared)), shared, axes=1)
     if "cutoff" in sources:
-        cutoff_hz = max(cutoff_hz + magnitudes.cutoff_hz * rng.normal(), LOWEST_CUTOFF_HZ)
+        cutoff_hz = max(cutoff_hz + magnitudes.cutoff_sd_hz(cutoff_hz) * rng.normal(), LOWEST_CUTOFF_HZ)
         force = max(inputs.force_cutoff_hz + cutoff_hz - inputs.cutoff_hz, LOWEST_CUTOFF_HZ)
         change += filtered_wrenches(inputs, force) - filtered_wrenches(inputs, inputs.force_cutoff_hz)
         marker_bias, wrench_bias = filter_bias(inputs)

@@ -10,6 +10,7 @@ from support.motions import mover, recorded
 from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.checks.evidence.signals import LEAST_IMPACT_HZ, cutoff_too_low
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
 from biodyn.simulation.recovery import compare
@@ -142,9 +143,12 @@ def test_torques_come_back(analysed: Analysed, name: str, limit: float) -> None:
 
 def test_a_filter_for_walking_is_named_where_there_are_impacts(analysed: Analysed) -> None:
     low = {
-        name: [note.code for note in analysed(name).diagnostics].count("cutoff-low") for name in ("running", "squat")
+        name: [note.code for note in cutoff_too_low(6.0, analysed(name).activity.kind)] for name in ("running", "squat")
     }
-    assert low == {"running": 1, "squat": 0}
+    assert low == {"running": ["cutoff-low"], "squat": []}
+    chosen = analysed("running")
+    assert chosen.cutoff_hz >= LEAST_IMPACT_HZ  # by default the recording chooses
+    assert "cutoff-low" not in [note.code for note in chosen.diagnostics]
 
 
 def test_a_hop_in_the_middle_of_a_plate_is_no_wrong_unit(analysed: Analysed) -> None:

@@ -5,7 +5,12 @@ import pytest
 from scipy.signal import butter
 
 from biodyn.errors import SettingsError
-from biodyn.processing.signals.filtering import butterworth_lowpass, corrected_cutoff_hz, finite_stretches
+from biodyn.processing.signals.filtering import (
+    butterworth_lowpass,
+    corrected_cutoff_hz,
+    finite_stretches,
+    second_cutoff_hz,
+)
 
 RATE_HZ = 100.0
 
@@ -22,6 +27,16 @@ def test_two_passes_are_3_db_down_at_the_cutoff_and_do_not_shift(order, cutoff_h
     quadrature = 2 * np.mean(filtered[middle] * np.cos(phase[middle]))
     assert in_phase == pytest.approx(np.sqrt(0.5), abs=1e-9)
     assert quadrature == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_second_filter_takes_the_first_one_down_to_what_is_wanted():
+    time_s = np.arange(8000) / RATE_HZ
+    wave = np.sin(2 * np.pi * 6.0 * time_s)
+    for passed_hz in (6.5, 9.0, 20.0):
+        second_hz = second_cutoff_hz(passed_hz, 6.0)
+        both = butterworth_lowpass(butterworth_lowpass(wave, RATE_HZ, passed_hz), RATE_HZ, second_hz)
+        assert np.abs(both[2000:6000]).max() == pytest.approx(np.sqrt(0.5), abs=0.02)  # the warped axis of each differs
+    assert second_cutoff_hz(6.0, 6.0) == second_cutoff_hz(4.0, 6.0) == second_cutoff_hz(0.0, 6.0) == 0.0
 
 
 def test_correction_is_the_published_constant_in_the_warped_domain():

@@ -108,7 +108,7 @@ def test_no_marker_in_a_stretch_leaves_no_torque_and_says_so(laboratory: Laborat
 
 def test_accelerations_at_the_recordings_ends_are_not_used(laboratory: Laboratory) -> None:
     analysis = analyse_trial(laboratory.walk)
-    edge = int(np.ceil(0.5 / analysis.settings.signals.cutoff_hz * analysis.recording.markers.rate_hz))
+    edge = int(np.ceil(0.5 / analysis.cutoff_hz * analysis.recording.markers.rate_hz))
     assert analysis.fit.solved.all()
     assert not analysis.fit.reliable[:edge].any()
     assert analysis.fit.reliable[edge:-edge].all()

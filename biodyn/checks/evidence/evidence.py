@@ -91,6 +91,7 @@ class Evidence:
         centre_of_mass: (T, 3) m.
         weight_n: body weight of the mass that is used.
         floor_velocity: (3,) m/s of what the feet stand on, a treadmill's belt.
+        force_cutoff_hz: of the filter of the plates, 0 = none.
     """
 
     rate_hz: float
@@ -102,6 +103,7 @@ class Evidence:
     centre_of_mass: FloatArray
     weight_n: float
     floor_velocity: FloatArray = field(default_factory=lambda: np.zeros(3))
+    force_cutoff_hz: float = 0.0
 
     def carried(self, step: Step, rows: IntArray) -> FloatArray:
         """How far (n, 3) m a treadmill's belt has carried the footprint of a step in the given frames; zero on the floor."""
@@ -174,6 +176,7 @@ def gather(
         centre_of_mass=centre_of_mass(fit),
         weight_n=weight_n,
         floor_velocity=points.floor_velocity,
+        force_cutoff_hz=0.5 / smear_s if smear_s else 0.0,
     )
 
 

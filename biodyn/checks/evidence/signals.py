@@ -296,7 +296,7 @@ def cutoff_too_low(cutoff_hz: float, kind: str) -> tuple[Diagnostic, ...]:
             value=cutoff_hz,
             limit=LEAST_IMPACT_HZ,
             unit="Hz",
-            hint="Set signals.cutoff_hz = 12 (and see docs/validation.md for what it changes).",
+            hint='Set signals.cutoff_hz = "auto", the default (docs/rough_walks.md tells what it changes).',
         ),
     )
 

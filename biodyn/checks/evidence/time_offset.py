@@ -11,13 +11,15 @@ from biodyn.checks.evidence.evidence import Evidence
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches, second_cutoff_hz
 
 _SEARCH_S = 0.12
 _STEPS = 49
 _LEAST_S = 0.55
 # Share of the force's variation that the body must explain at the best offset, for the offset to mean anything.
 _LEAST_EXPLAINED = 0.6
+# The error of the required force (`vertical_force_sd`) was found with this cut-off: so are the slopes that it is held against.
+_ERROR_HZ = 6.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def estimate_offset(evidence: Evidence) -> TimeOffset | None:
     step = shifts[1] - shifts[0]
     late = float(shifts[best] + 0.5 * step * (left - right) / curvature)
     total = float(np.var(curve(times[rows] + late)) * rows.sum())
-    slope = float(np.sqrt(np.mean(curve(times[rows] + late, 1) ** 2)))
+    hz = second_cutoff_hz(evidence.force_cutoff_hz, _ERROR_HZ)
+    slow = curve if hz == 0.0 else CubicSpline(times, butterworth_lowpass(curve(times), evidence.rate_hz, hz))
+    slope = float(np.sqrt(np.mean(slow(times[rows] + late, 1) ** 2)))
     error_n = load_table("checks/checks")["body"]["vertical_force_sd"] * evidence.weight_n
     return TimeOffset(late, error_n / slope if slope else np.inf, 1.0 - middle / total if total > 0.0 else 0.0)
 

@@ -151,7 +151,7 @@ def _smoothing(record: Mapping[str, Any]) -> str:
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
     if cutoff_hz and signals.get("method", "butterworth") != "butterworth":
         return str(record["smoothing"])
-    return _hertz(cutoff_hz) + (" (chosen from noise and speed)" if record.get("automatic_cutoff") else "")
+    return _hertz(cutoff_hz) + (" (chosen from the markers)" if record.get("automatic_cutoff") else "")
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:

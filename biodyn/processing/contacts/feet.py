@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
 from biodyn.processing.contacts.foot_outline import floor_velocity
 from biodyn.processing.kinematics.fit import Fit
+from biodyn.processing.signals.filtering import butterworth_lowpass, second_cutoff_hz
+
+# What tells a standing foot and a step from the movement (`library/gait/`) was measured with markers filtered at this.
+_STEPS_HZ = 6.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,28 @@ class GaitPoints:
     pelvis: FloatArray
     forward: FloatArray
     floor_velocity: FloatArray
+
+    def of_steps(self, rate_hz: float, cutoff_hz: float) -> GaitPoints:
+        """Return the points as contacts and steps are told by: 3 dB down at 6 Hz, where the markers passed `cutoff_hz`.
+
+        Faster ones shake as a standing foot does not. Unchanged where the markers' cut-off is as low, or 0 (none).
+        """
+        hz = second_cutoff_hz(cutoff_hz, _STEPS_HZ)
+        if not 0.0 < hz < 0.5 * rate_hz:
+            return self
+
+        def smooth(x: FloatArray) -> FloatArray:
+            return butterworth_lowpass(x, rate_hz, hz)
+
+        forward = smooth(self.forward)
+        return replace(
+            self,
+            sole={side: smooth(x) for side, x in self.sole.items()},
+            heel={side: smooth(x) for side, x in self.heel.items()},
+            toe={side: smooth(x) for side, x in self.toe.items()},
+            pelvis=smooth(self.pelvis),
+            forward=forward / np.linalg.norm(forward, axis=1, keepdims=True),
+        )
 
     def long_axis(self, side: Side) -> FloatArray:
         """Unit vectors (T, 3) along the foot, from heel to toe, World."""

@@ -30,6 +30,18 @@ def corrected_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -
     return math.atan(math.tan(math.pi * cutoff_hz / rate_hz) / correction) * rate_hz / math.pi
 
 
+def second_cutoff_hz(passed_hz: float, wanted_hz: float, order: int = 4) -> float:
+    """Cut-off of a second filter, which with a first one of `passed_hz` is 3 dB down at `wanted_hz`; 0 = none is needed.
+
+    The gain of both passes together is 1 / (1 + (sqrt(2) - 1) (f / fc)^order). `passed_hz` 0: what was not filtered is left so.
+    """
+    if passed_hz <= wanted_hz:
+        return 0.0
+    lost = math.sqrt(2.0) - 1.0
+    left = math.sqrt(2.0) / (1.0 + lost * (wanted_hz / passed_hz) ** order) - 1.0
+    return wanted_hz * (lost / left) ** (1.0 / order)
+
+
 def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: int = 4, axis: int = 0) -> FloatArray:
     """Low-pass filter without phase lag; each contiguous stretch of numbers by itself, NaN stays NaN.
 

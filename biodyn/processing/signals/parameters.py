@@ -22,9 +22,9 @@ class SignalSettings(Section):
         "estimate, section [estimation]; the filter only prepares it",
     )
     cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
-        6.0,
-        description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off; auto: chosen from the noise of "
-        "the trial's markers and its speed (docs/methods.md)",
+        "auto",
+        description="low-pass cut-off of markers, Hz, at least 1; 0 switches the filter off; auto: a whole number from 6 to 25 "
+        "chosen from the noise and the motion of the trial's markers (docs/methods.md)",
     )
     force_cutoff_hz: float | None = Field(
         None,

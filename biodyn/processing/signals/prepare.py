@@ -66,6 +66,14 @@ class TrialSignals:
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
     @property
+    def filter_words(self) -> str:
+        """What markers and forces passed, and why, for people."""
+        if self.force_cutoff_hz != self.cutoff_hz:
+            return f"markers {_hertz(self.cutoff_hz)}, forces {_hertz(self.force_cutoff_hz)}"
+        chosen = "" if self.automatic is None else f": {self.automatic.reason}"
+        return f"markers and forces {_hertz(self.cutoff_hz)}{chosen}"
+
+    @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What the plates had to be corrected for."""
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
@@ -76,6 +84,10 @@ class TrialSignals:
         return frozenset(
             label for label, seen in zip(self.markers.labels, share, strict=True) if seen >= _TRACKED_SHARE
         )
+
+
+def _hertz(cutoff_hz: float) -> str:
+    return f"{cutoff_hz:.3g} Hz" if cutoff_hz else "unfiltered"
 
 
 def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: SignalSettings) -> TrialSignals:
@@ -90,7 +102,10 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
         automatic = automatic_cutoff(markers.positions, markers.rate_hz)
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
-    return with_plates(with_markers(bare, markers), raw)
+    smoothed = with_markers(bare, markers)
+    if smoothed.cutoff_hz != settings.markers_hz:  # a method that chose for itself
+        smoothed = replace(smoothed, automatic=None)
+    return with_plates(smoothed, raw)
 
 
 def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSignals:

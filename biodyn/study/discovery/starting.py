@@ -34,7 +34,7 @@ _FILES = """\
 _SETTINGS = """\
 # Settings of every trial, over the defaults (docs/settings.md).
 # [settings.signals]
-# cutoff_hz = 6.0
+# cutoff_hz = 6.0      # markers and forces, Hz; by default each walk chooses its own
 # [settings.output]
 # figures = true      # a study writes tables only, unless asked
 # report = true

@@ -63,6 +63,7 @@ class RunFacts:
             ("skeleton", (model["citations"]["skeleton"]["title"], model["degrees_of_freedom"])),
             ("sex", record["subject"]["sex"]),
             ("fitted", len(record["marker_set"]["fitted"])),
+            ("cutoff", record.get("cutoff_hz", record["settings"]["signals"]["cutoff_hz"])),
         ):
             self.counts.setdefault(name, Counter())[value] += 1
 
@@ -142,6 +143,7 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
         report_table()["reference"],
         facts=facts,
         fitted=facts.listed("fitted"),
+        walks_cutoff=facts.listed("cutoff", " Hz") if facts.usual.record.get("automatic_cutoff") else "",
         options=source.group["options"],
         tests={str(kind) for kind in source.table("spm").get("test", ())},
         compared=bool(len(source.table("comparisons"))),

@@ -184,6 +184,7 @@ def test_methods_tell_what_ran_and_cite(crossed: Path) -> None:
     words = _page(crossed / "report.html").words
     for expected in (
         "low-pass filtered at 6 Hz",
+        "The cut-off was chosen for each walk from the noise and the motion of its markers",
         "Pataky TC (2010)",
         "Holm S (1979)",
         "Baker R et al. (2009)",
@@ -199,7 +200,8 @@ def test_settings_that_differ_are_said_with_whose_they_are(tmp_path: Path) -> No
         MadeTrial("S02", "a", settings={"signals": {"cutoff_hz": 10.0}}),
     ]  # fmt: skip
     words = _page(write_study_report(made_folder(tmp_path / "out", trials))).words
-    assert "signals: cutoff hz: 6 in 2 trials (S01), 10 in 1 trials (S02)" in words
+    assert "signals: cutoff hz: auto in 2 trials (S01), 10 in 1 trials (S02)" in words
+    assert "low-pass filtered at 6 Hz (2 trials), 10 Hz (1 trials)" in words  # what was used, chosen or not
 
 
 def test_the_same_results_give_the_same_bytes(crossed: Path, tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ def gaps_record(analysis: TrialAnalysis) -> dict[str, Any]:
     return {"count": counts, "longest_s": longest}
 
 
-def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, float] | None:
-    """What the cut-off was chosen for, where the settings left it to the trial."""
+def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
+    """What the cut-off was chosen for and why, where the settings left it to the trial."""
     chosen = None if analysis.propagation is None else analysis.propagation.signals.automatic
-    return None if chosen is None else asdict(chosen)
+    return None if chosen is None else {**asdict(chosen), "reason": chosen.reason}
 
 
 def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:

@@ -49,15 +49,29 @@ def smoothing_spline(positions: FloatArray, rate_hz: float, cutoff_hz: float, or
     return Smoothed(smooth, float(np.median(found)) if len(found) else 0.0, 2 * m)
 
 
-def chosen_cutoffs(positions: FloatArray, rate_hz: float) -> FloatArray:
-    """Return the cut-off (M,) Hz that each marker (T, M, 3) chooses itself; NaN where it is never seen for long enough."""
-    tried_hz = np.geomspace(LOWEST_HZ, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), _TRIED)
+def chosen_cutoffs(
+    positions: FloatArray,
+    rate_hz: float,
+    noise_m: FloatArray | None = None,
+    lowest_hz: float = LOWEST_HZ,
+    tried: int = _TRIED,
+) -> FloatArray:
+    """Return the cut-off (M,) Hz that each marker (T, M, 3) chooses itself; NaN where it is never seen for long enough.
+
+    Args:
+        positions: m, NaN where unseen. rate_hz: frames per second.
+        noise_m: (M,) white noise of each marker, m an axis, where it is known: then the error itself is foretold and not that
+            of samples left out; NaN leaves a marker out.
+        lowest_hz, tried: where the search begins, and how many cut-offs it tries.
+    """
+    tried_hz = np.geomspace(lowest_hz, min(HIGHEST_HZ, _MOST_OF_RATE * rate_hz), tried)
     chosen = np.full(positions.shape[1], np.nan)
     for seen, markers in gap_patterns(np.asarray(np.isfinite(positions).all(axis=2).T)):
         stretches = _long_enough(seen)
         if stretches:
-            chosen[markers] = _best(tried_hz, positions[:, markers], stretches, rate_hz, _BENT)
-    return chosen
+            known_m = None if noise_m is None else noise_m[markers]
+            chosen[markers] = _best(tried_hz, positions[:, markers], stretches, rate_hz, _BENT, known_m)
+    return chosen if noise_m is None else np.where(np.isfinite(noise_m), chosen, np.nan)
 
 
 def _long_enough(seen: BoolArray) -> list[slice]:
@@ -96,14 +110,28 @@ def freedom_of_rest(count: int, lam: float, m: int) -> float:
     return float(np.sum(bent / (1.0 + bent)))
 
 
-def _best(tried_hz: FloatArray, positions: FloatArray, stretches: list[slice], rate_hz: float, m: int) -> FloatArray:
-    """Cut-off (M,) Hz of each marker (T, M, 3), all seen in the same stretches, at which its score is least."""
+def _best(
+    tried_hz: FloatArray,
+    positions: FloatArray,
+    stretches: list[slice],
+    rate_hz: float,
+    m: int,
+    noise_m: FloatArray | None,
+) -> FloatArray:
+    """Cut-off (M,) Hz of each marker (T, M, 3), all seen in the same stretches, at which its score is least.
+
+    The score is that of cross-validation, or, with known noise s, the squared error |x - truth|^2 that is to be expected:
+    |y - x|^2 - 2 s^2 (samples counted as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
+    """
     score = np.empty((len(tried_hz), positions.shape[1]))
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
         squares = sum(np.sum(rest(positions[rows], lam, m) ** 2, axis=(0, 2)) for rows in stretches)
         free = sum(freedom_of_rest(rows.stop - rows.start, lam, m) for rows in stretches)
-        score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
+        if noise_m is None:
+            score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
+        else:
+            score[row] = squares - 2.0 * positions.shape[2] * np.nan_to_num(noise_m) ** 2 * free
     least = score.argmin(axis=0)
     inner = np.clip(least, 1, len(tried_hz) - 2)
     before, here, after = (np.take_along_axis(score, (inner + k)[None], axis=0)[0] for k in (-1, 0, 1))
