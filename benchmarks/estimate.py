@@ -1,8 +1,8 @@
 """What the estimate of motion and forces leaves over and moves: `python benchmarks/estimate.py WALK.c3d ...`.
 
-A row a walk: base residual raw and left (RMS, N and Nm), markers moved (RMS), the coordinate moved most (RMS, and the largest
-movement of any), the mass centre moved most, and the processor time of the step on this machine. `--set force_sd_n=1` and
-the like change entries of [estimation].
+A row a walk: base residual raw and left (RMS, N and Nm), the error of the balance of forces that the trial shows, markers moved
+(RMS), the coordinate moved most (RMS, and the largest movement of any), the mass centre moved most, and the processor time of the
+step on this machine. `--set force_sd_n=1` and the like change entries of [estimation].
 
 `--seconds 5 10 60`: processor time of the estimate of simulated walks of these lengths with bands, and its memory (the second
 time, so that nothing is compiled).
@@ -50,7 +50,17 @@ def main() -> None:
 def show_walks(walks: Sequence[Path], settings: Settings) -> None:
     """Print what is left and moved of every walk."""
     table = Table(
-        ["walk", "raw N / Nm", "left N / Nm", "markers mm", "moved most deg", "mass centre cm", "s", "frames"]
+        [
+            "walk",
+            "raw N / Nm",
+            "left N / Nm",
+            "balance N",
+            "markers mm",
+            "moved most deg",
+            "mass centre cm",
+            "s",
+            "frames",
+        ]
     )
     spent: list[float] = []
 
@@ -69,6 +79,7 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
             walk.stem,
             "{:.1f} / {:.1f}".format(*account.residual_before),
             "{:.1f} / {:.1f}".format(*account.residual_after),
+            f"{account.balance_sd[0]:.1f}",
             f"{1e3 * account.marker_rms_m:.2f}",
             f"{account.coordinates[most]} {np.rad2deg(account.moved_rms_rad[most]):.2f} "
             f"({np.rad2deg(account.moved_max_rad.max()):.1f})",

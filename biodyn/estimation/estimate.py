@@ -14,7 +14,7 @@ from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem, torque_places
-from biodyn.estimation.sizes import Sizes, knot_step, sizes_of
+from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
 from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import marker_information
 from biodyn.model.body_model import SubjectModel
@@ -66,7 +66,8 @@ def estimate_trial(
 
     bands: compute how certain it is, too (`posterior`), which takes about as long again.
 
-    The window in which the body must be in balance in most frames tells the inertias; the others take them over.
+    The window in which the body must be in balance in most frames tells the inertias and the error of the balance; the
+    others take them over.
     """
     sizes = sizes_of(inputs, settings, magnitudes)
     at_first = solve_dynamics(inputs.fit, reaction)
@@ -81,6 +82,7 @@ def estimate_trial(
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
         problem = _problem(inputs, model, at_first, settings, sizes, window.rows, own)
+        problem = replace(problem, tells_constants=number == 0)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
@@ -94,10 +96,13 @@ def estimate_trial(
             certain.place[window.kept] = found.place[window.inner][:, columns]
             certain.force[window.kept] = found.force[window.inner][:, columns]
         if number == 0:
-            values, model = solution.inertias, solution.model
+            values, model, sizes = solution.inertias, solution.model, solution.sizes
     fit = _fit_of(inputs, model, q)
     dynamics = solve_dynamics(fit, reaction)
-    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz, certain)
+    known = unknowns if len(values) else None
+    account = account_of(
+        inputs, fit, dynamics, known, values, force_cutoff_hz, balance_of(sizes, inputs.rate_hz), certain
+    )
     return Estimate(fit, dynamics, account)
 
 

@@ -62,7 +62,7 @@ class InertiaUnknowns:
                 column[4:] = mass * (_square(moved) - _square(before))
         if self.mass_share_sd:
             columns[:, :, -1] = self.mass_share_sd * inertial_parameters(mb).reshape(-1, 10)
-        return columns.reshape(-1, self.count)
+        return columns.reshape(10 * len(mb.bodies), self.count)
 
 
 def _square(p: FloatArray) -> FloatArray:

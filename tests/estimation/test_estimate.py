@@ -13,6 +13,7 @@ from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal
+from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
@@ -114,6 +115,34 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     assert before > 10.0
     assert after < 0.5
     assert np.abs(np.rad2deg(step[:, :3])).max() < 0.1  # of half a degree
+
+
+def test_the_error_of_the_balance_is_found_from_what_is_left(walk: TrialAnalysis) -> None:
+    """4 N are expected. Forces that are off by a slow wave of 20 N move it; those without error only show that they fit."""
+    problem = consistent(walk, EstimationSettings(heaviest_centre_sd_m=0.0, centre_sd_m=0.0))  # type: ignore[call-arg]
+
+    def found(error_n: float) -> float:
+        wrenches = problem.wrenches.copy()
+        wave = np.sqrt(2.0) * np.sin(2.0 * np.pi * np.arange(FRAMES) / 60.0)
+        wrenches[:, 0, 3:] += error_n * wave[:, None]
+        return float(solve(replace(problem, wrenches=wrenches), 1).sizes.balance[3])
+
+    assert 2.0 < found(0.0) < 4.5
+    assert 8.0 < found(20.0) < 25.0
+
+
+def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) -> None:
+    """The same power in every frame, once new and once one slow wave: the wave counts as few samples."""
+    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    rng, time_s = np.random.default_rng(4), np.arange(FRAMES) / 100.0
+    waves = 15.0 * np.sqrt(2.0) * np.sin(2.0 * np.pi * time_s / 0.8)[:, None] * np.ones(3)
+    samples = [alike_for(errors) for errors in (waves, rng.normal(0.0, 15.0, (FRAMES, 3)))]
+    assert samples[0] > 10.0
+    assert samples[1] < 2.0
+    unbalanced = replace(problem, balanced=np.zeros(FRAMES, dtype=bool))
+    np.testing.assert_array_equal(
+        solve(unbalanced, 1).sizes.balance, problem.sizes.balance
+    )  # nothing told: as expected
 
 
 @pytest.mark.parametrize("step", [1, 2])
