@@ -9,13 +9,13 @@ class EstimationSettings(Section):
     """One estimate of motion and forces; used where `signals.method` is "estimate"."""
 
     force_sd_n: float = Field(
-        4.0,
+        3.0,
         gt=0,
         le=1000,
         description="expected error of the balance of forces on the whole body in a hundredth of a second, N",
     )
     moment_sd_nm: float = Field(
-        2.0, gt=0, le=1000, description="expected error of the balance of moments in a hundredth of a second, Nm"
+        1.5, gt=0, le=1000, description="expected error of the balance of moments in a hundredth of a second, Nm"
     )
     balance_samples: float = Field(
         4.0,
