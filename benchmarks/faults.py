@@ -200,6 +200,14 @@ def _moment_sign(session: Session, count: float, rng: np.random.Generator) -> Se
     return _on_plates(session, count, rng, lambda c: c * np.array([1, 1, 1, -1, -1, -1]))
 
 
+def _read_more(session: Session, percent: float, _: np.random.Generator) -> Session:
+    return _with_components(session, lambda n, c: c * (1.0 + percent / 100.0))
+
+
+def _one_reads_more(session: Session, percent: float, rng: np.random.Generator) -> Session:
+    return _on_plates(session, 1, rng, lambda c: c * (1.0 + percent / 100.0))
+
+
 def _baseline(session: Session, newton: float, rng: np.random.Generator) -> Session:
     return _on_plates(session, 1, rng, lambda c: c + np.array([0, 0, -newton, 0, 0, 0]))
 
@@ -288,6 +296,8 @@ FAULTS = (
     Fault("plates swapped", (1.0,), "pair", ("plates-swapped",), _swapped),
     Fault("Fx and Fy exchanged", (1.0, 2.0, 3.0), "plates", ("plate-axes-exchanged",), _exchanged_axes),
     Fault("moment sign flipped", (1.0, 2.0, 3.0), "plates", ("plate-moment-sign",), _moment_sign),
+    Fault("plates read more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _read_more),
+    Fault("one plate reads more", (5.0, 10.0, 20.0), "%", ("mass-mismatch",), _one_reads_more),
     Fault("baseline", (10.0, 20.0, 40.0), "N", ("plate-not-zeroed",), _baseline),
     Fault("forces late", (10.0, 20.0, 50.0), "ms", ("time-offset",), _late_forces),
     Fault("L/R exchanged", (1.0, 2.0, 3.0), "extent", ("labels-exchanged", "sides-exchanged"), _exchanged_labels),
@@ -327,10 +337,11 @@ class Finding:
     trial_s: float = 0.0
 
 
-def analyse(session: Session, folder: Path) -> Finding:
-    """Write the session's files and collect what biodyn finds in them."""
+def analyse(session: Session, folder: Path, method: str) -> Finding:
+    """Write the session's files and collect what biodyn finds in them; method: entry of [signals]."""
+    settings = {"signals": {"method": method}}
     try:
-        analysis = analyse_session(folder, session.static, session.walk, mass_kg=session.mass_kg)
+        analysis = analyse_session(folder, session.static, session.walk, mass_kg=session.mass_kg, settings=settings)
     except BiodynError as error:
         return Finding(
             tuple(c for c in CAUSES if c.startswith("stopped: ") and c.removeprefix("stopped: ") in str(error))
@@ -360,11 +371,12 @@ def pinholes(session: Session, count: int, rng: np.random.Generator) -> Session:
     return replace(session, walk=replace(session.walk, markers=markers))
 
 
-def judge(fault: Fault, strength: float, recorded: list[Session], folder: Path) -> Tally:
+def judge(fault: Fault, strength: float, recorded: list[Session], folder: Path, method: str) -> Tally:
     """Put one fault into every session."""
     tally = Tally()
     for number, session in enumerate(recorded):
-        finding = analyse(fault.inject(session, strength, np.random.default_rng([number, len(fault.name)])), folder)
+        faulty = fault.inject(session, strength, np.random.default_rng([number, len(fault.name)]))
+        finding = analyse(faulty, folder, method)
         tally.trials += 1
         tally.detected += bool(finding.causes)
         if finding.causes and finding.causes[0] in fault.causes:
@@ -375,9 +387,9 @@ def judge(fault: Fault, strength: float, recorded: list[Session], folder: Path) 
     return tally
 
 
-def judge_clean(recorded: list[Session], folder: Path, name: str, record: Record) -> list[Finding]:
+def judge_clean(recorded: list[Session], folder: Path, name: str, record: Record, method: str) -> list[Finding]:
     """Print what is found in sessions without a fault; every warning is a false alarm."""
-    clean = [analyse(session, folder) for session in recorded]
+    clean = [analyse(session, folder, method) for session in recorded]
     for session, finding in zip(recorded, clean, strict=True):
         for note in finding.warnings:
             print(f"  in a clean walk of {session.walk.body.person.name}: {note.code}: {note.message}")
@@ -389,16 +401,32 @@ def judge_clean(recorded: list[Session], folder: Path, name: str, record: Record
     return clean
 
 
-def judge_faults(only: str, middle: bool, recorded: list[Session], folder: Path) -> Tally:
+@dataclass(frozen=True)
+class Asked:
+    """Faults whose name holds one of `names`, at the middle strength alone or at one of their own, and the entry of [signals]."""
+
+    names: tuple[str, ...]
+    middle: bool
+    at: float | None
+    method: str
+
+    def strengths(self, fault: Fault) -> tuple[float, ...]:
+        """The strengths at which a fault is tried; none for one that was not asked for."""
+        if not any(name in fault.name for name in self.names):
+            return ()
+        if self.at is not None:
+            return (self.at,)
+        return (fault.middle,) if self.middle else fault.strengths
+
+
+def judge_faults(asked: Asked, recorded: list[Session], folder: Path) -> Tally:
     """Print a row for every fault and strength; return what was found at the middle strengths."""
     total = Tally()
     print(f"\n{'fault':24s} {'strength':>14s} {'trials':>7s} {'detected':>9s} {'cause':>7s}  instead")
     for fault in FAULTS:
-        for strength in fault.strengths:
-            judged = strength == fault.middle
-            if only not in fault.name or (middle and not judged):
-                continue
-            tally = judge(fault, strength, recorded, folder)
+        for strength in asked.strengths(fault):
+            judged = strength in (fault.middle, asked.at)
+            tally = judge(fault, strength, recorded, folder, asked.method)
             if judged:
                 total.trials += tally.trials
                 total.detected += tally.detected
@@ -414,11 +442,14 @@ def judge_faults(only: str, middle: bool, recorded: list[Session], folder: Path)
 
 def main() -> None:
     """Print detection, causes and false alarms."""
-    parser = parser_of(__doc__, people=GROUPS, seeds=4, only="")
+    parser = parser_of(__doc__, people=GROUPS, seeds=4)
     parser.add_argument("--clean-seeds", type=int, default=0, help="the same for walks without a fault")
     parser.add_argument("--pinholes", type=int, default=100, help="single-frame gaps in the second set of clean walks")
     parser.add_argument("--middle", action="store_true", help="the middle strengths alone")
     parser.add_argument("--clean", action="store_true", help="no faults")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of the names of the faults")
+    parser.add_argument("--at", type=float, help="this strength alone")
+    parser.add_argument("--method", default="butterworth", help="signals.method of the analysis")
     arguments = parser.parse_args()
     record, watch = Record("faults", vars(arguments)), Stopwatch()
     group = GROUPS[arguments.people]
@@ -426,16 +457,17 @@ def main() -> None:
     print(f"{arguments.people}: {len(group.walkers)} people, {RECORDED.noise_mm:g} mm noise, soft tissue")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        clean = judge_clean(recorded, folder, "clean walks", record)
+        clean = judge_clean(recorded, folder, "clean walks", record, arguments.method)
         holed = [pinholes(session, arguments.pinholes, np.random.default_rng(n)) for n, session in enumerate(recorded)]
-        judge_clean(holed, folder, f"with {arguments.pinholes} single-frame gaps", record)
+        judge_clean(holed, folder, f"with {arguments.pinholes} single-frame gaps", record, arguments.method)
         share = 100 * float(np.median([finding.checks_s / finding.trial_s for finding in clean]))
         print(f"time of the checks: {share:.0f} % of the rest of the trial (median)")
         record.add("time of the checks", share, "% of the rest of the trial")
         if not arguments.clean:
             each = len(recorded) // len(group.walkers)
             few = [session for n, session in enumerate(recorded) if n % each < arguments.seeds]
-            middle = judge_faults(arguments.only, arguments.middle, few, folder)
+            asked = Asked(tuple(arguments.only), arguments.middle, arguments.at, arguments.method)
+            middle = judge_faults(asked, few, folder)
             detected, right = per_cent(middle.detected, middle.trials), per_cent(middle.right, middle.trials)
             print(
                 f"\nmiddle strengths (*): detected {detected:.1f} % (target {100 * TARGETS['detected']:.0f} %), "

@@ -26,6 +26,7 @@ class EstimateAccount:
         raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
         force_cutoff_hz: of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
+        balance_sd: error of the balance of forces N and of moments Nm in a hundredth of a second, as the trial showed it.
         coordinates: names; moved_rms_rad, moved_max_rad: (C,) how far each was moved.
         marker_rms_m, marker_max_m: how far the model's markers were moved.
         centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
@@ -40,6 +41,7 @@ class EstimateAccount:
     force_cutoff_hz: float
     residual_before: tuple[float, float]
     residual_after: tuple[float, float]
+    balance_sd: tuple[float, float]
     coordinates: tuple[str, ...]
     moved_rms_rad: FloatArray
     moved_max_rad: FloatArray
@@ -60,6 +62,7 @@ def account_of(
     unknowns: InertiaUnknowns | None,
     values: FloatArray,
     force_cutoff_hz: float,
+    balance_sd: tuple[float, float],
     random: Posterior | None = None,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`."""
@@ -81,6 +84,7 @@ def account_of(
         force_cutoff_hz=force_cutoff_hz,
         residual_before=_residual(inputs.dynamics),
         residual_after=_residual(dynamics),
+        balance_sd=balance_sd,
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
         moved_rms_rad=np.sqrt(np.mean(moved**2, axis=0)),
         moved_max_rad=np.abs(moved).max(axis=0),

@@ -1,113 +1,117 @@
-"""Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution, selected inverse.
+"""Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution.
 
-The unknowns are n numbers in each of T frames. Block k of frame t, H[t, k] (n, n), couples frame t (rows) with frame t + k
-(columns); k runs from 0 to the reach of the widest term. Time is linear in T, memory too.
+The unknowns are n numbers in each of T frames, coupled with those of the next `reach` frames. The matrix is summed in place into
+LAPACK's band storage and factored there: time is linear in T, and so is memory, 8 n^2 (reach + 1) bytes a frame.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.linalg.blas import dtbsv, dtrsm
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.kernels import normal as kernels
 
 
 @dataclass(frozen=True)
 class Normal:
-    """Normal equations H x = g. H: (T, reach + 1, n, n) blocks, see the module; g: (T, n)."""
+    """Normal equations A x = right of n unknowns in each frame.
 
-    H: FloatArray
-    g: FloatArray
+    band: (T n, (reach + 1) n), the lower triangle by columns, band[j, i - j] = A[i, j]; right: (T n,).
+    """
+
+    band: FloatArray
+    right: FloatArray
+    n: int
 
     @classmethod
     def empty(cls, frames: int, reach: int, n: int) -> Normal:
         """Return equations of no measurement yet."""
-        return cls(np.zeros((frames, reach + 1, n, n)), np.zeros((frames, n)))
+        return cls(np.zeros((frames * n, (reach + 1) * n)), np.zeros(frames * n), n)
 
-    def add_wide(
-        self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray | None = None
-    ) -> None:
-        """Add the least-squares term |residual - sum_s rows[s] x[first + t + s]|^2 of every t.
+    def again(self) -> Normal:
+        """Return equations of no measurement yet in the same memory; a factor of these is lost."""
+        self.band[:] = 0.0
+        return Normal(self.band, np.zeros(len(self.right)), self.n)
 
-        rows: one (T', m, n) for each frame it reaches; residual: (T', m); both divided by their standard deviation.
-        columns: the places (n,) of the unknowns that the rows are given for; None = all.
+    @property
+    def g(self) -> FloatArray:
+        """The right-hand side by frames, (T, n)."""
+        return self.right.reshape(-1, self.n)
+
+    def add_wide(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
+        """Add the least-squares term |residual - sum_s rows[:, :, s] x[first + t + s]|^2 of every t.
+
+        rows: (T', m, W, n) for the W frames it reaches; residual: (T', m); both divided by their standard deviation.
+        columns: the places (n,) of the unknowns that the rows are given for, ascending; None = all.
         """
-        count, n, width = len(residual), rows[0].shape[2], len(rows)
-        if columns is not None:
-            return self._add_some(first, rows, residual, columns)
-        flat = np.concatenate(rows, axis=2)
-        turned = np.ascontiguousarray(flat.transpose(0, 2, 1))
-        right = (turned @ residual[:, :, None])[..., 0].reshape(count, width, n)
-        product = (turned @ flat).reshape(count, width, n, width, n)
-        for i in range(width):
-            here = slice(first + i, first + i + count)
-            self.g[here] += right[:, i]
-            for j in range(i, width):
-                self.H[here, j - i] += product[:, i, :, j]
-
-    def _add_some(self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray) -> None:
-        part = Normal.empty(len(residual) + len(rows) - 1, len(rows) - 1, len(columns))
+        count, m, width, n = rows.shape
+        flat = np.ascontiguousarray(rows).reshape(count, m, width * n)
+        if columns is None:
+            kernels.add_rows(self.band, self.right, n, first, flat, np.ascontiguousarray(residual))
+            return
+        part = Normal.empty(count + width - 1, width - 1, n)
         part.add_wide(0, rows, residual)
-        here = slice(first, first + len(part.g))
-        self.g[here][:, columns] += part.g
-        square = (slice(None), slice(None), columns[:, None], columns)
-        self.H[here, : len(rows)][square] += part.H
+        kernels.add_part(self.band, self.right, self.n, first, part.band, part.right, columns)
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
         """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""
-        count = len(right)
-        for i, left in enumerate(weights):
-            here = slice(first + i, first + i + count)
-            self.g[here] += left * right
-            for j in range(i, len(weights)):
-                self.H[here, j - i] += (left * weights[j]) * G
+        parts = (np.ascontiguousarray(part) for part in (weights, G, right))
+        kernels.add_repeated(self.band, self.right, self.n, first, *parts)
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
         """The same for a diagonal G, given as (T', n)."""
-        count, n = precision.shape
-        at = np.arange(n)
+        count = len(precision)
+        by_frame = self.band.reshape(-1, self.n, self.band.shape[1])
         for i, left in enumerate(weights):
             here = slice(first + i, first + i + count)
             self.g[here] += left * right
             for j in range(i, len(weights)):
-                self.H[here, j - i, at, at] += (left * weights[j]) * precision
+                by_frame[here, :, (j - i) * self.n] += (left * weights[j]) * precision
 
 
 class Factor:
-    """Cholesky factor of the equations' matrix."""
+    """Cholesky factor L of the equations' matrix; it takes over the memory of their band, which is lost."""
 
-    def __init__(self, H: FloatArray) -> None:
-        frames, width, n, _ = H.shape
-        self.frames, self.n, self.reach = frames, n, width - 1
-        band = cholesky_banded(lower_band(H), overwrite_ab=True, lower=True, check_finite=False)
-        self._band = np.asfortranarray(band)
+    def __init__(self, normal: Normal) -> None:
+        self.n, self.bands = normal.n, normal.band.shape[1]
+        self.frames, self.reach = len(normal.band) // self.n, self.bands // self.n - 1
+        self._band = cholesky_banded(normal.band.T, overwrite_ab=True, lower=True, check_finite=False)
 
-    def column(self, k: int) -> FloatArray:
-        """Return the factor's columns of block k, ((reach + 1) n, n): above the diagonal stands what belongs elsewhere."""
-        n, bands = self.n, len(self._band)
-        # Element (i, j) of the matrix stands at i + j (bands - 1) of the memory.
-        first = k * n * bands
-        flat = self._band.ravel(order="F")[first : first + n * bands]
-        item = flat.itemsize
-        shape, strides = ((self.reach + 1) * n, n), (item, item * (bands - 1))
-        padded = np.concatenate([flat, np.zeros(n)])
-        return np.array(np.lib.stride_tricks.as_strided(padded, shape, strides))
+    @cached_property
+    def panels(self) -> FloatArray:
+        """The columns of L by blocks, (T, (reach + 1) n, n), rows from the block's own on: a view of the band.
+
+        Above the diagonal stands what belongs elsewhere.
+        """
+        # Element (i, j) stands at i + j (bands - 1) of the memory of its block.
+        item = self._band.itemsize
+        strides = (item * self.bands * self.n, item, item * (self.bands - 1))
+        shape = (self.frames, self.bands, self.n)
+        return np.lib.stride_tricks.as_strided(self._band.T, shape, strides, writeable=False)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return H^-1 right for right (T, n) or (T, n, P)."""
+        """Return A^-1 right for right (T, n) or (T, n, P)."""
         flat = right.reshape(self.frames * self.n, -1)
         return np.asarray(cho_solve_banded((self._band, True), flat, check_finite=False)).reshape(right.shape)
 
+    def forward(self, right: FloatArray) -> FloatArray:
+        """Return L^-1 right (T, n, P)."""
+        n, reach = self.n, self.reach
+        result = np.zeros((self.frames + reach, n, right.shape[2]))
+        result[: self.frames] = right
+        flat = result.reshape(-1, right.shape[2])
+        for k, panel in enumerate(self.panels):
+            # Of x = L^-1 b comes x^T = b^T L^-T: the transposed of a row-ordered array is in BLAS' order.
+            own = dtrsm(1.0, panel[:n], result[k].T, side=1, lower=1, trans_a=1).T
+            result[k] = own
+            flat[(k + 1) * n : (k + 1 + reach) * n] -= panel[n:] @ own
+        return result[: self.frames]
 
-def lower_band(H: FloatArray) -> FloatArray:
-    """Return the matrix in LAPACK's lower band storage, (bands, T n): ab[i - j, j] = A[i, j]."""
-    frames, width, n, _ = H.shape
-    bands = width * n
-    # A column j = (t, c) holds below it the rows (t, c..n-1), (t + 1, 0..n-1), ...: the transposed blocks one below the other.
-    column = np.ascontiguousarray(H.transpose(0, 2, 1, 3)).reshape(frames, n, bands)  # [t, c, (k, r)] = H[t, k][c, r]
-    ab = np.zeros((frames, n, bands))
-    for c in range(n):
-        ab[:, c, : bands - c] = column[:, c, c:]
-    return np.asfortranarray(ab.reshape(frames * n, bands).T)
+    def backward(self, right: FloatArray) -> FloatArray:
+        """Return L^-T right (T, n)."""
+        return np.asarray(dtbsv(self.bands - 1, self._band, right.ravel(), lower=1, trans=1)).reshape(right.shape)

@@ -102,17 +102,16 @@ def moved(mb: Multibody, start: Path, knots: Knots, c: FloatArray) -> Path:
 def by_deviation(
     mb: Multibody, path: Path, by_q: FloatArray, by_v: FloatArray, by_vdot: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return derivatives (T, m, nv) by the deviation, its rate and its acceleration, for those by q, v and vdot.
+    """Turn derivatives (T, m, nv) by q, v and vdot into those by the deviation, its rate and its acceleration, in place.
 
     The root's axes turn with it: dv = d' + [v, d] and dvdot = d'' + [v, d'] + [vdot, d].
     """
     if not _has_free_root(mb):
         return by_q, by_v, by_vdot
     of_v, of_vdot = bracket_matrix(path.v[:, _ROOT]), bracket_matrix(path.vdot[:, _ROOT])
-    place, rate = by_q.copy(), by_v.copy()
-    place[:, :, _ROOT] += by_v[:, :, _ROOT] @ of_v + by_vdot[:, :, _ROOT] @ of_vdot
-    rate[:, :, _ROOT] += by_vdot[:, :, _ROOT] @ of_v
-    return place, rate, by_vdot
+    by_q[:, :, _ROOT] += by_v[:, :, _ROOT] @ of_v + by_vdot[:, :, _ROOT] @ of_vdot
+    by_v[:, :, _ROOT] += by_vdot[:, :, _ROOT] @ of_v
+    return by_q, by_v, by_vdot
 
 
 def bracket_matrix(twist: FloatArray) -> FloatArray:

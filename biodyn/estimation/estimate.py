@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem, torque_places
-from biodyn.estimation.sizes import Sizes, knot_step, sizes_of
-from biodyn.estimation.solve import Solution, solve
+from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
+from biodyn.estimation.solve import solve
+from biodyn.estimation.terms import marker_information
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -29,6 +31,13 @@ from biodyn.uncertainty.magnitudes import Magnitudes
 WIDEST_SHARE_OF_RATE = 0.4
 # Shorter stretches tell nothing of accelerations.
 _LEAST_FRAMES = 10
+# Longer stretches are solved in windows, so that memory does not grow with the trial. What happens beyond the overlap is not
+# felt: some hundred thousandths of a torque's range at the seams.
+_LONGEST_S = 10.5
+_WINDOW_S = 5.0
+_OVERLAP_S = 1.0
+# So many tell what markers know on the average.
+_ENOUGH_FRAMES = 1000
 
 
 @dataclass(frozen=True)
@@ -57,31 +66,71 @@ def estimate_trial(
 
     bands: compute how certain it is, too (`posterior`), which takes about as long again.
 
-    The longest stretch in which the body must be in balance tells the inertias; the others take them over.
+    The window in which the body must be in balance in most frames tells the inertias and the error of the balance; the
+    others take them over.
     """
     sizes = sizes_of(inputs, settings, magnitudes)
     at_first = solve_dynamics(inputs.fit, reaction)
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
-    stretches.sort(key=lambda rows: -int(at_first.residual_valid[rows].sum()))
+    windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
+    windows.sort(key=lambda window: -int(at_first.residual_valid[window.rows].sum()))
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
-    solutions: list[tuple[slice, Solution]] = []
+    q = inputs.fit.motion.q.copy()
     certain = _nothing_certain(inputs) if bands else None
-    for number, rows in enumerate(stretches):
+    of_stretch: dict[int, FloatArray] = {}
+    for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
-        problem = _problem(inputs, model, at_first, settings, sizes, rows, own)
-        solution = solve(problem, settings.iterations)
-        solutions.append((rows, solution))
+        problem = _problem(inputs, model, at_first, settings, sizes, window.rows, own)
+        problem = replace(problem, tells_constants=number == 0)
+        first = window.stretch.start
+        if window.rows != window.stretch and first not in of_stretch:
+            some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
+            several = _problem(inputs, model, at_first, settings, sizes, some, own)
+            of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
+        solution = solve(problem, settings.iterations, of_stretch.get(first))
+        q[window.kept] = solution.path.q[window.inner]
         if certain is not None:
-            found = posterior(problem, solution.factor, solution.linearised)
+            found = posterior(problem, solution.factor, solution.derivatives)
             columns = [coordinate.v_index for coordinate in model.coordinates]
-            certain.place[rows], certain.force[rows] = found.place[:, columns], found.force[:, columns]
+            certain.place[window.kept] = found.place[window.inner][:, columns]
+            certain.force[window.kept] = found.force[window.inner][:, columns]
         if number == 0:
-            values, model = solution.inertias, solution.model
-    fit = _fit_of(inputs, model, solutions)
+            values, model, sizes = solution.inertias, solution.model, solution.sizes
+    fit = _fit_of(inputs, model, q)
     dynamics = solve_dynamics(fit, reaction)
-    account = account_of(inputs, fit, dynamics, unknowns if len(values) else None, values, force_cutoff_hz, certain)
+    known = unknowns if len(values) else None
+    account = account_of(
+        inputs, fit, dynamics, known, values, force_cutoff_hz, balance_of(sizes, inputs.rate_hz), certain
+    )
     return Estimate(fit, dynamics, account)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Frames `rows` of a stretch that are solved at once, and those of them whose result is kept."""
+
+    stretch: slice
+    rows: slice
+    kept: slice
+
+    @property
+    def inner(self) -> slice:
+        """The kept frames, counted from the first solved one."""
+        return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
+
+
+def _windows(rows: slice, rate_hz: float) -> list[_Window]:
+    """Windows of a stretch: itself, or overlapping ones of equal length."""
+    frames = rows.stop - rows.start
+    if frames <= _LONGEST_S * rate_hz:
+        return [_Window(rows, rows, rows)]
+    overlap = round(_OVERLAP_S * rate_hz)
+    edges = np.linspace(rows.start, rows.stop, 1 + round(frames / (_WINDOW_S * rate_hz))).round().astype(int).tolist()
+    return [
+        _Window(rows, slice(max(first - overlap, rows.start), min(last + overlap, rows.stop)), slice(first, last))
+        for first, last in pairwise(edges)
+    ]
 
 
 def _nothing_certain(inputs: TrialInputs) -> Posterior:
@@ -134,12 +183,9 @@ def _known_torques(model: SubjectModel, dynamics: Dynamics, places: IntArray) ->
     )
 
 
-def _fit_of(inputs: TrialInputs, model: SubjectModel, solutions: list[tuple[slice, Solution]]) -> Fit:
-    """The fit with the estimated motion; frames that no estimate covers stay as they were fitted."""
+def _fit_of(inputs: TrialInputs, model: SubjectModel, q: FloatArray) -> Fit:
+    """The fit with the estimated motion q (T, nq); frames that no estimate covers stay as they were fitted."""
     before = inputs.fit
-    q = before.motion.q.copy()
-    for rows, solution in solutions:
-        q[rows] = solution.path.q
     mb = model.multibody
     R, p = body_poses(mb, np.where(before.solved[:, None], q, mb.neutral()))
     R[~before.solved], p[~before.solved] = np.nan, np.nan

@@ -12,6 +12,7 @@ from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
+from biodyn.rigid_body.second_order import inertial_parameters
 
 # Lighter segments tell too little of themselves.
 _HEAVY_SHARE = 0.02
@@ -45,6 +46,29 @@ class InertiaUnknowns:
     def mass_share(self, values: FloatArray) -> float:
         """Return the change of the body's mass, share."""
         return float(values[-1] * self.mass_share_sd) if self.mass_share_sd else 0.0
+
+    def parameter_changes(self, model: SubjectModel) -> FloatArray:
+        """Return what one standard deviation of each unknown adds to the `inertial_parameters`, (10 B, P)."""
+        mb = model.multibody
+        columns = np.zeros((len(mb.bodies), 10, self.count))
+        bodies = {body.definition.name: body.inertia for body in model.bodies}
+        for i, (name, sd) in enumerate(zip(self.segments, self.sd_m, strict=True)):
+            frame, mass = model.frames[name], bodies[name].mass
+            before = frame.R_LB @ bodies[name].com + frame.p_LB
+            for axis in range(3):
+                moved = before + sd * frame.R_LB[:, axis]
+                column = columns[frame.link, :, 3 * i + axis]
+                column[1:4] = mass * (moved - before)
+                column[4:] = mass * (_square(moved) - _square(before))
+        if self.mass_share_sd:
+            columns[:, :, -1] = self.mass_share_sd * inertial_parameters(mb).reshape(-1, 10)
+        return columns.reshape(10 * len(mb.bodies), self.count)
+
+
+def _square(p: FloatArray) -> FloatArray:
+    """Moments of inertia of a unit mass at p (3,) about the origin: xx, xy, xz, yy, yz, zz."""
+    x, y, z = p
+    return np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
 
 
 def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> InertiaUnknowns:

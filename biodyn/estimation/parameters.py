@@ -9,10 +9,19 @@ class EstimationSettings(Section):
     """One estimate of motion and forces; used where `signals.method` is "estimate"."""
 
     force_sd_n: float = Field(
-        4.0, gt=0, le=1000, description="error of the balance of forces on the whole body in a hundredth of a second, N"
+        3.0,
+        gt=0,
+        le=1000,
+        description="expected error of the balance of forces on the whole body in a hundredth of a second, N",
     )
     moment_sd_nm: float = Field(
-        2.0, gt=0, le=1000, description="error of the balance of moments in a hundredth of a second, Nm"
+        1.5, gt=0, le=1000, description="expected error of the balance of moments in a hundredth of a second, Nm"
+    )
+    balance_samples: float = Field(
+        4.0,
+        ge=0,
+        le=1e6,
+        description="for how many independent samples force_sd_n counts beside what the trial itself shows; 1e6: it holds",
     )
     marker_sd_m: float = Field(
         0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"

@@ -26,6 +26,7 @@ class Problem:
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known.
         inertias: what the trial may change of the body's inertias.
+        tells_constants: whether inertias and the error of the balance are found from this stretch.
     """
 
     model: SubjectModel
@@ -40,6 +41,7 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     inertias: InertiaUnknowns
+    tells_constants: bool = True
 
     @cached_property
     def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:

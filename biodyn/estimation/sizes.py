@@ -33,7 +33,8 @@ class Sizes:
     Attributes:
         marker_sd_m: (M,) error of each fitted marker in a frame, an axis.
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
-        balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame.
+        balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
+        balance_samples: for how many independent samples the expected one counts.
         torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
         lively_n_kg: second difference of the ground reaction from frame to frame that doubles what may change, N/kg.
         alike_frames: how many frames a model's error stays alike.
@@ -43,6 +44,7 @@ class Sizes:
     marker_sd_m: FloatArray
     stiffness: FloatArray
     balance: FloatArray
+    balance_samples: float
     torque_nm: float
     lively_n_kg: float
     alike_frames: float
@@ -69,11 +71,18 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         marker_sd_m=np.hypot(noise, settings.marker_sd_m * frame),
         stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
         balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
+        balance_samples=settings.balance_samples,
         torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
         lively_n_kg=settings.lively_force_n_kg,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )
+
+
+def balance_of(sizes: Sizes, rate_hz: float) -> tuple[float, float]:
+    """Return the error of the balance of forces, N, and of moments, Nm, as the settings give it: in a hundredth of a second."""
+    force, moment = sizes.balance[[3, 0]] / np.sqrt(FRAME_S * rate_hz)
+    return float(force), float(moment)
 
 
 def coordinate_cutoffs(model: SubjectModel, marker_hz: FloatArray, otherwise_hz: float) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Normal
 from biodyn.estimation.deviation import DEGREE, Path, by_deviation
 from biodyn.estimation.problem import Problem
+from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
@@ -28,21 +30,25 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     """Return J^T W J (T, nv, nv) and J^T W r (T, nv) of the markers at q (T, nq), divided by their variances."""
     mb = problem.model.multibody
     links, p_LM, _ = problem.model.marker_arrays()
-    R, p = body_poses(mb, q)
-    x = p[:, links] + (R[:, links] @ p_LM[:, :, None])[..., 0]
-    columns = joint_jacobians(mb, q)
-    scale = np.sqrt(problem.weights) / problem.sizes.marker_sd_m
-    moves = np.stack([on_path(mb, int(link)) for link in links]).astype(np.float64)  # (M, nv)
-    xT = x.transpose(0, 2, 1)[:, :, None, :]  # (T, 3, 1, M)
-    omega, origin = columns[:, :3, :, None], columns[:, 3:, :, None]
-    J = np.empty((len(q), mb.nv, 3, len(links)))  # markers last: every step runs along memory
-    shared = moves.T[None] * scale[:, None, :]
-    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], shared, out=J[:, :, a])
-    rest = np.where(problem.weights[..., None] > 0.0, problem.seen_at - x, 0.0) * scale[..., None]
-    flat = J.reshape(len(q), mb.nv, -1)
-    right = (flat @ rest.transpose(0, 2, 1).reshape(len(q), -1, 1))[..., 0]
-    return flat @ flat.transpose(0, 2, 1), right
+    moving = [np.flatnonzero(on_path(mb, int(link))) for link in links]
+    paths = np.zeros((len(links), max(len(path) for path in moving)), dtype=np.int64)
+    for row, path in zip(paths, moving, strict=True):
+        row[: len(path)] = path
+    square, pull = np.zeros((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv))
+    kernels.marker_equations(
+        joint_jacobians(mb, q),
+        *body_poses(mb, q),
+        np.asarray(links, dtype=np.int64),
+        p_LM,
+        paths,
+        np.array([len(path) for path in moving]),
+        np.sqrt(problem.weights) / problem.sizes.marker_sd_m,
+        problem.seen_at,
+        square,
+        pull,
+        np.zeros((paths.shape[1], 3)),
+    )
+    return square, pull
 
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
@@ -54,12 +60,11 @@ def levers(problem: Problem, information: FloatArray) -> FloatArray:
 
 
 def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
-    """Return the precision (nv,) of the third difference of each coordinate.
+    """Return the precision (nv,) of the third difference of each coordinate; information (nv, nv): of the markers in a frame.
 
     The smoothing spline's: its stiffness times the information of the markers on the coordinate, others free to follow.
     """
-    nv = information.shape[1]
-    mean = information.mean(axis=0) + 1e-3 * np.eye(nv)
+    mean = information + 1e-3 * np.eye(len(information))
     own = 1.0 / np.diag(np.linalg.inv(mean))
     own[6:] = np.maximum(own[6:], 1.0 / _UNSEEN_RAD**2)
     return np.asarray(own * problem.sizes.stiffness)
@@ -75,12 +80,11 @@ def loosening(problem: Problem) -> FloatArray:
     return np.asarray(1.0 + near / problem.sizes.lively_n_kg)
 
 
-def add_markers(normal: Normal, problem: Problem, path: Path) -> None:
-    """The markers lie where they were measured."""
-    G, right = marker_information(problem, path.q)
+def add_markers(normal: Normal, problem: Problem, information: FloatArray, right: FloatArray) -> None:
+    """The markers lie where they were measured: their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
-        normal.add_shared(0, _used(weights), G[offset::step], right[offset::step])
+        normal.add_shared(0, _used(weights), information[offset::step], right[offset::step])
 
 
 def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
@@ -106,45 +110,54 @@ def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatAr
 
 @dataclass(frozen=True)
 class Rows:
-    """A part of the balance: rows (count, 6, nv) on the coefficients from the k-th on, and its rest (count, 6), in SD.
+    """A part of the balance: rows (count, 6, W, nv) on the coefficients from the k-th on, and its rest (count, 6), in SD.
 
     `frames` picks the frames that it is made of.
     """
 
     frames: slice
-    blocks: list[FloatArray]
+    rows: FloatArray
     rest: FloatArray
 
 
-def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path) -> list[Rows]:
-    """The whole body is in balance, and torques are smooth. Returns the rows of the balance."""
+Derivatives = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
+    """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the deviation."""
     derivatives = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    return by_deviation(mb, path, *derivatives)
+
+
+def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, parts: Derivatives) -> list[Rows]:
+    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of the balance."""
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    needed = np.concatenate([np.arange(6), problem.torque_rows])
-    parts = by_deviation(mb, path, *(part[:, needed] for part in derivatives))
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :6] * scale, problem.knots.step
-    balance = [part[:, :6] * scale[:, :, None] for part in parts]
     found = []
     for offset in range(step):
         frames = slice(offset, None, step)
-        rows = Rows(frames, on_coefficients(problem, [part[frames] for part in balance], offset), rest[frames])
-        normal.add_wide(0, rows.blocks, rows.rest)
+        by_place = on_coefficients(problem, [part[frames, :6] for part in parts], offset)
+        rows = Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
+        normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
-    if np.isfinite(problem.sizes.torque_nm) and len(problem.torque_rows):
-        at_knots = on_coefficients(problem, [part[::step, 6:] for part in parts], 0)
-        torques = tau[::step, problem.torque_rows]
+    if np.isfinite(problem.sizes.torque_nm):
         for rows_at, columns in problem.torque_groups:
-            own = [np.ascontiguousarray(part[:, rows_at][:, :, columns]) for part in at_knots]
-            _add_torques(normal, problem, own, torques[:, rows_at], rows_at, columns)
+            places = problem.torque_rows[rows_at]
+            own = [part[::step, places[:, None], columns] for part in parts]
+            _add_torques(normal, problem, on_coefficients(problem, own, 0), tau[::step, places], rows_at, columns)
     return found
 
 
-def on_coefficients(problem: Problem, parts: list[FloatArray], offset: int) -> list[FloatArray]:
-    """Derivatives (count, m, nv) by the coefficients, of those by place, rate and acceleration of frames behind a knot."""
-    place, rate, bend = parts
-    weights = (weights[offset] for weights in problem.knots.weights)
-    return [a * place + b * rate + c * bend for a, b, c in zip(*weights, strict=True) if a or b or c]
+def on_coefficients(problem: Problem, parts: Sequence[FloatArray], offset: int) -> FloatArray:
+    """Derivatives (T', m, W, n) by the coefficients, of those (T', m, n) by place, rate and acceleration behind a knot."""
+    weights = np.stack([weights[offset] for weights in problem.knots.weights])
+    used = weights[:, weights.any(axis=0)]
+    count, m, n = parts[0].shape
+    result = np.empty((count, m, used.shape[1], n))
+    for s, (a, b, c) in enumerate(used.T):
+        result[:, :, s] = a * parts[0] + b * parts[1] + c * parts[2]
+    return result
 
 
 def _used(weights: FloatArray) -> FloatArray:
@@ -154,7 +167,7 @@ def _used(weights: FloatArray) -> FloatArray:
 def _add_torques(
     normal: Normal,
     problem: Problem,
-    rows: list[FloatArray],
+    rows: FloatArray,
     tau: FloatArray,
     rows_at: IntArray,
     columns: IntArray,
@@ -165,9 +178,9 @@ def _add_torques(
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     loose = loosening(problem)[1 : 1 + count, None]
     scale = known / (problem.sizes.torque_nm * loose)
-    wide = []
-    for at in range(len(rows) + len(_SECOND) - 1):
-        parts = [w * rows[at - i][i : i + count] for i, w in enumerate(_SECOND) if 0 <= at - i < len(rows)]
-        wide.append(np.asarray(sum(parts)) * scale[:, :, None])
+    _, m, width, n = rows.shape
+    wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
+    for i, w in enumerate(_SECOND):
+        wide[:, :, i : i + width] += w * rows[i : i + count]
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
-    normal.add_wide(0, wide, np.asarray(rest), columns)
+    normal.add_wide(0, wide * scale[:, :, None, None], np.asarray(rest), columns)

@@ -12,18 +12,29 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Factor, Normal, lower_band
+from biodyn.estimation.banded import Factor, Normal
+from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import Knots, Path, moved
-from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.estimate import estimate_trial
+from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.posterior import inverse_blocks, posterior
 from biodyn.estimation.problem import Problem, torque_places
 from biodyn.estimation.sizes import sizes_of
 from biodyn.estimation.solve import solve
-from biodyn.estimation.terms import REACH, add_dynamics, add_markers, add_smoothness, marker_information
+from biodyn.estimation.terms import (
+    REACH,
+    add_dynamics,
+    add_markers,
+    add_smoothness,
+    marker_information,
+    torque_derivatives,
+)
 from biodyn.processing.kinematics.fit import q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
+from biodyn.rigid_body.jacobians import jacobian
+from biodyn.rigid_body.second_order import inertial_parameters
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
@@ -106,6 +117,34 @@ def test_a_disturbed_start_comes_back_to_the_truth(walk: TrialAnalysis) -> None:
     assert np.abs(np.rad2deg(step[:, :3])).max() < 0.1  # of half a degree
 
 
+def test_the_error_of_the_balance_is_found_from_what_is_left(walk: TrialAnalysis) -> None:
+    """3 N are expected. Forces that are off by a slow wave of 20 N move it; those without error only show that they fit."""
+    problem = consistent(walk, EstimationSettings(heaviest_centre_sd_m=0.0, centre_sd_m=0.0))  # type: ignore[call-arg]
+
+    def found(error_n: float) -> float:
+        wrenches = problem.wrenches.copy()
+        wave = np.sqrt(2.0) * np.sin(2.0 * np.pi * np.arange(FRAMES) / 60.0)
+        wrenches[:, 0, 3:] += error_n * wave[:, None]
+        return float(solve(replace(problem, wrenches=wrenches), 1).sizes.balance[3])
+
+    assert 1.5 < found(0.0) < 3.5
+    assert 7.0 < found(20.0) < 25.0
+
+
+def test_an_error_that_lasts_tells_as_little_as_it_changes(walk: TrialAnalysis) -> None:
+    """The same power in every frame, once new and once one slow wave: the wave counts as few samples."""
+    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    rng, time_s = np.random.default_rng(4), np.arange(FRAMES) / 100.0
+    waves = 15.0 * np.sqrt(2.0) * np.sin(2.0 * np.pi * time_s / 0.8)[:, None] * np.ones(3)
+    samples = [alike_for(errors) for errors in (waves, rng.normal(0.0, 15.0, (FRAMES, 3)))]
+    assert samples[0] > 10.0
+    assert samples[1] < 2.0
+    unbalanced = replace(problem, balanced=np.zeros(FRAMES, dtype=bool))
+    np.testing.assert_array_equal(
+        solve(unbalanced, 1).sizes.balance, problem.sizes.balance
+    )  # nothing told: as expected
+
+
 @pytest.mark.parametrize("step", [1, 2])
 def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: int) -> None:
     """Against central differences of the cost, in a random direction; markers off by a centimetre, forces by 3 %."""
@@ -123,7 +162,7 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
     def cost(c: FloatArray) -> float:
         path = moved(mb, problem.start, problem.knots, c)
         normal = _Squares.empty(problem.knots.count, REACH, mb.nv)
-        add_dynamics(normal, problem, mb, path)
+        add_dynamics(normal, problem, mb, path, torque_derivatives(problem, mb, path))
         add_smoothness(normal, problem, c, stiff)
         links, p_LM, _ = problem.model.marker_arrays()
         R, p = body_poses(mb, path.q)
@@ -133,8 +172,8 @@ def test_the_gradient_is_that_of_the_sum_of_squares(walk: TrialAnalysis, step: i
         return float(0.5 * (np.sum(rest**2) + sum(normal.squares)))
 
     normal = Normal.empty(problem.knots.count, REACH, mb.nv)
-    add_markers(normal, problem, problem.start)
-    add_dynamics(normal, problem, mb, problem.start)
+    add_markers(normal, problem, *marker_information(problem, problem.start.q))
+    add_dynamics(normal, problem, mb, problem.start, torque_derivatives(problem, mb, problem.start))
     add_smoothness(normal, problem, np.zeros_like(direction), stiff)
     h = 1e-4
     numeric = (cost(h * direction) - cost(-h * direction)) / (2.0 * h)
@@ -148,9 +187,7 @@ class _Squares(Normal):
     def squares(self) -> list[float]:
         return self.__dict__.setdefault("_squares", [])
 
-    def add_wide(
-        self, first: int, rows: list[FloatArray], residual: FloatArray, columns: IntArray | None = None
-    ) -> None:
+    def add_wide(self, first: int, rows: FloatArray, residual: FloatArray, columns: IntArray | None = None) -> None:
         self.squares.append(float(np.sum(residual**2)))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
@@ -180,25 +217,88 @@ def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
     np.testing.assert_allclose(bend, 0.0, atol=1e-10)
 
 
-def test_the_banded_system_is_the_dense_one() -> None:
+@pytest.mark.parametrize("m", [3, 5])
+def test_the_banded_system_is_the_dense_one(m: int) -> None:
+    """Terms of all kinds, one of some unknowns only, against the same sum without a band."""
     rng = np.random.default_rng(1)
     frames, n, reach = 7, 3, 2
-    normal = Normal.empty(frames, reach, n)
-    dense = np.zeros((frames * n, frames * n))
-    for first in range(frames - reach):
-        rows = [rng.normal(size=(1, 5, n)) for _ in range(reach + 1)]
-        normal.add_wide(first, rows, rng.normal(size=(1, 5)))
-        flat = np.concatenate(rows, axis=2)[0]
-        at = slice(first * n, (first + reach + 1) * n)
+    normal, dense, right = Normal.empty(frames, reach, n), np.eye(frames * n), np.zeros(frames * n)
+    identity = np.ones((frames, n))
+    normal.add_diagonal(0, np.ones(1), identity, 0.0 * identity)
+
+    def add(first: int, rows: FloatArray, rest: FloatArray) -> None:
+        at = slice(first * n, (first + rows.shape[1]) * n)
+        flat = rows.reshape(len(rows), -1)
         dense[at, at] += flat.T @ flat
-    dense += np.eye(len(dense))
-    normal.H[:, 0] += np.eye(n)
-    ab = lower_band(normal.H)
-    for k in range(len(ab)):
-        np.testing.assert_allclose(ab[k, : len(dense) - k], np.diag(dense, -k), atol=1e-12)
-    right = rng.normal(size=(frames, n, 2))
-    expected = np.linalg.solve(dense, right.reshape(frames * n, 2)).reshape(right.shape)
-    np.testing.assert_allclose(Factor(normal.H).solve(right), expected, atol=1e-10)
+        right[at] += flat.T @ rest
+
+    rows, rest = rng.normal(size=(frames - reach, m, reach + 1, n)), rng.normal(size=(frames - reach, m))
+    normal.add_wide(0, rows, rest)
+    some, some_rest, columns = rng.normal(size=(4, m, 2, 2)), rng.normal(size=(4, m)), np.array([0, 2])
+    normal.add_wide(1, some, some_rest, columns)
+    weights, J, pull = np.array([1.0, -2.0, 0.5]), rng.normal(size=(frames - reach, m, n)), rng.normal(size=(5, m))
+    turned = J.transpose(0, 2, 1)
+    normal.add_shared(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
+    for t in range(frames - reach):
+        add(t, rows[t], rest[t])
+        add(t, weights[:, None] * J[t][:, None], pull[t])
+    for t in range(4):
+        whole = np.zeros((m, 2, n))
+        whole[:, :, columns] = some[t]
+        add(1 + t, whole, some_rest[t])
+    for k in range(normal.band.shape[1]):
+        np.testing.assert_allclose(normal.band[: len(dense) - k, k], np.diag(dense, -k), atol=1e-12)
+    np.testing.assert_allclose(normal.right, right, atol=1e-12)
+    several = rng.normal(size=(frames, n, 2))
+    factor, L = Factor(normal), np.linalg.cholesky(dense)
+    for found, matrix in ((factor.solve(several), dense), (factor.forward(several), L)):
+        np.testing.assert_allclose(found.reshape(-1, 2), np.linalg.solve(matrix, several.reshape(-1, 2)), atol=1e-10)
+    back = factor.backward(several[..., 0])
+    np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
+
+
+def test_unit_changes_of_inertias_are_those_of_the_changed_model(walk: TrialAnalysis) -> None:
+    unknowns = inertia_unknowns(walk.model, EstimationSettings())  # type: ignore[call-arg]
+    found, before = unknowns.parameter_changes(walk.model), inertial_parameters(walk.model.multibody)
+    assert unknowns.count == found.shape[1] > 20
+    for value in range(0, unknowns.count, 5):
+        changed = with_changed_inertias(walk.model, unknowns, np.eye(unknowns.count)[value])
+        np.testing.assert_allclose(found[:, value], inertial_parameters(changed.multibody) - before, atol=1e-12)
+
+
+def test_markers_say_what_their_jacobians_say(walk: TrialAnalysis) -> None:
+    problem = consistent(walk, LOOSE)
+    rng, mb = np.random.default_rng(2), walk.model.multibody
+    weights = rng.choice([0.0, 0.5, 1.0], problem.weights.shape)
+    problem = replace(problem, weights=weights, seen_at=problem.seen_at + rng.normal(0.0, 0.01, problem.seen_at.shape))
+    square, pull = marker_information(problem, problem.start.q)
+    links, p_LM, _ = problem.model.marker_arrays()
+    expected, pulled = np.zeros_like(square), np.zeros_like(pull)
+    R, p = body_poses(mb, problem.start.q)
+    for m, (link, place) in enumerate(zip(links, p_LM, strict=True)):
+        J = jacobian(mb, problem.start.q, int(link), place)[:, 3:]
+        weight = weights[:, m, None] / problem.sizes.marker_sd_m[m] ** 2
+        rest = problem.seen_at[:, m] - p[:, link] - R[:, link] @ place
+        expected += weight[:, :, None] * (J.transpose(0, 2, 1) @ J)
+        pulled += weight * (J.transpose(0, 2, 1) @ rest[:, :, None])[..., 0]
+    np.testing.assert_allclose(square, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(pull, pulled, atol=1e-9 * np.abs(pulled).max())
+
+
+def test_windows_of_a_long_trial_give_what_the_whole_gives(
+    walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the overlap nothing is felt, so that a minute needs no more memory than ten seconds."""
+    held = EstimationSettings(centre_sd_m=0.0, heaviest_centre_sd_m=0.0, mass_sd_share=0.0)  # type: ignore[call-arg]
+
+    def torques() -> FloatArray:
+        assert walk.propagation is not None
+        return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
+
+    whole = torques()
+    monkeypatch.setattr("biodyn.estimation.estimate._LONGEST_S", 2.0)
+    monkeypatch.setattr("biodyn.estimation.estimate._WINDOW_S", 1.5)
+    assert np.nanmax(np.abs(torques() - whole)) < 1e-4 * np.nanmax(np.abs(whole))
 
 
 def test_the_estimate_closes_the_residual_and_keeps_the_raw_one(estimated: TrialAnalysis) -> None:
@@ -238,22 +338,20 @@ def test_the_filters_of_the_start_are_no_filters_of_the_result(walk: TrialAnalys
     assert found("estimate") == []
 
 
-def _random_system(frames: int, n: int, reach: int) -> Normal:
-    rng = np.random.default_rng(1)
-    normal = Normal.empty(frames, reach, n)
-    rows = [rng.normal(size=(frames - reach, 5, n)) for _ in range(reach + 1)]
-    normal.add_wide(0, rows, rng.normal(size=(frames - reach, 5)))
-    normal.H[:, 0] += np.eye(n)
-    return normal
-
-
 def test_the_inverse_near_the_diagonal_is_the_dense_one() -> None:
     frames, n, reach = 40, 3, 2
-    factor = Factor(_random_system(frames, n, reach).H)
-    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames * n, frames * n)
+    rng = np.random.default_rng(1)
+    normal = Normal.empty(frames, reach, n)
+    count = frames - reach
+    normal.add_wide(0, rng.normal(size=(count, 5, reach + 1, n)), rng.normal(size=(count, 5)))
+    normal.add_diagonal(0, np.ones(1), np.ones((frames, n)), np.zeros((frames, n)))
+    factor = Factor(normal)
+    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames, n, frames, n)
     for k, window in inverse_blocks(factor):
-        size = min(reach + 1, frames - k) * n
-        np.testing.assert_allclose(window[:size, :size], dense[k * n :, k * n :][:size, :size], atol=1e-12)
+        there = np.arange(k, min(k + reach + 1, frames))
+        slots = there % (reach + 1)
+        expected = dense[there][:, :, there]
+        np.testing.assert_allclose(window[slots][:, :, slots], expected, atol=1e-12)
 
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:
@@ -261,20 +359,24 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     problem = consistent(walk, LOOSE)
     mb, nv, draws = problem.model.multibody, problem.model.multibody.nv, 200
     normal = Normal.empty(problem.knots.count, REACH, nv)
-    add_markers(normal, problem, problem.start)
-    balance = add_dynamics(normal, problem, mb, problem.start)
+    information, pull = marker_information(problem, problem.start.q)
+    add_markers(normal, problem, information, pull)
+    derivatives = torque_derivatives(problem, mb, problem.start)
+    balance = add_dynamics(normal, problem, mb, problem.start, derivatives)
     add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
-    factor = Factor(normal.H)
+    factor = Factor(normal)
     rng = np.random.default_rng(5)
-    information, _ = marker_information(problem, problem.start.q)
     right = np.zeros((problem.knots.count, nv, draws))
     marker_errors = np.linalg.cholesky(information + 1e-9 * np.eye(nv)) @ rng.normal(size=(FRAMES, nv, draws))
     balance_errors = rng.normal(size=(FRAMES, 6, draws))
-    for j, (weight, block) in enumerate(zip(problem.knots.weights[0][0], balance[0].blocks, strict=False)):
-        right[j : j + FRAMES] += weight * marker_errors + block.transpose(0, 2, 1) @ balance_errors
+    for j in range(balance[0].rows.shape[2]):
+        block = balance[0].rows[:, :, j]
+        right[j : j + FRAMES] += (
+            problem.knots.weights[0][0, j] * marker_errors + block.transpose(0, 2, 1) @ balance_errors
+        )
     found = factor.solve(right).reshape(problem.knots.count, -1)
     place = problem.knots.values(found)[0].reshape(FRAMES, nv, draws)
-    expected = posterior(problem, factor, problem.start).place
+    expected = posterior(problem, factor, derivatives).place
     legs = [c.v_index for c in problem.model.coordinates if problem.model.skeleton.body(c.body).side and c.v_index < 18]
     ratio = place.std(axis=2)[10:-10, legs] / expected[10:-10, legs]
     assert np.abs(np.median(ratio, axis=0) - 1.0).max() < 0.1

@@ -24,6 +24,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     return {
         "residual_raw": _residual(account.residual_before),
         "residual_left": _residual(account.residual_after),
+        "balance_sd": {"force_n": account.balance_sd[0], "moment_nm": account.balance_sd[1]},
         "force_cutoff_hz": account.force_cutoff_hz,
         "markers_moved_mm": {"rms": 1e3 * account.marker_rms_m, "largest": 1e3 * account.marker_max_m},
         "mass_change_kg": account.mass_change_kg,

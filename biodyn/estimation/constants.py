@@ -1,0 +1,112 @@
+"""What a stretch tells of things that do not change: inertias, and how well motion and forces can be in balance at all.
+
+The errors of a body model and of plates stay alike for some time: a trial of T frames tells no more of a constant than the number
+of times that its errors change. Taken for independent, frames would let mass centres run away, and the balance's error vanish
+or grow without bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.estimation.banded import Factor
+from biodyn.estimation.deviation import Path
+from biodyn.estimation.problem import Problem
+from biodyn.estimation.terms import Rows
+from biodyn.rigid_body.second_order import effects_of_inertia
+
+_FORCE = slice(3, 6)
+_PROBES = 4  # vectors of random signs: the trace to some per cent
+# The errors that a trial finds lie within these factors of what is expected.
+_LEAST_SHARE, _MOST_TIMES = 0.25, 10.0
+# A correlation below this is none.
+_UNRELATED = 0.05
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The step of the motion (count, nv), the unknown inertias (P,), the balance's error (6,) in a frame."""
+
+    step: FloatArray
+    inertias: FloatArray
+    balance: FloatArray
+
+
+def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray) -> Constants:
+    """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance."""
+    effect = _inertia_rows(problem, path)
+    signs = _probes(problem)
+    count, probes = effect.shape[2], signs.shape[2]
+    several = np.zeros((*right.shape, 1 + count + probes))
+    several[..., 0] = right
+    asked, of_all = np.zeros(count), np.concatenate([effect, signs], axis=2)
+    for part in balance:
+        own = of_all[part.frames]
+        asked += np.einsum("tip,ti->p", own[..., :count], part.rest)
+        for i in range(part.rows.shape[2]):
+            several[i : i + len(own), :, 1:] += part.rows[:, :, i].transpose(0, 2, 1) @ own
+    halved = factor.forward(several).reshape(-1, several.shape[2])
+    motion, inertia, probed = halved[:, 0], halved[:, 1 : 1 + count], halved[:, 1 + count :]
+    told = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
+    share = 1.0 / problem.sizes.alike_frames
+    values = np.linalg.solve(share * told + np.eye(count), share * (asked - inertia.T @ motion))
+    step = factor.backward((motion - inertia @ values).reshape(right.shape))
+    left = _left(problem, balance, step, effect @ values)
+    trace = float(np.sum(probed**2)) / _PROBES
+    return Constants(step, values, _balance_error(problem, left[:, _FORCE], trace))
+
+
+def _inertia_rows(problem: Problem, path: Path) -> FloatArray:
+    """What one standard deviation of each unknown inertia does to the balance (T, 6, P), in standard deviations."""
+    columns = problem.inertias.parameter_changes(problem.model)
+    effect = effects_of_inertia(problem.model.multibody, path.q, path.v, path.vdot, columns)[:, :6]
+    return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
+
+
+def _probes(problem: Problem) -> FloatArray:
+    """Random signs (T, 6, P) on the forces of balanced frames: z^T A z is the trace of A on average (Hutchinson 1989)."""
+    result = np.zeros((len(problem.balanced), 6, _PROBES))
+    result[:, _FORCE] = np.random.default_rng(0).choice([-1.0, 1.0], result[:, _FORCE].shape)
+    return result * problem.balanced[:, None, None]
+
+
+def _left(problem: Problem, balance: list[Rows], step: FloatArray, by_inertias: FloatArray) -> FloatArray:
+    """What the step leaves of the balance (T, 6), in standard deviations."""
+    result = np.zeros((len(problem.balanced), 6))
+    for part in balance:
+        left = part.rest.copy()
+        for i in range(part.rows.shape[2]):
+            left -= (part.rows[:, :, i] @ step[i : i + len(left), :, None])[..., 0]
+        result[part.frames] = left
+    return result - by_inertias
+
+
+def _balance_error(problem: Problem, left: FloatArray, trace: float) -> FloatArray:
+    """Return the error (6,) of the balance in a frame: that of the forces brought from the expected one towards the trial's own.
+
+    One step of expectation and maximisation (Dempster et al. 1977): the mean square of what is left over (T, 3), and the `trace`
+    of what the motion, uncertain itself, adds to it. It counts by the number of its independent samples, the expectation by its
+    `balance_samples`. The moments' error stays: what plates and mass centres leave of them passes into the hips all the same.
+    """
+    sizes, own = problem.sizes, left[problem.balanced]
+    result = sizes.balance.copy()
+    if len(own):
+        square = (float(np.sum(own**2)) + trace) / own.size
+        samples = own.size / alike_for(own)
+        found = (sizes.balance_samples + samples * square) / (sizes.balance_samples + samples)
+        result[_FORCE] *= np.clip(np.sqrt(found), _LEAST_SHARE, _MOST_TIMES)
+    return result
+
+
+def alike_for(values: FloatArray) -> float:
+    """Return for how many frames values (T, K) stay alike: the sum of their correlations up to the first lag without one."""
+    total, power = 1.0, float(np.sum(values**2))
+    for lag in range(1, len(values) // 2):
+        correlation = float(np.sum(values[lag:] * values[:-lag])) / max(power, 1e-12)
+        if correlation < _UNRELATED:
+            break
+        total += 2.0 * correlation
+    return total
