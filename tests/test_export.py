@@ -166,3 +166,31 @@ def test_an_unknown_format_names_those_there_are(tmp_path):
     done = CliRunner().invoke(app, ["export", str(tmp_path), "--to", "word"])
     assert done.exit_code == 2
     assert "opensim" in done.output
+
+
+def test_a_c3d_goes_back_with_the_result_in_it(walk_result, laboratory, tmp_path):
+    made = export(walk_result, "c3d", tmp_path / "out")
+    assert made.files == (laboratory.walk.name,)
+    before, after = biodyn.read(laboratory.walk), biodyn.read(made.folder / laboratory.walk.name)
+    assert after.markers.labels == before.markers.labels
+    np.testing.assert_array_equal(after.markers.positions, before.markers.positions)
+    angles = walk_result.joint_angles
+    written = after.model_outputs["LHipAngles"].values
+    for k, name in enumerate(("hip_flexion_l", "hip_adduction_l", "hip_rotation_l")):
+        expected = angles[f"{name}_deg"].to_numpy()
+        known = np.isfinite(expected)
+        np.testing.assert_allclose(written[known, k], expected[known], atol=1e-4)
+    # in the laboratory's axes, whichever way the person went: upward is Z, and so are the plates' forces
+    force = after.model_outputs["RGroundReactionForce"].values * walk_result.analysis.subject.mass_kg
+    world = walk_result.ground_reaction[[f"ground_force_r_{axis}_N" for axis in "xyz"]].to_numpy()
+    known = np.isfinite(world).all(axis=1) & np.isfinite(force).all(axis=1)
+    np.testing.assert_allclose((force @ walk_result.analysis.R_WL.T)[known], world[known], atol=0.02)
+    assert force[known][:, 2].max() > 500.0
+
+
+def test_only_the_recording_that_was_analysed_is_written_into(walk_result, laboratory, tmp_path):
+    with pytest.raises(ResultError, match="digest differs"):
+        export(walk_result, "c3d", tmp_path / "out", recording=laboratory.static)
+    with pytest.raises(ResultError, match="--recording"):
+        export(walk_result, "c3d", tmp_path / "out", recording=tmp_path / "gone.c3d")
+    assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from biodyn.output.store.exported import write_export
 from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.read import read_view
 from biodyn.output.store.record.run import versions
+from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.opensim import opensim_files
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def _opensim(request: Request) -> Files:
 
 
 #: What makes the files of each format.
-FORMATS: Final[dict[str, Callable[[Request], Files]]] = {"opensim": _opensim}
+FORMATS: Final[dict[str, Callable[[Request], Files]]] = {
+    "opensim": _opensim,
+    "c3d": lambda request: c3d_file(request.view, request.convention, request.recording),
+}
 
 
 @dataclass(frozen=True)
