@@ -104,7 +104,7 @@ _CONFINED = {
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; tables/csv uses its fast writer.
     "pyarrow": {"study", "biodyn.output.tables.csv"},
-    "openpyxl": {"study"},
+    "openpyxl": {"study", "biodyn.trial.export.xlsx"},
 }
 
 

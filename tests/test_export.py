@@ -8,6 +8,10 @@ import subprocess
 
 import numpy as np
 import pytest
+from openpyxl import load_workbook
+from scipy.io import loadmat
+from support.osim_files import two_bodies
+from support.real import recordings
 from support.stored import OLD, unpacked
 from typer.testing import CliRunner
 
@@ -15,7 +19,11 @@ import biodyn
 from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
+from biodyn.library.tables import entry_names
+from biodyn.output.tables.csv import DECIMALS
 from biodyn.trial.export import export
+from biodyn.trial.export.conventions import channels
+from biodyn.trial.export.sheets import described, sheets
 from biodyn.trial.from_coordinates import run_coordinates
 
 _ID = """
@@ -194,3 +202,182 @@ def test_only_the_recording_that_was_analysed_is_written_into(walk_result, labor
     with pytest.raises(ResultError, match="--recording"):
         export(walk_result, "c3d", tmp_path / "out", recording=tmp_path / "gone.c3d")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def small(walk_result):
+    """The walk's view with fewer tables: those of tens of thousands of rows take seconds to write."""
+    from dataclasses import replace
+
+    view = walk_result.view
+    kept = ("joint_angles", "joint_torques", "joint_powers", "ground_reaction", "events", "spatiotemporal")
+    return replace(view, tables={name: view.tables[name] for name in kept})
+
+
+def test_a_matlab_file_holds_every_table_with_its_meaning(small):
+    from io import BytesIO
+
+    from biodyn.trial.export.mat import mat_file
+
+    (name, content), *_ = mat_file(small, "")[0].items()
+    assert name.endswith(".mat")
+    read = loadmat(BytesIO(content), simplify_cells=True)
+    assert read["info"]["mass_kg"] == pytest.approx(small.record["subject"]["mass_kg"])
+    for table in small.tables:
+        assert set(small.tables[table].columns) == {column["name"] for column in read[table]["columns"]}
+    angles = small.tables["joint_angles"]
+    np.testing.assert_array_equal(read["joint_angles"]["knee_angle_r_deg"], angles["knee_angle_r_deg"])
+    assert list(read["events"]["event"]) == list(small.tables["events"]["event"])
+    knee = next(c for c in read["joint_torques"]["columns"] if c["name"] == "knee_angle_r_Nm")
+    assert (knee["unit"], knee["field"]) == ("Nm", "knee_angle_r_Nm")
+    assert mat_file(small, "")[0][name] == content  # the same result, the same bytes
+
+
+def test_matlab_names_are_names_there():
+    from biodyn.trial.export.mat import field_names
+
+    assert field_names(["*12", "end", "a b", "a_b", "x" * 80]) == ["x__12", "x_end", "a_b", "a_b_2", "x" * 59]
+
+
+def test_a_workbook_explains_its_columns_first(small):
+    from io import BytesIO
+
+    from biodyn.trial.export.xlsx import xlsx_file
+
+    (_, content), *_ = xlsx_file(small, "")[0].items()
+    book = load_workbook(BytesIO(content), read_only=True)
+    assert book.sheetnames == ["columns", *small.tables]
+    explained = {(row[0], row[1]): row[2:4] for row in book["columns"].iter_rows(min_row=6, values_only=True)}
+    for name, table in small.tables.items():
+        for column in table.columns:
+            assert explained[name, column][1]
+    rows = list(book["joint_angles"].iter_rows(values_only=True))
+    table = small.tables["joint_angles"]
+    assert list(rows[0]) == list(table.columns)
+    values = np.array([[np.nan if x is None else x for x in row] for row in rows[1:]], dtype=float)
+    np.testing.assert_allclose(values, table.to_numpy(dtype=float), rtol=1e-12)
+
+
+def test_every_column_of_a_result_is_explained(walk_result):
+    for name, table in walk_result.tables.items():
+        for column in table.columns:
+            found = described(name, column)
+            assert found.meaning, (name, column)
+            assert found.unit or not any(column.endswith(e) for e in ("_Nm", "_N", "_m", "_deg", "_W", "_s")), column
+
+
+@pytest.mark.parametrize("convention", entry_names("conventions"))
+def test_a_convention_is_the_tables_again_after_its_signs_and_units(walk_result, convention):
+    """Back from the exported numbers by the table's own signs and factors: the tables."""
+    from biodyn.library.tables import for_each_side, library_entry
+    from biodyn.trial.export.conventions import _curves
+
+    view = walk_result.view
+    made, curves = {c.name: c for c in channels(view, convention)}, _curves(view)
+    mass = view.record["subject"]["mass_kg"]
+    count = 0
+    for raw in library_entry("conventions", convention).get("channel", ()):
+        for side, entry in for_each_side(raw):
+            per = mass if entry.get("per_mass") else 1.0
+            parts = iter(made[entry["name"]].components)
+            for axis in entry["axes"]:
+                if axis["of"] not in curves:
+                    continue
+                back = next(parts).values * per / entry.get("factor", 1.0) * axis["sign"]
+                back = -back if axis.get("mirror") and side == "l" else back
+                np.testing.assert_allclose(back, curves[axis["of"]], rtol=1e-12)
+                count += 1
+    assert count >= 6
+    first = sheets(view, convention)[0]
+    assert [c.name for c in first.columns] == list(first.rows.columns)
+    assert all(c.meaning and c.unit for c in first.columns)
+
+
+def test_both_sides_of_a_walk_read_alike_in_every_convention(walk_result):
+    """What a sign rule is for: in stance a leg bears its moments the same way, whichever it is."""
+    for convention, name, axis in (
+        ("plug_in_gait", "{}HipMoment", 1),
+        ("plug_in_gait", "{}KneeMoment", 1),
+        ("visual3d", "{}HipMoment", 1),
+        ("isb", "hip_{}_moments", 1),
+    ):
+        made = {c.name: c for c in channels(walk_result.view, convention)}
+        means = []
+        for side in ("r", "l"):
+            values = made[name.format(side.upper() if name.startswith("{}") else side)].components[axis].values
+            force = walk_result.ground_reaction[f"ground_force_{side}_y_N"].to_numpy()
+            means.append(np.nanmean(values[force > 300.0]))
+        assert means[0] * means[1] > 0.0, (convention, name, means)
+
+
+def test_an_unknown_convention_names_those_there_are(walk_result, tmp_path):
+    with pytest.raises(ResultError, match="There is no convention 'vicon'"):
+        export(walk_result, "c3d", tmp_path / "out", convention="vicon")
+    with pytest.raises(ResultError, match="OpenSim's conventions"):
+        export(walk_result, "opensim", tmp_path / "out", convention="isb")
+
+
+def test_a_result_of_given_coordinates_is_exported_as_tables(tmp_path):
+    model = tmp_path / "model.osim"
+    model.write_text(two_bodies("PinJoint"))
+    t = np.linspace(0.0, 1.0, 51)
+    lines = ["m\ninDegrees=no\nendheader", "time\thinge\tc0"]
+    lines += [f"{a}\t{np.sin(a)}\t{np.cos(a)}" for a in t]
+    (tmp_path / "motion.mot").write_text("\n".join(lines) + "\n")
+    result = run_coordinates(tmp_path / "motion.mot", model, cutoff_hz=0.0)
+    folder = result.save(tmp_path / "result")
+    made = export(folder, "mat")
+    read = loadmat(made.folder / "motion.mat", simplify_cells=True)
+    np.testing.assert_allclose(read["joint_torques"]["c0_Nm"], result.tau[:, 1], atol=10.0**-DECIMALS)
+    for to, words in (("opensim", "given coordinates"), ("c3d", "given coordinates")):
+        with pytest.raises(ResultError, match=words):
+            export(folder, to)
+    assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["result", "result_mat"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "walk",
+    [
+        "btk_pig/PiG_Motion3_noFF.c3d",
+        "biomechzoo/HC030A/Straight/HC030A05.c3d",
+        "biomechzoo/HC002D/Straight/HC002D06.c3d",
+        "sydney/dynamic/S4-AMGait05.c3d",
+    ],
+)
+def test_channels_are_those_of_the_laboratory_in_sign_and_unit(walk):
+    """Plug-in Gait's own channels of real files against ours, over measured stance: sign, axis and unit of each."""
+    result = biodyn.run_trial(
+        recordings() / "gait" / walk, settings={"uncertainty": {"compute": False}}, preset="plug_in_gait"
+    )
+    outputs = biodyn.read(recordings() / "gait" / walk).model_outputs
+    stance = {s: np.zeros(len(result.analysis.time_s), dtype=bool) for s in "rl"}
+    for contact in result.analysis.contacts:
+        if contact.decision == "assigned":
+            stance[contact.side] |= (result.analysis.time_s >= contact.start_s) & (
+                result.analysis.time_s <= contact.end_s
+            )
+    compared = []
+    for channel in channels(result.view, "plug_in_gait"):
+        theirs = next((outputs[n].values for n in (channel.name, f"{channel.name}V") if n in outputs), None)
+        for part in channel.components if theirs is not None else ():
+            kind = f"{channel.name[1:]}/{'xyz'[part.axis]}"
+            if kind not in COMPARED:
+                continue
+            a, b = part.values, theirs[:, part.axis]
+            rows = np.isfinite(a) & np.isfinite(b) & (b != 0.0) & stance[channel.name[0].lower()]
+            if rows.sum() < 20:
+                continue
+            r, scale = np.corrcoef(a[rows], b[rows])[0, 1], np.std(a[rows]) / np.std(b[rows])
+            compared.append((r, channel.name, part.axis, scale))
+            assert 0.4 < scale < 2.5, compared[-1]
+    assert len(compared) >= 12
+    assert min(compared)[0] > 0.9, sorted(compared)[:4]
+
+
+#: What both programs define alike; the others rest on axes that differ (docs/export.md).
+COMPARED = {
+    "HipAngles/x", "HipAngles/y", "KneeAngles/x", "AnkleAngles/x", "PelvisAngles/z", "HipMoment/x", "HipMoment/y",
+    "KneeMoment/x", "KneeMoment/z", "AnkleMoment/x", "AnklePower/z", "HipForce/z", "KneeForce/x", "KneeForce/z",
+    "AnkleForce/x", "GroundReactionForce/x", "GroundReactionForce/y", "GroundReactionForce/z",
+}  # fmt: skip

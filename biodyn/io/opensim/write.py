@@ -87,7 +87,8 @@ def external_loads_text(loads: Mapping[str, tuple[str, str]], table: str) -> str
 def inverse_dynamics_setup(files: Mapping[str, str], time_s: tuple[float, float], output: str) -> str:
     """Return the set-up of OpenSim's InverseDynamicsTool, without its low-pass filter.
 
-    files: `model`, `coordinates`, and `loads` where there are some. time_s: first and last time.
+    files: `model`, `coordinates`, and `loads` where there are some. time_s: a little before the first and after the last row,
+    as the tool leaves out a last row that its own rounding puts behind the end.
     """
     root = ET.Element("OpenSimDocument", Version=_VERSION)
     tool = ET.SubElement(root, "InverseDynamicsTool", name="inverse_dynamics")
@@ -95,7 +96,7 @@ def inverse_dynamics_setup(files: Mapping[str, str], time_s: tuple[float, float]
         tool,
         results_directory=".",
         model_file=files["model"],
-        time_range=f"{time_s[0]!r} {time_s[1]!r}",
+        time_range=f"{time_s[0]:.15g} {time_s[1]:.15g}",
         forces_to_exclude="Muscles",
         external_loads_file=files.get("loads", ""),
         coordinates_file=files["coordinates"],

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Strict, Text
+from biodyn.library.schema.base import Strict, Text, Texts
 
 
 class _Axis(Strict):
@@ -35,3 +35,17 @@ class Convention(Strict):
     citation: Text
     each: Annotated[tuple[Literal["angle", "position", "torque"], ...], Field(strict=False)] = ()
     channel: Annotated[tuple[_Channel, ...], Field(strict=False)] = ()
+
+
+class _Column(Strict):
+    match: Text
+    meaning: Text
+    unit: str = ""
+    tables: Texts = ()
+
+
+@SCHEMAS.register("formats/columns")
+class Columns(Strict):
+    """What the columns of a result's tables mean."""
+
+    column: Annotated[tuple[_Column, ...], Field(strict=False, min_length=1)]

@@ -8,7 +8,8 @@ The model becomes OpenSim's joint by joint (`biodyn.rigid_body.osim`), so that i
 folder appears whole or not at all, and one that holds anything else is left alone (`biodyn.output.store.exported`).
 
 Read `export` (what can be asked for, and where it goes), then `opensim` (model, motion, loads, torques), `conventions` (names,
-signs and units of other programs) and `c3d` (the walk's own file with the result in it).
+signs and units of other programs), `c3d` (the walk's own file with the result in it), `sheets` (the tables with what every
+column means), `mat` and `xlsx`.
 """
 
 from biodyn.trial.export.export import FORMATS, Export, export

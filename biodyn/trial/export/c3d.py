@@ -60,8 +60,9 @@ def _events(view: TrialView) -> list[NewEvent]:
     table = view.tables["events"]
     own = table[table["source"] == "file"]
     found = []
-    for row in table[table["source"] != "file"].itertuples():
-        same = own[(own["side"] == row.side) & (own["event"] == row.event)]["time_s"].to_numpy()
-        if not (np.abs(same - row.time_s) < _SAME_S).any():
-            found.append(NewEvent(float(row.time_s), _CONTEXTS[str(row.side)], _LABELS[str(row.event)]))
+    others = table[table["source"] != "file"]
+    for time_s, side, event in zip(others["time_s"].to_numpy(), others["side"], others["event"], strict=True):
+        same = own[(own["side"] == side) & (own["event"] == event)]["time_s"].to_numpy()
+        if not (np.abs(same - time_s) < _SAME_S).any():
+            found.append(NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)]))
     return found

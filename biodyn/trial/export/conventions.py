@@ -10,7 +10,6 @@ import numpy as np
 
 from biodyn.conventions import AXES, FloatArray
 from biodyn.errors import ResultError
-from biodyn.library.load import nearest
 from biodyn.library.tables import entry_names, for_each_side, library_entry
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def convention_named(name: str) -> Mapping[str, Any]:
     """Return a convention of the library; ResultError names those there are."""
     known = entry_names("conventions")
     if name not in known:
-        raise ResultError(f"There is no convention '{name}'.", f"There are {', '.join(known)}. {nearest(name, known)}")
+        raise ResultError(f"There is no convention '{name}'.", f"There are {', '.join(known)}.")
     return library_entry("conventions", name)
 
 

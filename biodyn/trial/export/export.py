@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Final
 from biodyn.errors import ResultError
 from biodyn.output.store.exported import write_export
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.read import read_view
+from biodyn.output.store.names import COORDINATES, KIND_ENTRY
+from biodyn.output.store.owned import raw_record
+from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
+from biodyn.trial.export.mat import mat_file
 from biodyn.trial.export.opensim import opensim_files
+from biodyn.trial.export.xlsx import xlsx_file
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
@@ -49,7 +53,11 @@ def _opensim(request: Request) -> Files:
 FORMATS: Final[dict[str, Callable[[Request], Files]]] = {
     "opensim": _opensim,
     "c3d": lambda request: c3d_file(request.view, request.convention, request.recording),
+    "mat": lambda request: mat_file(request.view, request.convention),
+    "xlsx": lambda request: xlsx_file(request.view, request.convention),
 }
+# Formats for a result that has tables alone.
+_OF_TABLES: Final = ("mat", "xlsx")
 
 
 @dataclass(frozen=True)
@@ -83,10 +91,11 @@ def export(
     """
     if to not in FORMATS:
         raise ResultError(f"There is no export to '{to}'.", f"There are {', '.join(FORMATS)}.")
-    if isinstance(source, str | Path):
-        source = StoredResult(source)
-    target = _folder(source, to) if folder is None else Path(folder)
-    view = read_view(source.folder) if isinstance(source, StoredResult) else source.view
+    place = source.folder if isinstance(source, StoredResult) else source if isinstance(source, str | Path) else None
+    if folder is None and place is None:
+        raise ResultError("A result that was not saved has no folder of its own.", "Say where to export it.")
+    target = Path(folder) if folder is not None else _beside(Path(str(place)), to)
+    view = _view(source, to, convention)
     request = Request(view, convention, None if recording is None else Path(recording))
     files, notes = FORMATS[to](request)
     made = view.record.get("input", {})
@@ -101,8 +110,23 @@ def export(
     return Export(target, tuple(sorted(files)), notes)
 
 
-def _folder(source: TrialResult | StoredResult, to: str) -> Path:
-    if not isinstance(source, StoredResult):
-        raise ResultError("A result that was not saved has no folder of its own.", "Say where to export it.")
-    place = source.folder.absolute()
-    return place.with_name(f"{place.name}_{to}")
+def _beside(result: Path, to: str) -> Path:
+    result = result.absolute()
+    return result.with_name(f"{result.name}_{to}")
+
+
+def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
+    """Record, tables and arrays; of a result of given coordinates the tables alone, which few formats can do with."""
+    if isinstance(source, StoredResult):
+        return source.view
+    if not isinstance(source, str | Path):
+        return source.view
+    record = raw_record(Path(source))
+    if record is None or record.get(KIND_ENTRY) != COORDINATES:
+        return StoredResult(source).view
+    if to not in _OF_TABLES or convention:
+        raise ResultError(
+            f"'{source}' holds joint torques from given coordinates: its model, motion and loads are the files they came from.",
+            f"Export it to {' or '.join(_OF_TABLES)}, without --convention.",
+        )
+    return coordinates_view(Path(source), record)

@@ -88,7 +88,8 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
         ),
     )
     text[LOADS] = external_loads_text(loads, FORCES)
-    span = (float(motion.time_s[0]), float(motion.time_s[-1]))
+    slack = 0.5 / moved.rate_hz
+    span = (float(motion.time_s[0]) - slack, float(motion.time_s[-1]) + slack)
     text[SETUP] = inverse_dynamics_setup({"model": MODEL, "coordinates": COORDINATES, "loads": LOADS}, span, _OPENSIMS)
     notes = list(motion.notes)
     if "markers_W" in view.arrays:
