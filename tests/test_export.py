@@ -20,6 +20,7 @@ from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
+from biodyn.output.store.exported import write_export
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.trial.export import export
 from biodyn.trial.export.conventions import channels
@@ -112,26 +113,30 @@ def test_opensims_own_tool_gives_the_torques(exported):
     assert worst < 1e-3
 
 
-def test_an_export_is_not_replaced_unasked(walk_result, tmp_path):
-    folder = tmp_path / "here"
-    export(walk_result, "opensim", folder)
-    record = json.loads((folder / "export.json").read_text())
-    assert {entry["path"] for entry in record["files"]} | {"export.json"} == {p.name for p in folder.iterdir()}
+def test_an_export_is_not_replaced_unasked(tmp_path):
+    folder, files, record = tmp_path / "here", {"a.osim": b"a", "b.mot": b"b"}, {"versions": {"biodyn": "1"}}
+    write_export(folder, files, record)
+    listed = json.loads((folder / "export.json").read_text())["files"]
+    assert {entry["path"] for entry in listed} | {"export.json"} == {p.name for p in folder.iterdir()}
     with pytest.raises(ResultError, match="already holds an export"):
-        export(walk_result, "opensim", folder)
-    export(walk_result, "opensim", folder, force=True)
+        write_export(folder, files, record)
+    write_export(folder, {"c.trc": b"c"}, record, force=True)
+    assert {p.name for p in folder.iterdir()} == {"c.trc", "export.json"}
     (folder / "mine.txt").write_text("mine")
     with pytest.raises(ResultError, match=r"mine\.txt"):
-        export(walk_result, "opensim", folder, force=True)
+        write_export(folder, files, record, force=True)
     (folder / "mine.txt").unlink()
-    (folder / "model.osim").write_text("edited")
+    (folder / "c.trc").write_text("edited")
     with pytest.raises(ResultError, match="was changed"):
-        export(walk_result, "opensim", folder, force=True)
+        write_export(folder, files, record, force=True)
+    assert (folder / "c.trc").read_text() == "edited"
     other = tmp_path / "other"
     other.mkdir()
     (other / "x").write_text("x")
     with pytest.raises(ResultError, match="holds no export"):
-        export(walk_result, "opensim", other, force=True)
+        write_export(other, files, record, force=True)
+    with pytest.raises(ResultError, match="is a file"):
+        write_export(other / "x", files, record, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["here", "other"]
 
 
@@ -211,7 +216,7 @@ def small(walk_result):
 
     view = walk_result.view
     kept = ("joint_angles", "joint_torques", "joint_powers", "ground_reaction", "events", "spatiotemporal")
-    return replace(view, tables={name: view.tables[name] for name in kept})
+    return replace(view, tables={name: view.tables[name].iloc[:60] for name in kept})
 
 
 def test_a_matlab_file_holds_every_table_with_its_meaning(small):

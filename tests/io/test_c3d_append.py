@@ -131,12 +131,13 @@ def test_channels_and_events_of_the_laboratory_stay_beside_ours(tmp_path):
         "USED": 1,
         "CONTEXTS": ["Left"],
         "LABELS": ["Foot Strike"],
-        "TIMES": np.array([[0.0, 0.42]]),
+        "TIMES": np.array([[0.0, 0.47]]),
         "DESCRIPTIONS": ["theirs"],
     }
     parameters = {"EVENT": events, "POINT": {"ANGLES": ["RHip"], "ANGLE_UNITS": "deg"}}
     path = _made(tmp_path / "walk.c3d", parameters=parameters, labels=["A", "B", "C", "S:RHip", "D"])
-    out, notes = _added(path, _points())
+    near = NewEvent(0.06, "Left", "Foot Strike")  # the file's own at 0.47 - 0.40 s
+    out, notes = _added(path, _points(), [near, *EVENTS])
     _require_kept(path, out, 5)
     assert SUFFIX in notes[0]
     file = ezc3d.c3d(str(out))["parameters"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from biodyn.errors import ResultError
 from biodyn.io import file_sha256
 from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
@@ -19,8 +17,6 @@ USUAL: Final = "plug_in_gait"
 _GROUPS: Final = {"angle": "ANGLES", "moment": "MOMENTS", "power": "POWERS", "force": "FORCES"}
 _LABELS: Final = {"foot_strike": "Foot Strike", "foot_off": "Foot Off"}
 _CONTEXTS: Final = {"r": "Right", "l": "Left"}
-# An event that the file tells itself, up to this far away, is not written again, s.
-_SAME_S: Final = 0.05
 
 
 def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -56,13 +52,8 @@ def _recording(view: TrialView, given: Path | None) -> Path:
 
 
 def _events(view: TrialView) -> list[NewEvent]:
-    """The events that the file does not tell itself."""
     table = view.tables["events"]
-    own = table[table["source"] == "file"]
-    found = []
-    others = table[table["source"] != "file"]
-    for time_s, side, event in zip(others["time_s"].to_numpy(), others["side"], others["event"], strict=True):
-        same = own[(own["side"] == side) & (own["event"] == event)]["time_s"].to_numpy()
-        if not (np.abs(same - time_s) < _SAME_S).any():
-            found.append(NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)]))
-    return found
+    return [
+        NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)])
+        for time_s, side, event in zip(table["time_s"].to_numpy(), table["side"], table["event"], strict=True)
+    ]

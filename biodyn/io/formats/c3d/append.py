@@ -17,6 +17,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
 from biodyn.io.files import EXPORT_AGAIN
+from biodyn.io.formats.c3d._events import read_events
 from biodyn.io.formats.c3d._header import BLOCK_BYTES, C3dHeader, read_header
 from biodyn.io.formats.c3d._layout import DataLayout, data_layout
 from biodyn.io.formats.c3d._records import Records, integers, texts
@@ -26,6 +27,8 @@ _MOST_LISTED: Final = 255  # one byte counts the entries of a dimension
 _LONGEST_TEXT: Final = 127  # 255 of them stay below the 32 kB of a parameter
 _MOST_WORDS: Final = 65535
 _STEPS: Final = 32767
+# An event of the file's own, up to this far away, is the same one.
+_SAME_EVENT_S: Final = 0.05
 #: Name of a point in a file that has another of its name.
 SUFFIX: Final = "_biodyn"
 
@@ -56,9 +59,10 @@ class NewEvent:
 def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] = ()) -> tuple[bytes, tuple[str, ...]]:
     """Return the bytes of a C3D file with points and events added, and sentences on what had to be different.
 
-    Points of a name that the file has get the suffix `_biodyn`. A file of integers keeps them: new points are rounded to
-    its step, and one that goes beyond its range is left out. Raises InputFileError in a sentence: other byte orders than
-    Intel's, header and parameters that do not agree, a count that no C3D file can hold.
+    Points of a name that the file has get the suffix `_biodyn`; events within 50 ms of one of its own are not added. A file
+    of integers keeps them: new points are rounded to its step, and one that goes beyond its range is left out. Raises
+    InputFileError in a sentence: other byte orders than Intel's, header and parameters that do not agree, a count that no
+    C3D file can hold.
     """
     header = read_header(path)
     if header.processor != "Intel":
@@ -74,8 +78,7 @@ def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] 
     taken, renamed = _distinct(taken, header.point_labels)
     notes += renamed
     _list_points(records, layout.point_count, taken)
-    start_s = (layout.first_frame - 1) / layout.rate_hz
-    notes += _list_events(records, events, start_s)
+    notes += _list_events(records, _not_there(events, header, layout), (layout.first_frame - 1) / layout.rate_hz)
     return _joined(content, header, layout, records, taken), tuple(notes)
 
 
@@ -151,6 +154,21 @@ def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> N
         unit = f"{group.removesuffix('S')}_UNITS"
         if not records.texts("POINT", unit):
             records.put("POINT", unit, *texts([mine[0].unit.encode()], scalar=True))
+
+
+def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
+    """The events that the file does not tell itself."""
+    own, _ = read_events(header.groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    return [
+        new
+        for new in events
+        if not any(
+            abs(e.time_s - new.time_s) < _SAME_EVENT_S
+            and new.context.lower().startswith(e.side)
+            and new.label.lower().replace(" ", "_") == e.kind
+            for e in own
+        )
+    ]
 
 
 def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -> list[str]:
