@@ -19,6 +19,7 @@ import typer
 
 from biodyn.cli.check import check
 from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
+from biodyn.cli.export import export
 from biodyn.cli.models import models
 from biodyn.cli.replay import replay
 from biodyn.cli.report import report
@@ -57,7 +58,7 @@ def common(
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, session, study, check, replay, report, models):
+for _command in (run, session, study, check, replay, report, export, models):
     app.command()(_command)
 
 

@@ -20,6 +20,7 @@ _FOLDERS = {
     "anthropometry": "body/anthropometry",
     "norms": "variables/norms",
     "presets": "presets",
+    "conventions": "conventions",
 }
 KINDS = ("skeletons", "markersets", "anthropometry")
 #: What a user's own file of a kind is called in messages and records.

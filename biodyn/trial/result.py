@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biodyn.output.report.view import TrialView
+    from biodyn.trial.export import Export
 
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
@@ -110,6 +111,12 @@ class TrialResult(ShownResult, TableAttributes):
     def __repr__(self) -> str:
         walk = self.analysis.recording.path.name
         return f"<biodyn result of {walk}: {self.verdict.status}, {len(self.tables)} tables>"
+
+    def export(self, to: str, folder: str | Path, *, convention: str = "", force: bool = False) -> Export:
+        """Write it for another program: opensim, c3d, mat or xlsx; see `biodyn.trial.export.export`."""
+        from biodyn.trial.export import export
+
+        return export(self, to, folder, convention=convention, force=force)
 
     def summary(self) -> list[str]:
         """Plain lines for the console: the verdict, what was used, and what the checks say."""

@@ -118,7 +118,7 @@ def _markers(
     arrays: Mapping[str, np.ndarray], rows: np.ndarray, R_W: FloatArray, p_W: FloatArray, centre: FloatArray
 ) -> dict[str, Any]:
     """Measured markers, and how far from them their places on the fitted body lie: mm in 8 bits, no more than 127 an axis."""
-    bodies, places = arrays["marker_bodies"], arrays["marker_places_m"]
+    bodies, places = arrays["marker_links"], arrays["marker_places"]
     fitted = p_W[:, bodies] + np.einsum("tmij,mj->tmi", R_W[:, bodies], places)
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]

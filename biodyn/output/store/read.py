@@ -182,6 +182,21 @@ def read_view(folder: Path) -> TrialView:
     return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
 
 
+def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
+    """Return record and tables of a result of given coordinates; ResultError where a table cannot be read."""
+    from biodyn.output.report.view import TrialView
+
+    listed = [Path(path) for path in listed_files(record) or {}]
+    names = [path.stem for path in listed if path.parent.as_posix() == TABLES_FOLDER and path.suffix == ".csv"]
+    try:
+        tables = {name: read_csv(folder / table_path(name)) for name in names}
+    except (OSError, ValueError) as error:
+        raise ResultError(f"A table of '{folder}' cannot be read: {error}.", _AGAIN) from error
+    motion = dict(dict(record.get("input") or {}).get("motion") or {})
+    known = {"file": motion.get("name", ""), "sha256": motion.get("sha256", "")}
+    return TrialView({**record, "input": known}, tables, {})
+
+
 def _read_replay(folder: Path) -> ReplayView | None:
     """Return what `biodyn replay` left in a result folder, None where it was never replayed."""
     from biodyn.output.report.view import ReplayView

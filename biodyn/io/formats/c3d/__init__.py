@@ -7,7 +7,8 @@ the whole program on a damaged file. Several files are read side by side (`read_
 Read `read` (the order of the steps), then `_header` and `_parameters` (what the file says of itself), `_layout` with
 `_frame` (which of it is true), `_data_section` (the numbers), `_second_reading`, `_process` and `_ezc3d` (the library's
 opinion), `_points` (markers, unseen positions, model outputs), `_platforms`, `_events`, `_subject`. `facts` reads the head
-only, `glimpse` short pieces of the markers; `write` writes. The format: the C3D user guide, c3d.org.
+only, `glimpse` short pieces of the markers; `write` writes,
+`append` with `_records` adds to a file. The format: the C3D user guide, c3d.org.
 """
 
 from biodyn.io.format import FORMATS, Format

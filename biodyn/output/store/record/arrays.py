@@ -41,23 +41,40 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "contact_soles_W": contact_foot_outlines(analysis),
         "R_WL": analysis.R_WL,
     }
-    return arrays | marker_arrays(analysis) | multibody_arrays(analysis.model.multibody)
+    return arrays | marker_arrays(analysis) | coordinate_arrays(analysis) | multibody_arrays(analysis.model.multibody)
 
 
 def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
-    """The fitted markers (M): positions (T, M, 3) m in World as float32, and their places on the bodies of the tree."""
-    model, recorded = analysis.model, analysis.recording.markers
-    column = {label: i for i, label in enumerate(recorded.labels)}
-    seen = [marker for marker in model.markers if marker.label in column]
-    frames = [model.frames[marker.body] for marker in seen]
-    return {
-        "marker_labels": np.array([marker.label for marker in seen], dtype=np.str_),
-        "markers_W": recorded.positions[:, [column[marker.label] for marker in seen]].astype(np.float32),
-        "marker_bodies": np.array([frame.link for frame in frames], dtype=np.int64),
-        "marker_places_m": np.array(
-            [frame.p_LB + frame.R_LB @ marker.p_BM for frame, marker in zip(frames, seen, strict=True)]
-        ).reshape(-1, 3),
+    """The fitted markers: labels (M,), link, place on it (M, 3) m, weight, and the positions in World that were fitted.
+
+    `markers_W` (T, M, 3) m in single precision (1e-7 m), NaN where unseen; absent where only torques were asked for.
+    """
+    links, places, weights = analysis.model.marker_arrays()
+    labels = [marker.label for marker in analysis.model.markers]
+    arrays: dict[str, np.ndarray] = {
+        "marker_labels": np.array(labels, dtype=np.str_),
+        "marker_links": links,
+        "marker_places": places,
+        "marker_weights": weights,
     }
+    if analysis.propagation is not None:
+        fitted = analysis.propagation.signals.markers
+        positions = np.full((fitted.frame_count, len(labels), 3), np.nan, dtype=np.float32)
+        at = {label: k for k, label in enumerate(fitted.labels)}
+        for k, label in enumerate(labels):
+            if label in at:
+                positions[:, k] = fitted.positions[:, at[label]]
+        arrays["markers_W"] = positions
+    return arrays
+
+
+def coordinate_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
+    """Joint and range (rad) of every coordinate, in the order of `coordinates` and `assumed_coordinates`."""
+    arrays: dict[str, np.ndarray] = {}
+    for kind, found in (("coordinate", analysis.model.coordinates), ("assumed_coordinate", analysis.model.assumed)):
+        arrays[f"{kind}_joints"] = np.array([c.joint for c in found], dtype=np.str_)
+        arrays[f"{kind}_range_rad"] = np.array([c.range_rad for c in found], dtype=np.float64).reshape(-1, 2)
+    return arrays
 
 
 def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:

@@ -1,0 +1,255 @@
+"""Add points and events to a C3D file that exists: every number that it holds stays as it is, byte by byte.
+
+A frame is its points, then its analog samples: new points go between them. The parameter section is written again, records
+that are not concerned as they were; the data begin later then. Format: the C3D user guide, c3d.org.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.files import EXPORT_AGAIN
+from biodyn.io.formats.c3d._events import read_events
+from biodyn.io.formats.c3d._header import BLOCK_BYTES, C3dHeader, read_header
+from biodyn.io.formats.c3d._layout import DataLayout, data_layout
+from biodyn.io.formats.c3d._records import Records, integers, texts
+
+_MOST_BLOCKS: Final = 255
+_MOST_LISTED: Final = 255  # one byte counts the entries of a dimension
+_LONGEST_TEXT: Final = 127  # 255 of them stay below the 32 kB of a parameter
+_MOST_WORDS: Final = 65535
+_STEPS: Final = 32767
+# An event of the file's own, up to this far away, is the same one.
+_SAME_EVENT_S: Final = 0.05
+#: Name of a point in a file that has another of its name.
+SUFFIX: Final = "_biodyn"
+
+
+@dataclass(frozen=True, eq=False)
+class NewPoint:
+    """A triple through time: its label, the group of POINT that lists it (ANGLES, MOMENTS, POWERS, FORCES) and its unit.
+
+    values: (T, 3), NaN rows where there is none. description: what the numbers mean.
+    """
+
+    label: str
+    group: str
+    unit: str
+    description: str
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event: s from the file's first stored frame, "Left" or "Right", "Foot Strike" or "Foot Off"."""
+
+    time_s: float
+    context: str
+    label: str
+
+
+def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] = ()) -> tuple[bytes, tuple[str, ...]]:
+    """Return the bytes of a C3D file with points and events added, and sentences on what had to be different.
+
+    Points of a name that the file has get the suffix `_biodyn`; events within 50 ms of one of its own are not added. A file
+    of integers keeps them: new points are rounded to its step, and one that goes beyond its range is left out. Raises
+    InputFileError in a sentence: other byte orders than Intel's, header and parameters that do not agree, a count that no
+    C3D file can hold.
+    """
+    header = read_header(path)
+    if header.processor != "Intel":
+        raise InputFileError(
+            f"'{path.name}' is of the {header.processor} byte order: points are only added to files of Intel's.",
+            "Convert it with the capture software.",
+        )
+    layout = data_layout(header)
+    content = path.read_bytes()
+    records = Records.parsed(_section(content, header, layout), path.name)
+    _require_sound(header, layout, records, points, path)
+    taken, notes = _fitting(points, layout)
+    taken, renamed = _distinct(taken, header.point_labels)
+    notes += renamed
+    _list_points(records, layout.point_count, taken)
+    notes += _list_events(records, _not_there(events, header, layout), (layout.first_frame - 1) / layout.rate_hz)
+    return _joined(content, header, layout, records, taken), tuple(notes)
+
+
+def _section(content: bytes, header: C3dHeader, layout: DataLayout) -> bytes:
+    start = (content[0] - 1) * BLOCK_BYTES
+    return content[start + 4 : max(layout.start_byte, start + 4)]
+
+
+def _require_sound(
+    header: C3dHeader, layout: DataLayout, records: Records, points: Sequence[NewPoint], path: Path
+) -> None:
+    words = header.words
+    used = [value & 0xFFFF for value in records.numbers("POINT", "USED")]
+    placed = words.data_block == layout.start_byte // BLOCK_BYTES + 1 and words.data_block > 2
+    if layout.notes or not placed or used != [layout.point_count] or words.points != layout.point_count:
+        raise InputFileError(
+            f"Header and parameters of '{path.name}' do not agree: nothing is added to such a file.", EXPORT_AGAIN
+        )
+    frames = {len(point.values) for point in points}
+    if frames - {layout.frame_count}:
+        raise InputFileError(
+            f"'{path.name}' has {layout.frame_count} frames, the result {max(frames)}: it is another recording."
+        )
+    if layout.point_count + len(points) > _MOST_WORDS:
+        raise InputFileError(f"'{path.name}' would hold more points than a C3D file can.")
+
+
+def _fitting(points: Sequence[NewPoint], layout: DataLayout) -> tuple[list[NewPoint], list[str]]:
+    """The points that the file's numbers can hold."""
+    if layout.is_float or not points:
+        return list(points), []
+    most = _STEPS * layout.scale
+    kept = [p for p in points if not (np.abs(p.values[np.isfinite(p.values)]) > most).any()]
+    left = [p.label for p in points if p not in kept]
+    notes = [f"The file holds integers: what is added is rounded to its step of {layout.scale:g}."]
+    if left:
+        notes.append(f"Beyond the range of its integers (+-{most:g}) and left out: {', '.join(left)}.")
+    return kept, notes
+
+
+def _distinct(points: Sequence[NewPoint], labels: Sequence[str]) -> tuple[list[NewPoint], list[str]]:
+    """The points under names that the file does not have; all get the suffix where one needs it."""
+    known = {label.rsplit(":", 1)[-1] for label in labels}
+    if not any(point.label in known for point in points):
+        return list(points), []
+    named = [NewPoint(f"{p.label}{SUFFIX}", p.group, p.unit, p.description, p.values) for p in points]
+    again = next((p.label for p in named if p.label in known), None)
+    if again is not None:
+        raise InputFileError(
+            f"The file holds '{again}' already: it was exported before. Name the laboratory's own file."
+        )
+    return named, [f"The file has channels of the same names: those added end in '{SUFFIX}'."]
+
+
+# -- parameters --------------------------------------------------------------------------------------------------------
+
+
+def _list_points(records: Records, before: int, points: Sequence[NewPoint]) -> None:
+    """Bring POINT up to date: how many, their labels and descriptions, the groups of outputs and their units."""
+    records.put("POINT", "USED", *integers([before + len(points)], scalar=True))
+    for name, words in (("LABELS", [p.label for p in points]), ("DESCRIPTIONS", [p.description for p in points])):
+        listed = records.continued("POINT", name)[:before]
+        listed += [b""] * (before - len(listed))
+        listed += [word.encode("ascii", "replace")[:_LONGEST_TEXT] for word in words]
+        for k in range(0, len(listed), _MOST_LISTED):
+            number = "" if k == 0 else str(k // _MOST_LISTED + 1)
+            records.put("POINT", f"{name}{number}", *texts(listed[k : k + _MOST_LISTED]))
+    for group in dict.fromkeys(p.group for p in points):
+        mine = [p for p in points if p.group == group]
+        listed = records.texts("POINT", group) + [p.label.encode("ascii", "replace") for p in mine]
+        if len(listed) <= _MOST_LISTED:
+            records.put("POINT", group, *texts(listed))
+        unit = f"{group.removesuffix('S')}_UNITS"
+        if not records.texts("POINT", unit):
+            records.put("POINT", unit, *texts([mine[0].unit.encode()], scalar=True))
+
+
+def _not_there(events: Sequence[NewEvent], header: C3dHeader, layout: DataLayout) -> list[NewEvent]:
+    """The events that the file does not tell itself."""
+    own, _ = read_events(header.groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
+    return [
+        new
+        for new in events
+        if not any(
+            abs(e.time_s - new.time_s) < _SAME_EVENT_S
+            and new.context.lower().startswith(e.side)
+            and new.label.lower().replace(" ", "_") == e.kind
+            for e in own
+        )
+    ]
+
+
+def _list_events(records: Records, events: Sequence[NewEvent], start_s: float) -> list[str]:
+    """Bring EVENT up to date."""
+    if not events:
+        return []
+    before = len(records.floats("EVENT", "TIMES")) // 2
+    count = before + len(events)
+    if count > _MOST_LISTED:
+        return [f"The file would hold {count} events, beyond the {_MOST_LISTED} that it can: none is added."]
+    times = list(records.floats("EVENT", "TIMES"))
+    for event in events:
+        minutes, seconds = divmod(event.time_s + start_s, 60.0)
+        times += [minutes, seconds]
+    data = np.array(times, dtype="<f4").tobytes()
+    records.put("EVENT", "USED", *integers([count], scalar=True))
+    records.put("EVENT", "TIMES", 4, (2, count), data)
+    for name, words in (
+        ("LABELS", [e.label for e in events]),
+        ("CONTEXTS", [e.context for e in events]),
+        ("DESCRIPTIONS", ["found by biodyn"] * len(events)),
+        ("SUBJECTS", [""] * len(events)),
+    ):
+        listed = records.texts("EVENT", name)[:before]
+        if name == "SUBJECTS" and listed:
+            words = [listed[0].decode("ascii", "replace")] * len(events)
+        listed += [b""] * (before - len(listed)) + [word.encode("ascii", "replace") for word in words]
+        records.put("EVENT", name, *texts(listed))
+    for name, values in (
+        ("ICON_IDS", [1 if e.label == "Foot Strike" else 2 for e in events]),
+        ("GENERIC_FLAGS", [0] * len(events)),
+    ):
+        kept = list(records.numbers("EVENT", name))[:before]
+        kind, dims, packed = integers([*kept, *([0] * (before - len(kept))), *values])
+        if name == "GENERIC_FLAGS":
+            kind, packed = 1, bytes(value & 0xFF for value in [*kept, *([0] * (before - len(kept))), *values])
+        records.put("EVENT", name, kind, dims, packed)
+    return []
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+def _joined(
+    content: bytes, header: C3dHeader, layout: DataLayout, records: Records, points: Sequence[NewPoint]
+) -> bytes:
+    first = content[0] - 1
+    section = records.section()
+    blocks = -(-(len(section) + 4) // BLOCK_BYTES)
+    if blocks > _MOST_BLOCKS:
+        raise InputFileError(f"'{header.path.name}' would have more parameters than a C3D file can hold.")
+    data_block = first + blocks + 1
+    if records.has("POINT", "DATA_START"):
+        records.put("POINT", "DATA_START", *integers([data_block], scalar=True))
+        section = records.section()
+    head = bytearray(content[: first * BLOCK_BYTES])
+    struct.pack_into("<H", head, 2, layout.point_count + len(points))
+    struct.pack_into("<H", head, 16, data_block)
+    prefix = bytearray(content[first * BLOCK_BYTES : first * BLOCK_BYTES + 4])
+    prefix[2] = blocks
+    parameters = (bytes(prefix) + section).ljust(blocks * BLOCK_BYTES, b"\0")
+    return bytes(head) + parameters + _frames(content, layout, points)
+
+
+def _frames(content: bytes, layout: DataLayout, points: Sequence[NewPoint]) -> bytes:
+    """The data section with the new points behind the old ones of each frame, and whatever stands behind it."""
+    width = 4 if layout.is_float else 2
+    length = layout.frame_words * width
+    end = layout.start_byte + layout.frame_count * length
+    old = np.frombuffer(content, dtype=np.uint8, count=layout.frame_count * length, offset=layout.start_byte)
+    old = old.reshape(layout.frame_count, length)
+    split = 4 * layout.point_count * width
+    added = np.zeros((layout.frame_count, len(points), 4))
+    for k, point in enumerate(points):
+        known = np.isfinite(point.values).all(axis=1)
+        added[known, k, :3] = point.values[known]
+        added[~known, k, 3] = -1.0  # as of a point that was not seen
+    if layout.is_float:
+        packed = added.astype("<f4")
+    else:
+        added[..., :3] /= layout.scale
+        packed = np.rint(added).astype("<i2")
+    new = packed.reshape(layout.frame_count, -1).view(np.uint8).reshape(layout.frame_count, -1)
+    return np.concatenate([old[:, :split], new, old[:, split:]], axis=1).tobytes() + content[end:]

@@ -1,0 +1,59 @@
+"""The walk's own C3D with the result added: angles, moments, powers and forces as points, and the events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from biodyn.errors import ResultError
+from biodyn.io import file_sha256
+from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
+from biodyn.trial.export.conventions import channels
+
+if TYPE_CHECKING:
+    from biodyn.output.report.view import TrialView
+
+USUAL: Final = "plug_in_gait"
+_GROUPS: Final = {"angle": "ANGLES", "moment": "MOMENTS", "power": "POWERS", "force": "FORCES"}
+_LABELS: Final = {"foot_strike": "Foot Strike", "foot_off": "Foot Off"}
+_CONTEXTS: Final = {"r": "Right", "l": "Left"}
+
+
+def c3d_file(view: TrialView, convention: str, recording: Path | None) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the recording with the channels of a convention and the events added.
+
+    Raises ResultError where the recording is not found, or is not the one that was analysed; InputFileError where it cannot
+    be added to.
+    """
+    path = _recording(view, recording)
+    points = [
+        NewPoint(found.name, _GROUPS[found.group], found.unit, found.meaning, found.triple)
+        for found in channels(view, convention or USUAL)
+        if found.group in _GROUPS
+    ]
+    content, notes = appended(path, points, _events(view))
+    return {path.name: content}, notes
+
+
+def _recording(view: TrialView, given: Path | None) -> Path:
+    """The walk's own file: the one that was named, else where it was analysed; it must be the same still."""
+    made = view.record["input"]
+    path = given if given is not None else Path(str(made.get("path", "")))
+    again = "Name it with --recording FILE."
+    if not path.is_file():
+        raise ResultError(f"The recording '{made.get('file', path.name)}' is not at '{path}'.", again)
+    if file_sha256(path) != made.get("sha256"):
+        raise ResultError(f"'{path}' is not the recording that was analysed: its digest differs.", again)
+    if path.suffix.lower() != ".c3d":
+        raise ResultError(
+            f"'{path.name}' is no C3D file: there is nothing to write the result into.", "Export to mat or xlsx."
+        )
+    return path
+
+
+def _events(view: TrialView) -> list[NewEvent]:
+    table = view.tables["events"]
+    return [
+        NewEvent(float(time_s), _CONTEXTS[str(side)], _LABELS[str(event)])
+        for time_s, side, event in zip(table["time_s"].to_numpy(), table["side"], table["event"], strict=True)
+    ]

@@ -1,0 +1,277 @@
+"""A trial as OpenSim's files: the scaled model with its markers, what moved it, what loaded it, and the torques."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import ResultError
+from biodyn.geometry.rotations import matrices_from_quaternions
+from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
+from biodyn.output.report.view import TrialView
+from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
+from biodyn.processing.signals.attitude import continuous_zxy
+from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.rigid_body.osim.from_multibody import BASE_AXES, NamedCoordinate, with_cardan_base
+from biodyn.rigid_body.osim.model import Marker, OpenSimModel
+from biodyn.rigid_body.osim.write import component_name, osim_text
+
+MODEL, MARKERS, COORDINATES, FORCES = "model.osim", "markers.trc", "coordinates.mot", "grf.mot"
+LOADS, TORQUES, SETUP = "external_loads.xml", "inverse_dynamics.sto", "inverse_dynamics_setup.xml"
+_OPENSIMS: Final = "inverse_dynamics_opensim.sto"
+# Below this vertical force the point of application is not told by the wrench, N (contact threshold of the plates).
+_LEAST_N: Final = 20.0
+_LABORATORY_M: Final = 100.0
+_SIDES: Final = {"r": "right", "l": "left"}
+
+
+@dataclass(frozen=True, eq=False)
+class OpenSimMotion:
+    """A trial in the coordinates of its OpenSim model.
+
+    Attributes:
+        model: six coordinates of the base first. rows: of the result that are written, one stretch without a gap.
+        time_s: (T,). q: (T, n) rad, m. tau: (T, n) N m, N, NaN where not valid.
+        notes: what was left out.
+    """
+
+    model: OpenSimModel
+    rows: slice
+    time_s: FloatArray
+    q: FloatArray
+    tau: FloatArray
+    notes: tuple[str, ...]
+
+
+def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the files by name and sentences on what they lack. ResultError where the result holds no motion."""
+    moved = stored_actuated_motion(view.arrays)
+    motion = opensim_motion(view, moved)
+    names = [one.name for one in motion.model.coordinates]
+    turning = np.array([one.rotational for one in motion.model.coordinates])
+    title = component_name(str(view.record["input"].get("file", "walk")).rsplit(".", 1)[0])
+    times = {"time": motion.time_s}
+    angles = np.where(turning, np.degrees(motion.q), motion.q)
+    text = {
+        MODEL: osim_text(motion.model, _credits(view)),
+        COORDINATES: storage_text(
+            f"{title} coordinates",
+            times | dict(zip(names, angles.T, strict=True)),
+            (
+                "The motion that the torques were computed from: smoothed already, so filter it no further.",
+                "Rates and accelerations belong to quintic splines through these rows. Degrees and metres.",
+            ),
+            in_degrees=True,
+        ),
+        TORQUES: storage_text(
+            f"{title} inverse dynamics of biodyn",
+            times | {_load_name(n, t): c for n, t, c in zip(names, turning, motion.tau.T, strict=True)},
+            (
+                "Generalised forces along the coordinates, Nm and N, positive where they accelerate their coordinate positively.",
+                "Those of the first six are the residual. nan: not known, a ground contact beyond was not measured.",
+            ),
+        ),
+    }
+    loads, columns = _loads(view, moved, motion)
+    text[FORCES] = storage_text(
+        f"{title} ground reaction",
+        times | columns,
+        (
+            "Forces (N), points (m) and torques (Nm) about the points on the feet, in ground, as the torques were computed "
+            "with them.",
+            "Zero where a foot is in the air, and where its contact was not measured (torques beyond are nan there).",
+        ),
+    )
+    text[LOADS] = external_loads_text(loads, FORCES)
+    slack = 0.5 / moved.rate_hz
+    span = (float(motion.time_s[0]) - slack, float(motion.time_s[-1]) + slack)
+    text[SETUP] = inverse_dynamics_setup({"model": MODEL, "coordinates": COORDINATES, "loads": LOADS}, span, _OPENSIMS)
+    notes = list(motion.notes)
+    if "markers_W" in view.arrays:
+        text[MARKERS] = _markers_text(view, motion)
+    else:
+        notes.append("The result holds no markers (it is of an older version): run the trial again for markers.trc.")
+    return {name: content.encode() for name, content in text.items()}, tuple(notes)
+
+
+def opensim_motion(view: TrialView, moved: ActuatedMotion) -> OpenSimMotion:
+    """Return model, coordinates and torques of the longest stretch with a pose in every frame."""
+    arrays = view.arrays
+    posed = np.isfinite(moved.q).all(axis=1)
+    stretches = finite_stretches(np.asarray(posed))
+    first, stop = max(stretches, key=lambda run: run[1] - run[0], default=(0, 0))
+    if stop - first < MIN_STRETCH_FRAMES:
+        raise ResultError("The result holds no stretch of motion that is long enough for accelerations.")
+    rows = slice(first, stop)
+    notes = []
+    if left := int(posed.sum()) - (stop - first):
+        notes.append(
+            f"Only the longest stretch without a gap is written ({moved.time_s[first]:.2f}-{moved.time_s[stop - 1]:.2f} s); "
+            f"{left} more frames have a pose."
+        )
+    base, coordinates, valid = _named(view)
+    at_q = [int(i) for i in (*arrays["coordinate_q"], *arrays.get("assumed_coordinate_q", ()))]
+    at_v = [one.v_index for one in coordinates]
+    R = matrices_from_quaternions(moved.q[rows, 3:7])
+    angles = continuous_zxy(R, moved.rate_hz)
+    q = np.column_stack([angles, moved.q[rows, :3], moved.q[rows][:, at_q]])
+    tau = np.column_stack([_base_forces(R, angles, moved.tau[rows, :6]), moved.tau[rows][:, at_v]])
+    known = np.column_stack([np.repeat(arrays["residual_valid"][rows, None], 6, axis=1), valid[rows]])
+    tau[~known] = np.nan
+    base = [_standing(one, q[0, k]) for k, one in enumerate(base)]
+    coordinates = [_standing(one, q[0, 6 + k]) for k, one in enumerate(coordinates)]
+    model = with_cardan_base(moved.multibody, base, coordinates, _model_markers(arrays, moved), _title(view))
+    return OpenSimMotion(model, rows, moved.time_s[rows], q, tau, tuple(notes))
+
+
+def _title(view: TrialView) -> str:
+    return f"biodyn_{view.record['subject'].get('name') or 'subject'}"
+
+
+def _standing(one: NamedCoordinate, value: float) -> NamedCoordinate:
+    """The coordinate with its first value as its default, so that the model opens in the walk's first pose."""
+    return NamedCoordinate(one.name, one.joint, one.v_index, float(value), one.lower, one.upper)
+
+
+def _named(view: TrialView) -> tuple[list[NamedCoordinate], list[NamedCoordinate], np.ndarray]:
+    """The base's six coordinates, all others (assumed ones last), and the frames (T, C) in which their torque is valid."""
+    arrays = view.arrays
+    columns = [name.rsplit("_", 1)[0] for name in view.tables["joint_angles"].columns[1:7]]
+    root = str(arrays["body_names"][0])
+    widths = (2.0 * np.pi,) * 3 + (_LABORATORY_M,) * 3
+    base = [
+        NamedCoordinate(name, f"ground_{root}", k, lower=-width, upper=width)
+        for k, (name, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    found = []
+    for kind in ("", "assumed_"):
+        listed = arrays.get(f"{kind}coordinates", np.array([]))
+        for k, name in enumerate(listed):
+            joint = arrays.get(f"{kind}coordinate_joints")
+            limits = arrays.get(f"{kind}coordinate_range_rad")
+            low, high = (-np.pi, np.pi) if limits is None else limits[k]
+            found.append(
+                NamedCoordinate(
+                    str(name),
+                    f"{name}_joint" if joint is None else str(joint[k]),
+                    int(arrays[f"{kind}coordinate_v"][k]),
+                    lower=float(low),
+                    upper=float(high),
+                )
+            )
+    valid = np.zeros((len(arrays["time_s"]), len(found)), dtype=bool)
+    measured = np.asarray(arrays["torque_valid"])
+    valid[:, : measured.shape[1]] = measured
+    return base, found, valid
+
+
+def _base_forces(R_WB: FloatArray, angles: FloatArray, tau: FloatArray) -> FloatArray:
+    """Forces (T, 6) along the base's angles and its origin's x, y, z from those along its body-frame twist (T, 6)."""
+    moment_W = np.einsum("tij,tj->ti", R_WB, tau[:, :3])
+    force_W = np.einsum("tij,tj->ti", R_WB, tau[:, 3:])
+    first, second = angles[:, 0], angles[:, 1]
+    z, x = np.array(BASE_AXES[0]), np.array(BASE_AXES[1])
+    c, s, zero = np.cos(first), np.sin(first), np.zeros(len(first))
+    Rz = np.stack([np.stack([c, -s, zero], 1), np.stack([s, c, zero], 1), np.tile(z, (len(c), 1))], axis=1)
+    c, s = np.cos(second), np.sin(second)
+    Rx_y = np.stack([zero, c, s], axis=1)  # the y axis turned about x
+    axes = np.stack([np.tile(z, (len(c), 1)), Rz @ x, np.einsum("tij,tj->ti", Rz, Rx_y)], axis=1)
+    return np.concatenate([np.einsum("tij,tj->ti", axes, moment_W), force_W], axis=1)
+
+
+def _model_markers(arrays: Mapping[str, Any], moved: ActuatedMotion) -> list[Marker]:
+    if "marker_labels" not in arrays:
+        return []
+    names = moved.multibody.body_names
+    return [
+        Marker(label, names[int(link)], (float(p[0]), float(p[1]), float(p[2])))
+        for label, link, p in zip(
+            marker_names(arrays["marker_labels"]), arrays["marker_links"], arrays["marker_places"], strict=True
+        )
+    ]
+
+
+def marker_names(labels: Iterable[Any]) -> list[str]:
+    """The labels as OpenSim's names, each one once."""
+    names: list[str] = []
+    for label in labels:
+        name = component_name(str(label))
+        count = 2
+        while name in names:
+            name, count = f"{component_name(str(label))}_{count}", count + 1
+        names.append(name)
+    return names
+
+
+def _load_name(name: str, turning: bool) -> str:
+    return f"{name}_{'moment' if turning else 'force'}"
+
+
+def _markers_text(view: TrialView, motion: OpenSimMotion) -> str:
+    positions = np.asarray(view.arrays["markers_W"], dtype=np.float64)[motion.rows]
+    first = int(view.record["input"].get("first_frame") or 1) + motion.rows.start
+    return trc_text(MARKERS, marker_names(view.arrays["marker_labels"]), positions, motion.time_s, first)
+
+
+def _loads(
+    view: TrialView, moved: ActuatedMotion, motion: OpenSimMotion
+) -> tuple[dict[str, tuple[str, str]], dict[str, FloatArray]]:
+    """The loads (body and prefix of columns by name) and their columns."""
+    loads: dict[str, tuple[str, str]] = {}
+    columns: dict[str, FloatArray] = {}
+    for k, side in enumerate(str(side) for side in view.arrays["sides"]):
+        wrench = moved.wrenches[motion.rows, k]
+        body = component_name(moved.multibody.body_names[int(moved.wrench_bodies[k])])
+        prefix = f"ground_force_{side}"
+        loads[f"{_SIDES.get(side, side)}_foot"] = (body, prefix)
+        point = point_of_application(wrench, _height(view, side, motion.rows))
+        torque = wrench[:, :3] - np.cross(point, wrench[:, 3:])
+        for word, vectors in (("v", wrench[:, 3:]), ("p", point), ("m", torque)):
+            columns |= {f"{prefix}_{word}{axis}": vectors[:, i] for i, axis in enumerate("xyz")}
+    return loads, columns
+
+
+def _height(view: TrialView, side: str, rows: slice) -> FloatArray:
+    """Height (T,) m of what the foot stands on: where it stands, and between."""
+    table = view.tables["ground_reaction"]
+    heights = np.asarray(table[f"centre_of_pressure_{side}_y_m"], dtype=np.float64)[rows]
+    corners = np.asarray(view.arrays.get("plate_corners_W", np.zeros((0, 4, 3))))
+    floor = float(corners[..., 1].mean()) if corners.size else 0.0
+    return _between(heights, floor)
+
+
+def point_of_application(wrench: FloatArray, height: FloatArray) -> FloatArray:
+    """Points (T, 3) where the axis of a wrench (T, 6) about the origin meets a height (T,) m.
+
+    Where the vertical force is too small to tell, the point goes on in straight lines between those that are known.
+    """
+    moment, force = wrench[:, :3], wrench[:, 3:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = (moment[:, 2] + height * force[:, 0]) / force[:, 1]
+        z = (height * force[:, 2] - moment[:, 0]) / force[:, 1]
+    told = force[:, 1] > _LEAST_N
+    x, z = (_between(np.where(told, values, np.nan), 0.0) for values in (x, z))
+    return np.stack([x, height, z], axis=1)
+
+
+def _between(values: FloatArray, otherwise: float) -> FloatArray:
+    """Numbers (T,) with straight lines over what is missing; `otherwise` where all is."""
+    known = np.flatnonzero(np.isfinite(values))
+    if not len(known):
+        return np.full(len(values), otherwise)
+    return np.interp(np.arange(len(values)), known, values[known])
+
+
+def _credits(view: TrialView) -> str:
+    record = view.record
+    skeleton = record.get("model", {}).get("citations", {}).get("skeleton", {})
+    version = dict(record.get("versions") or {}).get("biodyn", "")
+    return (
+        f"Scaled by biodyn {version} to {record['subject'].get('mass_kg')} kg, {record['subject'].get('height_m')} m. "
+        f"{skeleton.get('title', '')}. Axes: X forward, Y up, Z right, as of this walk. No muscles."
+    )
