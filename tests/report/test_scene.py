@@ -42,7 +42,8 @@ def test_points_are_the_joints_of_the_fitted_body(walk_result: TrialResult, draw
 
 
 def test_markers_are_where_they_were_measured(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
-    markers = walk_result.analysis.recording.markers
+    assert walk_result.analysis.propagation is not None
+    markers = walk_result.analysis.propagation.signals.markers  # filtered, as they were fitted
     labels = drawn["markers"]["labels"]
     measured = whole(drawn["markers"]["measured"]).reshape(-1, len(labels), 3)
     column = [markers.labels.index(label) for label in labels]

@@ -26,7 +26,7 @@ _TEMPLATE = """
 </div>
 <p class="quiet small">Drag or arrow keys turn, wheel or + and − come nearer, space plays, comma and full stop step. Arrows: ground reaction
 force (1 m = 1000 N) of the right and left foot; at the pelvis the residual force, ten times as long.{% if has_markers %} Dots: measured
-markers; rings: their places on the body model; a red line where they are more than 2 cm apart.{% endif %}</p>
+markers, filtered; rings: their places on the body model; a red line where they are more than 2 cm apart.{% endif %}</p>
 <script type="application/json" id="scene-data">{{ scene }}</script>
 <script>{{ script }}</script>
 """
