@@ -17,6 +17,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.check import check
+from biodyn.cli.compare import compare
 from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
 from biodyn.cli.models import models
 from biodyn.cli.replay import replay
@@ -53,7 +54,7 @@ def common(
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, check, replay, report, study, models):
+for _command in (run, check, compare, replay, report, study, models):
     app.command()(_command)
 
 
