@@ -18,9 +18,11 @@ FRAMES: tuple[Frame, ...] = ("proximal", "distal", "world", "jcs")
 # A component counts at least as if it were this part of the largest one: small ones are mostly error.
 _LEAST_SIZE = 0.15
 # Another way of writing must leave less than this part of what the expected one leaves, or it is not believed.
-_CLEARLY = 0.5
+_CLEARLY = 0.4
 # Ways that leave up to this factor more than the best cannot be told from it.
 _ALIKE = 1.3
+# How far a laboratory's segment axes may be turned against ours.
+_MOST_TURN_RAD = np.deg2rad(25.0)
 # A curve that computed ones explain less than this tells nothing of how it is written.
 _LEAST_EXPLAINED = 0.3
 
@@ -154,8 +156,8 @@ def read_channel(
             known = frames & np.isfinite(channel).all(axis=1) & np.isfinite(computed).all(axis=1)
             if not known.any():
                 continue
-            for writing, misfit in _ways(channel[known], computed[known], frame, side, mass_kg):
-                misfits[writing] = misfit
+            whose: Literal["own", "other"] = "own" if side == "own" else "other"
+            misfits |= dict(_ways(channel[known], computed[known], expected, frame, whose, mass_kg))
     if expected not in misfits:
         return Reading(expected, expected, float("nan"), is_told=False)
     best = min(misfits.values())
@@ -175,23 +177,44 @@ def read_channel(
 
 
 def _ways(
-    channel: FloatArray, computed: FloatArray, frame: Frame, side: str, mass_kg: float
+    channel: FloatArray,
+    computed: FloatArray,
+    expected: Writing,
+    frame: Frame,
+    side: Literal["own", "other"],
+    mass_kg: float,
 ) -> Iterator[tuple[Writing, float]]:
-    """Every way of writing with its misfit: 0 where the computed curves are the channel, 1 where they are nothing of it."""
-    own: Literal["own", "other"] = "own" if side == "own" else "other"
-    for unit, factor in units_to_nm(mass_kg).items():
-        theirs = channel * factor
-        size = np.sqrt(np.mean(theirs**2, axis=0))
-        weight = 1.0 / np.maximum(size, _LEAST_SIZE * size.max()) ** 2
-        # left[i, j, k]: what axis j with sign k leaves of component i
-        apart = theirs[:, :, None, None] - computed[:, None, :, None] * np.array([1.0, -1.0])
-        left = weight[:, None, None] * np.mean(apart**2, axis=0)
-        for order in permutations(range(3)):
-            for first, second, third in product((1, -1), repeat=3):
-                signs = (first, second, third)
-                misfit = sum(left[i, order[i], 0 if signs[i] > 0 else 1] for i in range(3)) / 3.0
-                axes = (AXES[order[0]], AXES[order[1]], AXES[order[2]])
-                yield Writing(unit, frame, axes, signs, own), float(misfit)
+    """Every way of writing with its misfit: 0 where the computed curves are the channel, 1 where they are nothing of it.
+
+    The expected frame may be turned by a constant small angle: segments whose axes differ must not pass for another frame.
+    """
+    size = np.sqrt(np.mean(channel**2, axis=0))
+    weight = 1.0 / np.maximum(size, _LEAST_SIZE * size.max()) ** 2
+    own, cross, square = computed.T @ computed, computed.T @ channel, np.sum(channel**2, axis=0)
+    units = units_to_nm(mass_kg)
+    for order in permutations(range(3)):
+        axes = (AXES[order[0]], AXES[order[1]], AXES[order[2]])
+        for first, second, third in product((1, -1), repeat=3):
+            signs = (first, second, third)
+            # place[j, i]: axis j of the frame is component i of the channel
+            place = np.zeros((3, 3))
+            place[order, range(3)] = signs
+            seen = place if frame != expected.frame else _small_turn(cross @ place.T).T @ place
+            shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (own @ seen), axis=0)
+            for unit, factor in units.items():
+                left = square - 2.0 * shared / factor + alone / factor**2
+                yield Writing(unit, frame, axes, signs, side), float(weight @ left) / (3.0 * len(channel))
+
+
+def _small_turn(cross: FloatArray) -> FloatArray:
+    """The rotation (3, 3) that brings vectors nearest to others (Kabsch 1976), of which `cross` is the sum of outer products.
+
+    None (the identity) where it is no small one.
+    """
+    U, _, Vt = np.linalg.svd(cross)
+    turn = Vt.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(Vt.T @ U.T))]) @ U.T
+    angle = np.arccos(np.clip(0.5 * (np.trace(turn) - 1.0), -1.0, 1.0))
+    return turn if angle <= _MOST_TURN_RAD else np.eye(3)
 
 
 def one_way(readings: Sequence[Reading]) -> Sequence[Reading]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
+from biodyn.comparison.channels import Writing
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel
@@ -95,6 +96,15 @@ def _mass(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
     """Body mass 2 to 15 % off."""
     factor = 1.0 + rng.uniform(0.02, 0.15) * rng.choice([-1.0, 1.0])
     return _with(analysis, with_mass(analysis.model, float(analysis.model.mass_kg * factor)), fit=analysis.fit)
+
+
+def with_changed_writing(usual: Writing, kind: str, rng: np.random.Generator) -> Writing:
+    """A way of writing a joint moment with a sign turned or another frame."""
+    if kind == "frame":
+        return replace(usual, frame=str(rng.choice(["proximal", "world"])))
+    turned = rng.integers(0, 2, size=3).astype(bool)
+    turned[rng.integers(3)] = True
+    return replace(usual, signs=tuple(-sign if flip else sign for sign, flip in zip(usual.signs, turned, strict=True)))
 
 
 _PLANTS: dict[str, Callable[[TrialAnalysis, np.random.Generator], TrialAnalysis]] = {
