@@ -67,6 +67,21 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tm
         biodyn.compare(folder, folder).save(folder / "run.json")
 
 
+def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_path):
+    torques = biodyn.load(folder).joint_torques
+    names = [name for name in torques if name.endswith("_Nm") and "residual" not in name]
+    rows = torques[["time_s", *names]].fillna(0.0)
+    rows[names[0]] *= -1.0
+    head = f"torques\nversion=1\nnRows={len(rows)}\nnColumns={len(names) + 1}\ninDegrees=no\nendheader\n"
+    labels = "\t".join(["time", *(name.removesuffix("_Nm") + "_moment" for name in names)])
+    lines = "\n".join("\t".join(f"{value:.8f}" for value in row) for row in rows.to_numpy())
+    (tmp_path / "id.sto").write_text(f"{head}{labels}\n{lines}\n")
+    found = biodyn.compare(folder, tmp_path / "id.sto")
+    assert [fact.cause for fact in found.facts] == ["sign"]
+    assert [one.joint for one in found.differences if not one.is_none] == [names[0].removesuffix("_Nm")]
+    assert found.explained["moment"] == pytest.approx(1.0)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",

@@ -29,10 +29,20 @@ from biodyn.errors import ResultError
 from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult, load
 from biodyn.output.store.record import json_ready, result_arrays
+from biodyn.output.store.record.run import PARTS
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
 from biodyn.trial.laboratory_file import compare_with_channels
 from biodyn.trial.result import TrialResult
+from biodyn.trial.torque_tables import (
+    SUFFIXES,
+    TorqueTable,
+    compare_tables,
+    is_coordinates_result,
+    table_of_file,
+    table_of_folder,
+    table_of_frame,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,6 +53,8 @@ Result = TrialResult | StoredResult | str | Path
 TABLE_NAME, RECORD_NAME, FIGURE_NAME = "compare.csv", "compare.json", "compare.png"
 # The filter whose cut-offs tell all of it.
 _USUAL_METHOD, _ORDER = "butterworth", 4
+# What is asked of a record.
+_PARTS = ("input", "settings", "subject", "contacts", "cutoff_hz", "force_cutoff_hz")
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
@@ -195,6 +207,10 @@ def compare(a: Result, b: Result) -> Comparison:
 
     Raises ResultError where there is nothing to compare, InputFileError for a file that cannot be read.
     """
+    tables = [_torques_alone(source) for source in (a, b)]
+    if any(table is not None for table in tables):
+        ours, theirs = (table or _torques(_opened(source)) for table, source in zip(tables, (a, b), strict=True))
+        return Comparison(ours.name, theirs.name, **compare_tables(ours, theirs))
     first = _opened(a)
     if isinstance(b, str | Path) and not Path(b).is_dir():
         return _with_file(first, Path(b))
@@ -222,9 +238,24 @@ def compare(a: Result, b: Result) -> Comparison:
 def _opened(source: Result) -> _Opened:
     if isinstance(source, TrialResult):
         name = source.analysis.recording.path.name
-        return _Opened(name, source.record, result_arrays(source.analysis), source)
+        record = {part: json_ready(PARTS[part](source.analysis)) for part in _PARTS}
+        return _Opened(name, record, result_arrays(source.analysis), source)
     result = source if isinstance(source, StoredResult) else load(source)
     return _Opened(str(result.folder), result.record, result.arrays, result)
+
+
+def _torques_alone(source: Result) -> TorqueTable | None:
+    """The torques of what holds nothing else: a table of OpenSim, a result from given coordinates."""
+    if not isinstance(source, str | Path):
+        return None
+    path = Path(source)
+    if path.suffix.lower() in SUFFIXES:
+        return table_of_file(path)
+    return table_of_folder(path) if is_coordinates_result(path) else None
+
+
+def _torques(opened: _Opened) -> TorqueTable:
+    return table_of_frame(opened.name, opened.result.table("joint_torques"), float(opened.record["subject"]["mass_kg"]))
 
 
 def _with_file(first: _Opened, path: Path) -> Comparison:

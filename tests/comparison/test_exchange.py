@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.planted_causes import NAMES, planted
 
+from biodyn.comparison.curves import curve_causes
 from biodyn.comparison.differences import UNEXPLAINED, analyses_in_common, differences, overall
 from biodyn.comparison.exchange import AXES, CENTRES, FIT, SMOOTHING
 from biodyn.comparison.loads import joint_angles, joint_moments
@@ -115,3 +116,18 @@ def test_results_of_other_frames_and_of_older_versions_are_refused(analysis, bod
     arrays = {name: value for name, value in result_arrays(analysis).items() if not name.startswith("segment_")}
     with pytest.raises(ResultError, match="before biodyn kept the axes"):
         moving_body(arrays)
+
+
+def test_of_curves_alone_sign_unit_shift_and_filter_are_told():
+    t = np.arange(300) / 100.0
+    first = np.stack([40 * np.sin(6 * t) + 9 * np.sin(35 * t), 25 * np.cos(7 * t) + 6 * np.cos(40 * t)], axis=1)
+    other = np.full_like(first, np.nan)
+    other[5:] = butterworth_lowpass(first, 100.0, 5.0)[:-5]
+    found = curve_causes(first, other * [1.0, -1.0] * 1000.0, 100.0, 70.0)
+    assert list(found.signs) == [1.0, -1.0]
+    assert found.unit == "Nmm"
+    assert found.shift_s == pytest.approx(0.05)
+    assert found.filter is not None
+    assert found.filter[1]
+    same = curve_causes(first, first, 100.0, 70.0)
+    assert (same.unit, same.shift_s, same.filter, same.parts) == ("Nm", 0.0, None, {})

@@ -14,6 +14,8 @@ from biodyn.output.figures.style import LEVEL_COLORS
 from biodyn.output.tables.differences import causes_in
 
 _MORE_COLORS = ("#0072B2", "#D55E00", "#8c6d31", "#b3de69", "#999999")
+# More would not be read: those that differ most are drawn.
+_MOST_CURVES, _MOST_BARS = 12, 8
 # Causes below this share of every row are not drawn.
 _LEAST = 0.01
 
@@ -24,6 +26,8 @@ def differences_figure(
     """Curves above, RMS differences in parts below."""
     moments = [one for one in found if one.quantity == "moment"] or list(found)
     curves = [one for one in moments if one.plane == moments[0].plane]
+    largest = sorted(curves, key=lambda one: -one.rms)[:_MOST_CURVES]
+    curves = [one for one in curves if any(one is other for other in largest)]
     panels = [
         Panel(
             _title(one),
@@ -44,7 +48,9 @@ def differences_figure(
         Key(names[1], "limit", width=1.8),
         *(Key(cause, colors[cause], "area") for cause in causes if cause in colors),
     )
-    panels += [_bars(quantity_rows, colors) for quantity_rows in (rows,) if quantity_rows]
+    for plane in dict.fromkeys(one.plane for one in rows):
+        own = sorted((one for one in rows if one.plane == plane), key=lambda one: -one.rms)[:_MOST_BARS]
+        panels.append(_bars([one for one in rows if any(one is other for other in own)], colors))
     return Figure(title, tuple(panels), keys, columns=3)
 
 
@@ -62,12 +68,11 @@ def _bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
         base = np.where(size >= 0.0, right, left)
         layers.append(Bars(at, base, base + size, 0.75, color, lying=True))
         right, left = right + np.maximum(size, 0.0), left + np.minimum(size, 0.0)
-    ticks = tuple((float(y), _title(one)) for y, one in zip(at, rows, strict=True))
+    ticks = tuple((float(y), f"{one.joint} {one.side.upper()}".strip()) for y, one in zip(at, rows, strict=True))
     unit = rows[0].unit
     return Panel(
-        "RMS difference by cause",
-        Axis(f"{unit}; left of zero: a cause that hides what others do", holds=(0.0,), grid=True),
+        f"RMS by cause, {rows[0].plane}",
+        Axis(f"{unit}; left of zero: hides what others do", holds=(0.0,), grid=True),
         Axis("", limits=(float(at[-1]) - 0.7, 0.7), ticks=ticks),
         tuple(layers),
-        span=3,
     )
