@@ -17,7 +17,8 @@ Frame = Literal["proximal", "distal", "world", "jcs"]
 FRAMES: tuple[Frame, ...] = ("proximal", "distal", "world", "jcs")
 # A component counts at least as if it were this part of the largest one: small ones are mostly error.
 _LEAST_SIZE = 0.15
-# Another way of writing must leave less than this part of what the expected one leaves, or it is not believed.
+# Another way of writing must leave less than this part of what the expected one leaves, or it is not believed; less than its
+# square where it departs in two things, and so on.
 _CLEARLY = 0.4
 # Ways that leave up to this factor more than the best cannot be told from it.
 _ALIKE = 1.3
@@ -148,6 +149,7 @@ def read_channel(
         frames: (T,) to look at.
 
     What is expected stands unless another way leaves clearly less of the curves; of several that do, the one that departs least.
+    The more it departs, the less it may leave.
     """
     misfits: dict[Writing, float] = {}
     for frame in FRAMES:
@@ -163,11 +165,12 @@ def read_channel(
     best = min(misfits.values())
     if best > 1.0 - _LEAST_EXPLAINED:
         return Reading(expected, expected, 1.0 - misfits[expected], is_told=False)
-    if best >= _CLEARLY * misfits[expected]:
-        found = expected
-    else:
-        near = [way for way, misfit in misfits.items() if misfit <= _ALIKE * best]
-        found = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]))
+    believed = [
+        way for way, misfit in misfits.items() if misfit < _CLEARLY ** len(way.departures(expected)) * misfits[expected]
+    ]
+    least = min((misfits[way] for way in believed), default=0.0)
+    near = [way for way in believed if misfits[way] <= _ALIKE * least]
+    found = min(near, key=lambda way: (len(way.departures(expected)), misfits[way]), default=expected)
     alike = tuple(
         way
         for way, misfit in misfits.items()

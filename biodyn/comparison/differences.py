@@ -123,9 +123,10 @@ def difference(
     whole = other - first
     rms = float(np.sqrt(np.nanmean(whole**2)))
     size = float(np.sqrt(np.nanmean(first**2)))
-    made = {} if rms <= _NOTHING * max(size, 1.0) else shares(own, whole)
+    are_equal = rms <= _NOTHING * max(size, 1.0)
+    made = {} if are_equal else shares(own, whole)
     rest = whole - sum(own.values(), np.zeros_like(whole))
-    if made:
+    if not are_equal:
         made[UNEXPLAINED] = 1.0 - sum(made.values())
     return Difference(
         joint=joint,

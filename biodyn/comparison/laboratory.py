@@ -120,11 +120,11 @@ def _vector(matrix: FloatArray) -> FloatArray:
 def measured_wrenches(recording: Recording, frame: MovingBody, contacts: Sequence[Contact]) -> FloatArray:
     """(T, S, 6) the plates' forces as they were measured, not filtered, on the segments that bear on them."""
     rate_hz = recording.markers.rate_hz
-    feet = {frame.sides[s]: s for s in range(len(frame.names)) if s not in frame.parents and frame.sides[s]}
+    feet = {frame.sides[s]: s for s in range(len(frame.names)) if np.any(frame.wrench[:, s])}
     plates = {plate.number: plate for plate in recording.rotated(frame.R_WL).plates}
     found = np.zeros((len(frame.time_s), len(frame.names), 6))
     for contact in contacts:
-        if contact.decision != "assigned" or contact.side is None or contact.plate not in plates:
+        if contact.decision != "assigned" or contact.side not in feet or contact.plate not in plates:
             continue
         raw = plate_wrench(plates[contact.plate], len(found), rate_hz)
         wrench = resample_wrench(raw, len(found), rate_hz).wrench

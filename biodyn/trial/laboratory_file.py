@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from biodyn.comparison.channels import (
     read_channel,
     unwritten,
 )
-from biodyn.comparison.differences import Difference, analyses_in_common, difference
+from biodyn.comparison.differences import Difference, analyses_in_common, difference, explained
 from biodyn.comparison.exchange import Exchange
 from biodyn.comparison.facts import Fact, facts
-from biodyn.comparison.laboratory import laboratory_body, laboratory_table
+from biodyn.comparison.laboratory import laboratory_body, laboratory_table, measured_wrenches
 from biodyn.comparison.loads import PLANES, in_planes, moment_of_ground, moment_of_segments
 from biodyn.comparison.segments import MovingBody
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
@@ -29,6 +29,9 @@ from biodyn.library.tables import for_each_side
 from biodyn.recording import Contact, Recording
 
 _LEAST_FRAMES = 12
+# Forces as they were measured are assumed where they explain this much more of the difference.
+_LEAST_GAIN = 0.02
+_ASSUMED = "That the software did not filter the plates' forces is assumed: it explains more of the difference."
 
 
 @dataclass(frozen=True)
@@ -67,19 +70,39 @@ def compare_with_channels(
     mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
     contacts = [_contact(entry) for entry in record.get("contacts") or ()]
     laboratory = laboratory_body(recording, ours, contacts, mass_kg)
-    exchange = _exchange(ours, laboratory, record)
+    if laboratory is not None:
+        return _compared(ours, laboratory, recording, record, mass_kg, ())
+    plain = _compared(ours, ours, recording, record, mass_kg, (_no_segments(recording),))
+    unfiltered = replace(ours, wrench=measured_wrenches(recording, ours, contacts))
+    if not np.any(unfiltered.wrench):
+        return plain
+    assumed = _compared(ours, unfiltered, recording, record, mass_kg, (_no_segments(recording), _ASSUMED))
+    gained = explained(assumed.differences, "moment") - explained(plain.differences, "moment")
+    return assumed if gained > _LEAST_GAIN else plain
+
+
+def _compared(
+    ours: MovingBody,
+    theirs: MovingBody,
+    recording: Recording,
+    record: Mapping[str, Any],
+    mass_kg: float,
+    notes: tuple[str, ...],
+) -> FileComparison:
+    """Compare with the channels, `theirs` being what is known or assumed of the laboratory's analysis."""
+    exchange = _exchange(ours, theirs, record)
     moments = list(_joints(exchange.a, recording, "moment", ours))
     if not moments:
         raise ResultError(
             f"'{recording.path}' holds no joint moments under names that biodyn knows.",
             "It compares results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...).",
         )
-    found, readings = _moments(exchange, moments, mass_kg)
+    found, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
     found += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
     said = [*_writing_facts(exchange, readings), *facts(exchange, used)]
     names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
-    return FileComparison(exchange.a.time_s, tuple(found), tuple(said), tuple(_notes(laboratory, recording)), names)
+    return FileComparison(exchange.a.time_s, tuple(found), tuple(said), notes, names)
 
 
 def _require_same(ours: MovingBody, recording: Recording) -> None:
@@ -95,11 +118,11 @@ def _require_same(ours: MovingBody, recording: Recording) -> None:
         )
 
 
-def _exchange(ours: MovingBody, laboratory: MovingBody | None, record: Mapping[str, Any]) -> Exchange:
-    if laboratory is None:
-        return analyses_in_common(ours, ours)
+def _exchange(ours: MovingBody, theirs: MovingBody, record: Mapping[str, Any]) -> Exchange:
+    if theirs is ours:
+        return analyses_in_common(ours, ours, (0.0, 0.0), (0.0, 0.0))
     own_hz = record.get("force_cutoff_hz")
-    return analyses_in_common(ours, laboratory, None, None if own_hz is None else (float(own_hz), 0.0))
+    return analyses_in_common(ours, theirs, None, None if own_hz is None else (float(own_hz), 0.0))
 
 
 def _contact(entry: Mapping[str, Any]) -> Contact:
@@ -131,12 +154,16 @@ def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingB
 
 
 def _moments(
-    exchange: Exchange, joints: Sequence[_Joint], mass_kg: float
+    exchange: Exchange, joints: Sequence[_Joint], mass_kg: float, is_known: bool
 ) -> tuple[list[Difference], dict[int, Reading]]:
     a, b = exchange.a, exchange.b
     computed = moment_of_segments(b.motion, b.inertias, b.gravity_W, b.beyond)
     computed = computed + moment_of_ground(b.motion, b.wrench, b.beyond)
     readings = one_way([_reading(b, joint, computed, mass_kg) for joint in joints])
+    if not is_known:
+        readings = [
+            _as_on_both_sides(reading, joint, joints, readings) for reading, joint in zip(readings, joints, strict=True)
+        ]
     parts, first, _ = exchange.moment_parts()
     found = []
     for joint, reading in zip(joints, readings, strict=True):
@@ -153,6 +180,20 @@ def _moments(
             ends = (first[:, s, plane], as_expected[:, plane])
             found.append(difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
     return found, dict(zip([joint.segment for joint in joints], readings, strict=True))
+
+
+def _as_on_both_sides(
+    reading: Reading, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[Reading]
+) -> Reading:
+    """The reading, as usual where the other side does not depart alike: turned axes can look like it, and ours may be."""
+    partners = [
+        other
+        for other, at in zip(readings, joints, strict=True)
+        if at.entry["joint"] == joint.entry["joint"] and at.side != joint.side
+    ]
+    if not reading.departures or any(other.departures == reading.departures for other in partners):
+        return reading
+    return replace(reading, found=reading.expected, alike=(*reading.alike, reading.found))
 
 
 def _reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> Reading:
@@ -204,15 +245,15 @@ def _writing_facts(exchange: Exchange, readings: Mapping[int, Reading]) -> Itera
                 "convention", f"{name}: the file's moment is too unlike the computed one to tell how it is written"
             )
         elif reading.departures:
+            others = "".join(f", or {way.words}" for way in reading.alike[:2])
             yield Fact(
                 " and ".join(reading.departures),
-                f"{name}: the file writes {reading.found.words}; usual is {reading.expected.words}",
+                f"{name}: the file writes {reading.found.words}{others}; usual is {reading.expected.words}",
             )
 
 
-def _notes(laboratory: MovingBody | None, recording: Recording) -> Iterator[str]:
-    if laboratory is None:
-        yield (
-            f"'{recording.path.name}' does not hold the segments of the laboratory's software (points such as LFEO, LFEA): "
-            "its joint centres, axes and filters cannot be exchanged, and their part of the difference stays unexplained."
-        )
+def _no_segments(recording: Recording) -> str:
+    return (
+        f"'{recording.path.name}' does not hold the segments of the laboratory's software (points such as LFEO, LFEA): "
+        "its joint centres, axes, inertias and filters cannot be exchanged, and their part of the difference stays unexplained."
+    )
