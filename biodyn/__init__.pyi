@@ -8,6 +8,8 @@ from .study import Study as Study
 from .study import StudyResult as StudyResult
 from .study import run_session as run_session
 from .study import run_study as run_study
+from .trial.differences import Comparison as Comparison
+from .trial.differences import compare as compare
 from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial

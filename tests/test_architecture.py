@@ -42,7 +42,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("processing.contacts",),
     ("processing.dynamics",),
     ("processing.gait",),
-    ("verification",),
+    ("comparison", "verification"),
     ("uncertainty",),
     ("estimation",),
     ("settings",),

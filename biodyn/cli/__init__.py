@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.check import check
+from biodyn.cli.compare import compare
 from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
 from biodyn.cli.export import export
 from biodyn.cli.models import models
@@ -58,7 +59,7 @@ def common(
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, session, study, check, replay, report, export, models):
+for _command in (run, session, study, check, compare, replay, report, export, models):
     app.command()(_command)
 
 

@@ -130,6 +130,51 @@ class LabOutputs(Strict):
     output: Annotated[tuple[_LabOutput, ...], Field(strict=False, min_length=1)]
 
 
+class _LabSegment(Strict):
+    name: Name
+    axes: Text
+    origin: Text
+    far: Text | None = None
+    mass_share: float | None = Field(None, gt=0, lt=1)
+    mass_centre: float | None = Field(None, gt=0, lt=1)
+    gyration: float | None = Field(None, gt=0, lt=1)
+
+
+_Sign = Literal[1, -1]
+_Signs = Annotated[tuple[_Sign, _Sign, _Sign], Field(strict=False)]
+_Axis = Literal["x", "y", "z"]
+
+
+class _LabMoment(Strict):
+    joint: Name
+    channels: Texts
+    unit: Literal["Nmm/kg", "Nm/kg", "Nmm", "Nm"]
+    frame: Literal["proximal", "distal", "world", "jcs"]
+    axes: Annotated[tuple[_Axis, _Axis, _Axis], Field(strict=False)]
+    signs: _Signs
+    mirrored: bool = False
+
+
+class _LabAngle(Strict):
+    joint: Name
+    channels: Texts
+    signs: _Signs
+    mirrored: bool = False
+
+
+@SCHEMAS.register("formats/lab_segments")
+class LabSegments(Strict):
+    """Segments, moments and angles of laboratory software, and how they are written."""
+
+    name: Name
+    title: Text
+    citation: Text
+    suffixes: Annotated[tuple[Text, Text, Text, Text], Field(strict=False)]
+    segment: Annotated[tuple[_LabSegment, ...], Field(strict=False, min_length=1)]
+    moment: Annotated[tuple[_LabMoment, ...], Field(strict=False, min_length=1)]
+    angle: Annotated[tuple[_LabAngle, ...], Field(strict=False)]
+
+
 class _GroundForce(Strict):
     sides: dict[Name, Literal["r", "l"]]
     bodies: dict[Literal["r", "l"], Name]

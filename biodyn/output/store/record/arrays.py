@@ -6,6 +6,8 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.skeleton import BodyDefinition
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -41,7 +43,8 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "contact_soles_W": contact_foot_outlines(analysis),
         "R_WL": analysis.R_WL,
     }
-    return arrays | marker_arrays(analysis) | coordinate_arrays(analysis) | multibody_arrays(analysis.model.multibody)
+    model = analysis.model
+    return arrays | marker_arrays(analysis) | coordinate_arrays(analysis) | multibody_arrays(model.multibody) | segment_arrays(model)
 
 
 def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
@@ -94,6 +97,35 @@ def multibody_arrays(multibody: Multibody) -> dict[str, np.ndarray]:
         "body_inertia_com": np.stack([body.inertia_com for body in bodies]),
         "gravity_W": np.array(multibody.gravity_W),
     }
+
+
+def segment_arrays(model: SubjectModel) -> dict[str, np.ndarray]:
+    """The anatomical segments on the tree's bodies: joint to the parent, and axes and origin in the body (X_LB).
+
+    A segment without a joint of its own is a part of its parent's body and is left out.
+    """
+    names = model.multibody.body_names
+    own = [
+        body.definition
+        for body in model.bodies
+        if names[model.frames[body.definition.name].link] == body.definition.name
+    ]
+    frames = [model.frames[definition.name] for definition in own]
+    return {
+        "segment_names": np.array([definition.name for definition in own]),
+        "segment_joints": np.array([_plain_joint(definition) for definition in own], dtype=np.str_),
+        "segment_sides": np.array([definition.side for definition in own], dtype=np.str_),
+        "segment_links": np.array([frame.link for frame in frames], dtype=np.int64),
+        "segment_R_LB": np.stack([frame.R_LB for frame in frames]),
+        "segment_p_LB": np.stack([frame.p_LB for frame in frames]),
+    }
+
+
+def _plain_joint(definition: BodyDefinition) -> str:
+    """Name of the joint to the parent, without its side; none for the root."""
+    if not definition.parent:
+        return ""
+    return definition.joint.removesuffix(f"_{definition.side}") if definition.side else definition.joint
 
 
 def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:

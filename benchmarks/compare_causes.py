@@ -1,0 +1,141 @@
+"""Is the cause of a difference named? `python benchmarks/compare_causes.py [--count 500] [--seed 100] [FOLDER_WITH_C3D ...]`
+
+Walks of the sample data, simulated people, and walks below the folders. Into a copy of each analysis one cause is planted:
+another filter, a joint centre 5-30 mm off, axes turned by 4-15 degrees, other inertias, another body mass (the skeleton is
+fitted anew where that matters); the comparison knows the arrays of both results and no settings. Or the moments of the copy are
+written as a laboratory's channels with a sign turned or in another frame at one joint, on top of a centre or axis that differs
+too; every other joint must then be read as usual. Named is a cause that makes most of the moments' difference, or the one
+departure in how the channel is written. Thresholds were chosen on seeds below 100.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from common import (
+    RECORDED,
+    Record,
+    Stopwatch,
+    Table,
+    Walker,
+    analyse_session,
+    parser_of,
+    per_cent,
+    recorded_sessions,
+    sample_walks,
+    tell,
+    walks_below,
+)
+from support.planted_causes import NAMES, planted, with_changed_writing
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.comparison.channels import FRAMES, Reading, expected_writing, frame_axes, one_way, read_channel, written
+from biodyn.comparison.differences import analyses_in_common, differences, overall
+from biodyn.comparison.laboratory import laboratory_table
+from biodyn.comparison.loads import moment_of_ground, moment_of_segments
+from biodyn.comparison.segments import MovingBody, moving_body
+from biodyn.conventions import FloatArray
+from biodyn.errors import BiodynError
+from biodyn.library.tables import for_each_side
+from biodyn.output.store.record import result_arrays
+from biodyn.simulation import Person
+from biodyn.trial.run import analyse_trial
+
+_WRITTEN = ("sign", "frame")
+_BACKGROUND = ("centre", "axis")
+_WALKERS = (
+    Walker(Person("Berta", height_m=1.62, mass_kg=58.0, sex="female"), 1.15, 1.12, RECORDED),
+    Walker(Person("Emil", height_m=1.84, mass_kg=81.0, sex="male"), 1.35, 1.06, RECORDED),
+)
+
+
+def main() -> None:
+    """Print one row a kind of cause."""
+    arguments = parser_of(__doc__, folders=True, count=500, seed=100).parse_args()
+    record, watch = Record("compare_causes", vars(arguments)), Stopwatch()
+    analyses = list(_analyses(arguments.folders))
+    tell(f"{len(analyses)} walks, {watch.seconds:.0f} s")
+    kinds = (*NAMES, *_WRITTEN)
+    named: Counter[str] = Counter()
+    tried: Counter[str] = Counter()
+    instead: dict[str, Counter[str]] = {kind: Counter() for kind in kinds}
+    for case in range(arguments.count):
+        kind, (title, analysis, body) = kinds[case % len(kinds)], analyses[case // len(kinds) % len(analyses)]
+        rng = np.random.default_rng([arguments.seed, case])
+        found, right = _case(analysis, body, kind, rng)
+        tried[kind] += 1
+        named[kind] += right
+        if not right:
+            instead[kind][found] += 1
+            tell(f"  case {case}, {title}: {kind} was taken for {found}")
+    table = Table(("planted", "cases", "named", "%", "taken for"))
+    for kind in kinds:
+        wrong = ", ".join(f"{name} {count}" for name, count in instead[kind].most_common())
+        table.row(kind, tried[kind], named[kind], f"{per_cent(named[kind], tried[kind]):.1f}", wrong)
+    share = per_cent(sum(named.values()), sum(tried.values()))
+    table.row("all", sum(tried.values()), sum(named.values()), f"{share:.1f}", "")
+    record.add("named", share, "%, larger is better")
+    record.add("a case", watch.seconds / max(arguments.count, 1))
+    record.close()
+
+
+def _analyses(folders: list[Path]) -> Iterator[tuple[str, TrialAnalysis, MovingBody]]:
+    for path in [*sample_walks(), *(walks_below(*folders) if folders else ())]:
+        try:
+            analysis = analyse_trial(path, torques_only=True)
+        except BiodynError as error:
+            tell(f"  {path.name} left out: {error.message}")
+            continue
+        yield path.name, analysis, moving_body(result_arrays(analysis))
+    with TemporaryDirectory() as folder:
+        for walker, _, static, walk in recorded_sessions(_WALKERS, [7]):
+            analysis = analyse_session(Path(folder), static, walk, torques_only=True)
+            yield f"{walker.person.name}, simulated", analysis, moving_body(result_arrays(analysis))
+
+
+def _case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.Generator) -> tuple[str, bool]:
+    """What was named, and whether it is what was planted."""
+    if kind in _WRITTEN:
+        return _written_case(analysis, body, kind, rng)
+    other = moving_body(result_arrays(planted(analysis, kind, rng)))
+    shares = overall(differences(analyses_in_common(body, other)), "moment")
+    found = next(iter(shares), "nothing")
+    return found, found in NAMES[kind]
+
+
+def _written_case(analysis: TrialAnalysis, body: MovingBody, kind: str, rng: np.random.Generator) -> tuple[str, bool]:
+    other = moving_body(result_arrays(planted(analysis, str(rng.choice(_BACKGROUND)), rng)))
+    joints = [
+        (s, expected_writing(entry, side))
+        for raw in laboratory_table()["moment"]
+        for side, entry in for_each_side(raw)
+        for s, at in enumerate(zip(body.joints, body.sides, strict=True))
+        if at == (entry["joint"], side) and body.valid[:, s].any()
+    ]
+    chosen = int(rng.integers(len(joints)))
+    moments = [_moment(one) for one in (body, other)]
+    readings: list[Reading] = []
+    for number, (s, usual) in enumerate(joints):
+        way = with_changed_writing(usual, kind, rng) if number == chosen else usual
+        theirs = frame_axes(way.frame, other.motion, other.parents[s], s)
+        channel = written(moments[1][:, s], theirs, way, other.mass_kg)
+        axes = {frame: frame_axes(frame, body.motion, body.parents[s], s) for frame in FRAMES}
+        valid = body.valid[:, s] & other.valid[:, s]
+        readings.append(read_channel({"own": channel}, moments[0][:, s], axes, usual, other.mass_kg, valid))
+    told = one_way(readings)
+    found = [(number, reading.departures) for number, reading in enumerate(told) if reading.departures]
+    words = ", ".join(" and ".join(names) for _, names in found) or "nothing"
+    return words, found == [(chosen, (kind,))]
+
+
+def _moment(body: MovingBody) -> FloatArray:
+    carried = moment_of_segments(body.motion, body.inertias, body.gravity_W, body.beyond)
+    return carried + moment_of_ground(body.motion, body.wrench, body.beyond)
+
+
+if __name__ == "__main__":
+    main()

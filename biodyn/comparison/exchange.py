@@ -1,0 +1,293 @@
+"""An analysis with some parts of another one: centres, axes, smoothing, fit, forces, contacts, mass, inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from biodyn.comparison.loads import in_planes, joint_angles, moment_of_ground, moment_of_segments
+from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
+from biodyn.comparison.shapley import parts_of_difference
+from biodyn.comparison.smoothing import RelativeFilter, better_of, filter_between, filter_of_cutoffs
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.processing.signals.filtering import finite_stretches
+
+CENTRES, AXES, SMOOTHING, FIT = "joint centres", "segment axes", "smoothing of motion", "fit of motion"
+FORCE_SMOOTHING, CONTACTS, FORCES = "smoothing of forces", "contacts", "ground forces"
+MASS, INERTIAS = "body mass", "segment inertias"
+#: What can be exchanged, in the order of tables.
+CAUSES = (CENTRES, AXES, SMOOTHING, FIT, FORCE_SMOOTHING, CONTACTS, FORCES, MASS, INERTIAS)
+_OF_MOTION = (CENTRES, AXES, SMOOTHING, FIT)
+_OF_FORCES = (FORCE_SMOOTHING, CONTACTS, FORCES)
+_OF_BODY = (MASS, INERTIAS)
+
+# A foot counts as loaded above this force; shorter differences of contact are the flanks that a filter moves.
+_LOADED_N = 20.0
+_FLANK_S = 0.1
+# An axis belongs to the line between two joint centres if it points along it this closely.
+_ALONG_RAD = np.deg2rad(2.0)
+# Below these sizes two things are equal.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Two analyses of the same frames and segments, in one World; `a` is what is asked about, `b` the other one.
+
+    rate_hz: frames per second. cutoffs_hz, force_cutoffs_hz: of a's and b's Butterworth filters of motion and forces, 0 = none;
+    None where they are not known: then the filter that lies between the two is looked for.
+    """
+
+    a: MovingBody
+    b: MovingBody
+    rate_hz: float
+    cutoffs_hz: tuple[float, float] | None = None
+    force_cutoffs_hz: tuple[float, float] | None = None
+
+    # -- geometry: where one analysis has the segments of the other ---------------------------------------------------
+
+    @cached_property
+    def turn(self) -> FloatArray:
+        """(S, 3, 3) mean axes of b's segments in a's."""
+        return np.stack(
+            [_mean_rotation(np.swapaxes(self.a.motion.R[:, s], 1, 2) @ self.b.motion.R[:, s]) for s in self._all]
+        )
+
+    @cached_property
+    def offset(self) -> FloatArray:
+        """(S, 3) m mean place of b's joint centres against a's, in the axes of a's segments."""
+        apart = self.b.motion.p - self.a.motion.p
+        return np.asarray(np.nanmean(np.einsum("tsji,tsj->tsi", self.a.motion.R, apart), axis=0))
+
+    @cached_property
+    def turn_with_centres(self) -> FloatArray:
+        """(S, 3, 3) part of `turn` that the centres bring along: a long axis runs from one joint centre to the next.
+
+        None of it where the axis does not follow the line between the centres, in either analysis.
+        """
+        found = np.broadcast_to(np.eye(3), (len(self._all), 3, 3)).copy()
+        for s in self._all:
+            for child in (c for c in self._all if self.a.parents[c] == s):
+                line_a = _line(self.a.motion, s, child)
+                line_b = self.turn[s] @ _line(self.b.motion, s, child)
+                if _angle(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < _ALONG_RAD and (
+                    _angle(line_a, np.array([0.0, -1.0, 0.0])) < _ALONG_RAD
+                ):
+                    found[s] = _least_turn(line_a, line_b)
+        return found
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.a.names))
+
+    # -- motion -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _b_by_geometry_of_a(self) -> SegmentMotion:
+        """The motion of b, of the segments as a defines them."""
+        unturned = replace(self.b.motion, R=self.b.motion.R @ np.swapaxes(self.turn, 1, 2))
+        return unturned.moved(-self.offset)
+
+    @cached_property
+    def motion_filter(self) -> tuple[RelativeFilter, bool] | None:
+        """The filter between the two motions and whether a is the sharper one; None where there is none."""
+        if self.cutoffs_hz is not None:
+            return filter_of_cutoffs(*self.cutoffs_hz)
+        a, b = (_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
+        return _filter(a, b, self.a.known & self.b.known, self.rate_hz)
+
+    @cached_property
+    def _motions(self) -> dict[frozenset[str], SegmentMotion]:
+        """The motion, of the segments as a defines them, with the smoothing or the fit of either."""
+        a, b, between = self.a.motion, self._b_by_geometry_of_a, self.motion_filter
+        found = {frozenset[str](): a, frozenset((SMOOTHING, FIT)): b}
+        if between is None:
+            return found | {frozenset((SMOOTHING,)): a, frozenset((FIT,)): b}
+        low, a_is_sharper = between
+        sharp = a if a_is_sharper else b
+        smooth = low.motion(sharp, self.rate_hz)
+        if a_is_sharper:
+            return found | {frozenset((SMOOTHING,)): smooth, frozenset((FIT,)): _with_change(b, smooth, a)}
+        return found | {frozenset((SMOOTHING,)): _with_change(a, smooth, b), frozenset((FIT,)): smooth}
+
+    def motion(self, held: frozenset[str]) -> SegmentMotion:
+        """The motion of a with the named parts of b."""
+        moved = self._motions[held & {SMOOTHING, FIT}]
+        if CENTRES in held:
+            moved = moved.moved(self.offset)
+        turn = np.broadcast_to(np.eye(3), self.turn.shape)
+        rest = np.swapaxes(self.turn_with_centres, 1, 2) @ self.turn
+        if CENTRES in held:
+            turn = turn @ self.turn_with_centres
+        if AXES in held:
+            turn = turn @ rest
+        return replace(moved, R=moved.R @ turn)
+
+    # -- forces and body ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _contact(self) -> BoolArray:
+        """(T, S) frames in which only one of the two has the foot loaded, for longer than a filter's flank."""
+        loaded = [np.linalg.norm(body.wrench[..., 3:], axis=-1) > _LOADED_N for body in (self.a, self.b)]
+        apart = loaded[0] ^ loaded[1]
+        long = np.zeros_like(apart)
+        for s in self._all:
+            for first, stop in finite_stretches(apart[:, s]):
+                long[first:stop, s] = stop - first > _FLANK_S * self.rate_hz
+        return long
+
+    @cached_property
+    def force_filter(self) -> tuple[RelativeFilter, bool] | None:
+        """The filter between the two ground forces and whether a is the sharper one; None where there is none."""
+        if self.force_cutoffs_hz is not None:
+            return filter_of_cutoffs(*self.force_cutoffs_hz)
+        same = ~self._contact
+        a, b = (body.wrench[..., 3:] * same[..., None] for body in (self.a, self.b))
+        return _filter(a, b, self.a.known & self.b.known, self.rate_hz)
+
+    @cached_property
+    def _smoothing_of_force(self) -> FloatArray:
+        """(T, S, 6) what b's smoothing changes in the wrench."""
+        if self.force_filter is None:
+            return np.zeros_like(self.a.wrench)
+        low, a_is_sharper = self.force_filter
+        sharp = self.a.wrench if a_is_sharper else self.b.wrench
+        change = low.applied(sharp, self.rate_hz) - sharp
+        return change if a_is_sharper else -change
+
+    def wrench(self, held: frozenset[str]) -> FloatArray:
+        """The ground wrenches (T, S, 6) of a with the named parts of b."""
+        whole = self.b.wrench - self.a.wrench
+        only_one = self._contact[..., None]
+        smoothing = np.where(only_one, 0.0, self._smoothing_of_force)
+        found = self.a.wrench.copy()
+        if FORCE_SMOOTHING in held:
+            found += smoothing
+        if CONTACTS in held:
+            found += np.where(only_one, whole, 0.0)
+        if FORCES in held:
+            found += np.where(only_one, 0.0, whole - smoothing)
+        return found
+
+    def inertias(self, held: frozenset[str]) -> SegmentInertias:
+        """The segments' inertias of a with the mass or the distribution of b."""
+        a, b = self.a.inertias, self.b.inertias
+        factor = self.b.mass_kg / self.a.mass_kg
+        found = b.scaled(1.0 / factor) if INERTIAS in held else a
+        return found.scaled(factor) if MASS in held else found
+
+    # -- the difference in parts --------------------------------------------------------------------------------------
+
+    def moment_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+        """Each cause's part (T, S, 3) Nm of b - a in the joint moments by plane, and the moments of a and of b."""
+        a = self.a
+
+        def carried(held: frozenset[str]) -> FloatArray:
+            motion = self.motion(held)
+            moment = moment_of_segments(motion, self.inertias(held), a.gravity_W, a.beyond)
+            return in_planes(moment, motion, a.parents)
+
+        def ground(held: frozenset[str]) -> FloatArray:
+            motion = self.motion(held)
+            return in_planes(moment_of_ground(motion, self.wrench(held), a.beyond), motion, a.parents)
+
+        return _added(
+            parts_of_difference(self._able(*_OF_MOTION, *_OF_BODY), carried),
+            parts_of_difference(self._able(*_OF_MOTION, *_OF_FORCES), ground),
+        )
+
+    def angle_parts(self) -> tuple[dict[str, FloatArray], FloatArray, FloatArray]:
+        """Each cause's part (T, S, 3) rad of b - a in the joint angles by plane, and the angles of a and of b."""
+        return parts_of_difference(
+            self._able(*_OF_MOTION), lambda held: joint_angles(self.motion(held), self.a.parents)
+        )
+
+    def _able(self, *causes: str) -> list[str]:
+        """The causes that differ at all: the others would only cost time."""
+        return [cause for cause in causes if self._differs(cause)]
+
+    def _differs(self, cause: str) -> bool:
+        if cause == CENTRES:
+            return bool(np.abs(self.offset).max() > _SAME)
+        if cause == AXES:
+            return bool(np.abs(self.turn - self.turn_with_centres).max() > _SAME)
+        if cause == SMOOTHING:
+            return self.motion_filter is not None
+        if cause == FIT:
+            return not _same_motion(self._motions[frozenset((SMOOTHING,))], self._b_by_geometry_of_a)
+        if cause in _OF_FORCES:
+            return bool(np.abs(self.wrench(frozenset((cause,))) - self.a.wrench).max() > _SAME)
+        held = self.inertias(frozenset((cause,)))
+        own = self.a.inertias
+        pairs = ((held.mass, own.mass), (held.com, own.com), (held.tensor, own.tensor))
+        return any(bool(np.abs(x - y).max() > _SAME) for x, y in pairs)
+
+
+_Parts = tuple[dict[str, FloatArray], FloatArray, FloatArray]
+
+
+def _added(first: _Parts, second: _Parts) -> _Parts:
+    """The sum of two results' parts: a share of a sum is the sum of the shares."""
+    causes = [cause for cause in CAUSES if cause in first[0] or cause in second[0]]
+    zero = np.zeros_like(first[1])
+    parts = {cause: first[0].get(cause, zero) + second[0].get(cause, zero) for cause in causes}
+    return parts, first[1] + second[1], first[2] + second[2]
+
+
+def _filter(a: FloatArray, b: FloatArray, known: BoolArray, rate_hz: float) -> tuple[RelativeFilter, bool] | None:
+    options: list[Callable[[], RelativeFilter | None]] = [
+        lambda: filter_between(a, b, known, rate_hz),
+        lambda: filter_between(b, a, known, rate_hz),
+    ]
+    found = [option() for option in options]
+    best = better_of(found)
+    if best is None:
+        return None
+    chosen = found[best]
+    assert chosen is not None
+    return chosen, best == 0
+
+
+def _accelerations(motion: SegmentMotion) -> FloatArray:
+    return np.concatenate([motion.a, motion.alpha], axis=1)
+
+
+def _with_change(motion: SegmentMotion, smooth: SegmentMotion, sharp: SegmentMotion) -> SegmentMotion:
+    """A motion with what smoothing took from another one."""
+    added = [
+        own + high - low for own, high, low in zip(motion.parts[1:], sharp.parts[1:], smooth.parts[1:], strict=True)
+    ]
+    return SegmentMotion(motion.R @ np.swapaxes(smooth.R, -1, -2) @ sharp.R, *added)
+
+
+def _same_motion(first: SegmentMotion, second: SegmentMotion) -> bool:
+    return all(bool(np.nanmax(np.abs(x - y)) <= _SAME) for x, y in zip(first.parts, second.parts, strict=True))
+
+
+def _mean_rotation(R: FloatArray) -> FloatArray:
+    known = np.isfinite(R).all(axis=(1, 2))
+    return np.asarray(Rotation.from_matrix(R[known]).mean().as_matrix())
+
+
+def _line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
+    """(3,) mean direction from a segment's origin to that of its child, in its axes."""
+    apart = motion.p[:, child] - motion.p[:, segment]
+    mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def _angle(a: FloatArray, b: FloatArray) -> float:
+    return float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
+
+
+def _least_turn(a: FloatArray, b: FloatArray) -> FloatArray:
+    """The smallest rotation (3, 3) that turns one direction into another."""
+    axis = np.cross(a, b)
+    sine = float(np.linalg.norm(axis))
+    if sine < 1e-12:
+        return np.eye(3)
+    return np.asarray(Rotation.from_rotvec(axis / sine * np.arctan2(sine, float(a @ b))).as_matrix())

@@ -1,0 +1,226 @@
+"""An analysis as segments that move in World: what is exchanged between two analyses, whatever coordinates they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.errors import ResultError
+from biodyn.processing.dynamics.actuated import multibody_from_arrays
+from biodyn.rigid_body import Multibody, body_accelerations, body_poses, body_velocities
+
+
+@dataclass(frozen=True)
+class SegmentMotion:
+    """How the segments move, in World; S segments, the origin of each is the centre of its joint to its parent.
+
+    Attributes:
+        R: (T, S, 3, 3) axes of the segments. p: (T, S, 3) m, origins.
+        omega, alpha: (T, S, 3) rad/s and rad/s^2. a: (T, S, 3) m/s^2, classical acceleration of the origins.
+    """
+
+    R: FloatArray
+    p: FloatArray
+    omega: FloatArray
+    alpha: FloatArray
+    a: FloatArray
+
+    def at(self, frames: BoolArray | IntArray | slice) -> SegmentMotion:
+        """Some frames of it."""
+        return SegmentMotion(*(value[frames] for value in self.parts))
+
+    def of(self, segments: Sequence[int]) -> SegmentMotion:
+        """Some segments of it."""
+        return SegmentMotion(*(value[:, list(segments)] for value in self.parts))
+
+    def turned(self, Q: FloatArray) -> SegmentMotion:
+        """The same motion in another World, Q (3, 3)."""
+        return SegmentMotion(Q @ self.R, *(value @ Q.T for value in self.parts[1:]))
+
+    def moved(self, offset: FloatArray) -> SegmentMotion:
+        """The motion of other points of the same segments: `offset` (S, 3) m from the origins, in the segments' axes."""
+        arm = np.einsum("tsij,sj->tsi", self.R, offset)
+        a = self.a + np.cross(self.alpha, arm) + np.cross(self.omega, np.cross(self.omega, arm))
+        return replace(self, p=self.p + arm, a=a)
+
+    @property
+    def parts(self) -> tuple[FloatArray, ...]:
+        """R, p, omega, alpha, a."""
+        return self.R, self.p, self.omega, self.alpha, self.a
+
+
+@dataclass(frozen=True)
+class SegmentInertias:
+    """Mass (S,) kg, mass centre (S, 3) m and inertia about it (S, 3, 3) kg m^2, in the axes of the segments."""
+
+    mass: FloatArray
+    com: FloatArray
+    tensor: FloatArray
+
+    def scaled(self, factor: float) -> SegmentInertias:
+        """The same body, heavier or lighter in all its parts."""
+        return SegmentInertias(self.mass * factor, self.com, self.tensor * factor)
+
+    def of(self, segments: Sequence[int]) -> SegmentInertias:
+        """Some segments of it."""
+        own = list(segments)
+        return SegmentInertias(self.mass[own], self.com[own], self.tensor[own])
+
+
+@dataclass(frozen=True)
+class MovingBody:
+    """One analysis of a recording.
+
+    Attributes:
+        names, parents: of the segments, the root first (its parent is -1).
+        joints, sides: of the joint to the parent, by segment; "" where there is none.
+        motion, inertias: of the segments.
+        wrench: (T, S, 6) [moment; force] of the ground on each segment about the World origin.
+        R_WL: (3, 3) from the laboratory's axes to World. gravity_W: (3,) m/s^2.
+        mass_kg: of the whole body, also of segments that are left out here. time_s: (T,) s.
+        known: (T,) frames with a motion. valid: (T, S) frames in which the moment at the segment's joint is known.
+    """
+
+    names: tuple[str, ...]
+    parents: tuple[int, ...]
+    joints: tuple[str, ...]
+    sides: tuple[str, ...]
+    motion: SegmentMotion
+    inertias: SegmentInertias
+    wrench: FloatArray
+    R_WL: FloatArray
+    gravity_W: FloatArray
+    mass_kg: float
+    time_s: FloatArray
+    known: BoolArray
+    valid: BoolArray
+
+    @cached_property
+    def beyond(self) -> BoolArray:
+        """(S, S) True where the segment of the column lies beyond the joint of the row, or is its own segment."""
+        found = np.eye(len(self.names), dtype=bool)
+        for s in range(len(self.names)):
+            up = self.parents[s]
+            while up >= 0:
+                found[up, s] = True
+                up = self.parents[up]
+        return found
+
+    def in_world_of(self, other: MovingBody) -> MovingBody:
+        """The same analysis in the World axes of another one of the recording."""
+        Q = other.R_WL @ self.R_WL.T
+        if np.allclose(Q, np.eye(3), atol=1e-12):
+            return self
+        wrench = np.concatenate([self.wrench[..., :3] @ Q.T, self.wrench[..., 3:] @ Q.T], axis=-1)
+        return replace(self, motion=self.motion.turned(Q), wrench=wrench, R_WL=other.R_WL)
+
+    def only(self, names: Sequence[str], frames: BoolArray) -> MovingBody:
+        """Some segments and some frames; a segment whose parent is left out hangs on the next one kept."""
+        keep = [self.names.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(names),
+            parents=tuple(self._kept_parent(s, keep) for s in keep),
+            joints=tuple(self.joints[s] for s in keep),
+            sides=tuple(self.sides[s] for s in keep),
+            motion=self.motion.of(keep).at(frames),
+            inertias=self.inertias.of(keep),
+            wrench=self.wrench[:, keep][frames],
+            time_s=self.time_s[frames],
+            known=self.known[frames],
+            valid=self.valid[:, keep][frames],
+        )
+
+    def _kept_parent(self, segment: int, keep: Sequence[int]) -> int:
+        up = self.parents[segment]
+        while up >= 0 and up not in keep:
+            up = self.parents[up]
+        return keep.index(up) if up >= 0 else -1
+
+
+def moving_body(arrays: Mapping[str, np.ndarray]) -> MovingBody:
+    """Return the analysis that the arrays of a result hold; ResultError where an older version left the segments out."""
+    if "segment_links" not in arrays:
+        raise ResultError(
+            "The result was written before biodyn kept the axes of the segments.",
+            "Run the trial again with this version.",
+        )
+    multibody = multibody_from_arrays(arrays)
+    q, v, vdot = (np.asarray(arrays[name], dtype=np.float64) for name in ("q", "v", "vdot"))
+    known = np.isfinite(np.concatenate([q, v, vdot], axis=1)).all(axis=1)
+    links = [int(link) for link in arrays["segment_links"]]
+    motion = _link_motion(multibody, q, v, vdot, known).of(links)
+    R_LB, p_LB = arrays["segment_R_LB"], arrays["segment_p_LB"]
+    motion = motion.moved(p_LB)
+    motion = replace(motion, R=motion.R @ R_LB)
+    wrench = np.zeros((len(q), len(links), 6))
+    for k, link in enumerate(arrays["foot_wrench_bodies"]):
+        wrench[:, links.index(int(link))] += arrays["foot_wrenches"][:, k]
+    bodies = [multibody.bodies[link] for link in links]
+    com = np.stack([body.com_m for body in bodies]) - p_LB
+    return MovingBody(
+        names=tuple(str(name) for name in arrays["segment_names"]),
+        parents=tuple(_parents(multibody.parents, links)),
+        joints=tuple(str(name) for name in arrays["segment_joints"]),
+        sides=tuple(str(side) for side in arrays["segment_sides"]),
+        motion=motion,
+        inertias=SegmentInertias(
+            mass=np.array([body.mass_kg for body in bodies]),
+            com=np.einsum("sji,sj->si", R_LB, com),
+            tensor=np.swapaxes(R_LB, 1, 2) @ np.stack([body.inertia_com for body in bodies]) @ R_LB,
+        ),
+        wrench=wrench,
+        R_WL=np.asarray(arrays["R_WL"]),
+        gravity_W=np.asarray(arrays["gravity_W"]),
+        mass_kg=multibody.total_mass_kg,
+        time_s=np.asarray(arrays["time_s"]),
+        known=known,
+        valid=_valid(arrays, multibody, links) & known[:, None],
+    )
+
+
+def _valid(arrays: Mapping[str, np.ndarray], multibody: Multibody, links: Sequence[int]) -> BoolArray:
+    """(T, S) frames in which every measured coordinate of the segment's joint has a torque; none where it has none."""
+    found = np.zeros((len(arrays["q"]), len(links)), dtype=bool)
+    places = [int(place) for place in arrays["coordinate_v"]]
+    for s, link in enumerate(links):
+        own = []
+        at = link
+        while at >= 0 and (at == link or at not in links):
+            span = multibody.v_slice(multibody.body_names[at])
+            own += [c for c, place in enumerate(places) if span.start <= place < span.stop]
+            at = int(multibody.parents[at])
+        if own:
+            found[:, s] = arrays["torque_valid"][:, own].all(axis=1)
+    return found
+
+
+def _link_motion(
+    multibody: Multibody, q: FloatArray, v: FloatArray, vdot: FloatArray, known: BoolArray
+) -> SegmentMotion:
+    frames, links = len(q), len(multibody.bodies)
+    R, p = np.full((frames, links, 3, 3), np.nan), np.full((frames, links, 3), np.nan)
+    omega, alpha, a = (np.full((frames, links, 3), np.nan) for _ in range(3))
+    R[known], p[known] = body_poses(multibody, q[known])
+    V = body_velocities(multibody, q[known], v[known])
+    A = body_accelerations(multibody, q[known], v[known], vdot[known])
+    own = R[known]
+    omega[known] = np.einsum("tsij,tsj->tsi", own, V[..., :3])
+    alpha[known] = np.einsum("tsij,tsj->tsi", own, A[..., :3])
+    # classical, not spatial, acceleration (Featherstone 2008, eq. 2.46)
+    a[known] = np.einsum("tsij,tsj->tsi", own, A[..., 3:] + np.cross(V[..., :3], V[..., 3:]))
+    return SegmentMotion(R, p, omega, alpha, a)
+
+
+def _parents(of_links: IntArray, links: Sequence[int]) -> list[int]:
+    found = []
+    for link in links:
+        up = int(of_links[link])
+        while up >= 0 and up not in links:
+            up = int(of_links[up])
+        found.append(links.index(up) if up >= 0 else -1)
+    return found

@@ -1,0 +1,344 @@
+"""Two analyses of a recording, or an analysis and a file of other software: where they differ, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.comparison.differences import (
+    UNEXPLAINED,
+    UNITS,
+    Difference,
+    Quantity,
+    analyses_in_common,
+    differences,
+    explained,
+    joints_of,
+    overall,
+)
+from biodyn.comparison.facts import Fact, facts
+from biodyn.comparison.segments import MovingBody, moving_body
+from biodyn.conventions import SIDE_NAMES, FloatArray
+from biodyn.errors import ResultError
+from biodyn.io import read
+from biodyn.output.store.loaded import StoredResult, load
+from biodyn.output.store.record import json_ready, result_arrays
+from biodyn.output.store.record.run import PARTS
+from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.differences import difference_table
+from biodyn.trial.laboratory_file import compare_with_channels
+from biodyn.trial.result import TrialResult
+from biodyn.trial.torque_tables import (
+    SUFFIXES,
+    TorqueTable,
+    compare_tables,
+    is_coordinates_result,
+    table_of_file,
+    table_of_folder,
+    table_of_frame,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: An analysis: as it was made, as it was opened, or its folder.
+Result = TrialResult | StoredResult | str | Path
+
+TABLE_NAME, RECORD_NAME, FIGURE_NAME = "compare.csv", "compare.json", "compare.png"
+# The filter whose cut-offs tell all of it.
+_USUAL_METHOD, _ORDER = "butterworth", 4
+# What is asked of a record.
+_PARTS = ("input", "settings", "subject", "contacts", "cutoff_hz", "force_cutoff_hz")
+# Causes that make less than this of everything are left out of sentences.
+_WORTH_SAYING = 0.02
+_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Where two computations of one recording differ, and why.
+
+    Attributes:
+        first, other: what they are called. time_s: (T,) s, of the curves in `differences`.
+        differences: one a joint, plane and quantity. facts: what differs between the two in numbers.
+        settings: settings that differ: section.name, with both values; empty where one of them is a file.
+        notes: what a reader must know: what could not be compared, and why.
+    """
+
+    first: str
+    other: str
+    time_s: FloatArray
+    differences: tuple[Difference, ...]
+    facts: tuple[Fact, ...] = ()
+    settings: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """RMS difference and shares of the causes, per cent, by quantity, joint, side and plane."""
+        return difference_table(self.differences)
+
+    @property
+    def causes(self) -> dict[Quantity, dict[str, float]]:
+        """Shares of the causes in all angles and in all moments, largest first."""
+        return {quantity: overall(self.differences, quantity) for quantity in UNITS}
+
+    @property
+    def explained(self) -> dict[Quantity, float]:
+        """Share of the mean square of all differences that the causes take away together."""
+        return {quantity: explained(self.differences, quantity) for quantity in UNITS}
+
+    def summary(self) -> list[str]:
+        """Plain sentences: what differs most, and why."""
+        lines = [f"First: {self.first}. Second: {self.other}."]
+        for quantity, shares in self.causes.items():
+            own = [one for one in self.differences if one.quantity == quantity]
+            if not own:
+                continue
+            if not shares:
+                if all(one.is_none for one in own):
+                    lines.append(f"Joint {quantity}s are equal.")
+                continue
+            said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
+            told = 100 * self.explained[quantity]
+            lines.append(f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}.")
+        lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
+        lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
+        return [*lines, *self.notes]
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Lines for a screen: what, RMS difference, RMS of the first, the largest causes."""
+        found = []
+        for one in self.differences:
+            side = SIDE_NAMES.get(one.side, "")
+            why = sorted(one.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
+            said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in why if abs(share) >= _WORTH_SAYING)
+            what = f"{side} {one.joint} {one.plane} {one.quantity}".strip()
+            found.append((what, f"{one.rms:.3g} {one.unit}", f"{one.size:.3g}", "equal" if one.is_none else said))
+        return found
+
+    def plot(self) -> Figure:
+        """The figure: curves, and the differences by cause."""
+        from biodyn.output.figures.differences import differences_figure
+        from biodyn.output.figures.matplotlib_backend import draw
+
+        return draw(differences_figure(self.differences, self.time_s, (self.first, self.other)))
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The values of `compare.json`."""
+        return json_ready(
+            {
+                "first": self.first,
+                "second": self.other,
+                "causes": self.causes,
+                "explained": self.explained,
+                "facts": [{"cause": fact.cause, "text": fact.text} for fact in self.facts],
+                "settings": {name: list(pair) for name, pair in self.settings.items()},
+                "notes": list(self.notes),
+                "differences": [
+                    {
+                        "quantity": one.quantity,
+                        "joint": one.joint,
+                        "side": one.side,
+                        "plane": one.plane,
+                        "unit": one.unit,
+                        "rms": one.rms,
+                        "mean": one.mean,
+                        "size": one.size,
+                        "shares": dict(one.shares),
+                        "left": one.left,
+                    }
+                    for one in self.differences
+                ],
+            }
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there."""
+        from biodyn.output.figures.differences import differences_figure
+        from biodyn.output.figures.matplotlib_backend import png
+
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
+            raise ResultError(f"'{target}' is a file, not a folder.", "Choose another --out.")
+        target.mkdir(parents=True, exist_ok=True)
+        write_csv(self.table, target / TABLE_NAME)
+        text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
+        (target / RECORD_NAME).write_text(text, encoding="utf-8")
+        figure = differences_figure(self.differences, self.time_s, (self.first, self.other))
+        (target / FIGURE_NAME).write_bytes(png(figure))
+        return target
+
+
+def _is_worth_saying(cause: str, share: float) -> bool:
+    return abs(share) >= _WORTH_SAYING and cause != UNEXPLAINED
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A result, whatever it came as."""
+
+    name: str
+    record: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+    result: TrialResult | StoredResult
+
+    def body(self) -> MovingBody:
+        """The analysis as moving segments."""
+        return moving_body(self.arrays)
+
+
+def compare(a: Result, b: Result) -> Comparison:
+    """Return where an analysis and another one of the same recording differ, and how much of it each cause makes.
+
+    Parameters:
+        a: the result of `run_trial` or `load`, or a result folder.
+        b: another one, or a file that holds what other software computed from the recording.
+
+    Causes are exchanged in every order and their parts averaged (`comparison.shapley`), so that they add up. Two results of
+    different recordings are compared by the means of their gait cycles only: why they differ is then not told.
+
+    Raises ResultError where there is nothing to compare, InputFileError for a file that cannot be read.
+    """
+    tables = [_torques_alone(source) for source in (a, b)]
+    if any(table is not None for table in tables):
+        ours, theirs = (table or _torques(_opened(source)) for table, source in zip(tables, (a, b), strict=True))
+        return Comparison(ours.name, theirs.name, **compare_tables(ours, theirs))
+    first = _opened(a)
+    if isinstance(b, str | Path) and not Path(b).is_dir():
+        return _with_file(first, Path(b))
+    second = _opened(b)
+    if _recording(first) != _recording(second):
+        return _cycles_only(first, second)
+    exchange = analyses_in_common(
+        first.body(),
+        second.body(),
+        _both(_motion_cutoff_hz, first, second),
+        _both(lambda record: record.get("force_cutoff_hz"), first, second),
+    )
+    joints = joints_of(exchange.a)
+    return Comparison(
+        first.name,
+        second.name,
+        exchange.a.time_s,
+        differences(exchange),
+        facts(exchange, joints),
+        dict(_settings(first.record["settings"], second.record["settings"])),
+        tuple(_notes(exchange.a.time_s, first)),
+    )
+
+
+def _opened(source: Result) -> _Opened:
+    if isinstance(source, TrialResult):
+        name = source.analysis.recording.path.name
+        record = {part: json_ready(PARTS[part](source.analysis)) for part in _PARTS}
+        return _Opened(name, record, result_arrays(source.analysis), source)
+    result = source if isinstance(source, StoredResult) else load(source)
+    return _Opened(str(result.folder), result.record, result.arrays, result)
+
+
+def _torques_alone(source: Result) -> TorqueTable | None:
+    """The torques of what holds nothing else: a table of OpenSim, a result from given coordinates."""
+    if not isinstance(source, str | Path):
+        return None
+    path = Path(source)
+    if path.suffix.lower() in SUFFIXES:
+        return table_of_file(path)
+    return table_of_folder(path) if is_coordinates_result(path) else None
+
+
+def _torques(opened: _Opened) -> TorqueTable:
+    return table_of_frame(opened.name, opened.result.table("joint_torques"), float(opened.record["subject"]["mass_kg"]))
+
+
+def _with_file(first: _Opened, path: Path) -> Comparison:
+    ours = first.body()
+    recording = read(path)
+    found = compare_with_channels(ours, recording, first.record)
+    return Comparison(first.name, str(path), found.time_s, found.differences, found.facts, {}, found.notes)
+
+
+def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened) -> tuple[float, float] | None:
+    """Two cut-offs where both records tell them."""
+    own, other = cutoff_hz(first.record), cutoff_hz(second.record)
+    if not isinstance(own, int | float) or not isinstance(other, int | float):
+        return None
+    return float(own), float(other)
+
+
+def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
+    """Cut-off of the motion's filter; None where it is not the usual Butterworth filter."""
+    signals = record["settings"].get("signals", {})
+    usual = signals.get("method", _USUAL_METHOD) == _USUAL_METHOD and signals.get("filter_order", _ORDER) == _ORDER
+    return record.get("cutoff_hz") if usual else None
+
+
+def _recording(opened: _Opened) -> tuple[Any, ...]:
+    entry = opened.record["input"]
+    return entry.get("sha256"), entry.get("frames"), entry.get("first_frame")
+
+
+def _settings(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Settings with different values; what is only drawn or written plays no part."""
+    for name in sorted({*a, *b}):
+        if not above and name in ("output", "replay", "uncertainty", "variation", "limits"):
+            continue
+        own, other = a.get(name), b.get(name)
+        if isinstance(own, Mapping) and isinstance(other, Mapping):
+            yield from _settings(own, other, f"{above}{name}.")
+        elif own != other:
+            yield f"{above}{name}", (own, other)
+
+
+def _notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:
+    frames = len(first.arrays["time_s"])
+    if len(time_s) < frames:
+        yield f"{frames - len(time_s)} of {frames} frames are left out: the motion is not known in both."
+
+
+def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
+    """Means of gait cycles of two recordings: how far apart, not why."""
+    curves = [_means(opened) for opened in (first, second)]
+    shared = [key for key in curves[0] if key in curves[1]]
+    if not shared:
+        raise ResultError(
+            f"'{first.name}' and '{second.name}' are of different recordings and have no gait cycles in common.",
+            "Compare two analyses of the same file, or walks with whole gait cycles.",
+        )
+    found = []
+    for side, variable, unit in shared:
+        one, other = (mean[side, variable, unit] for mean in curves)
+        whole = other - one
+        quantity: Quantity = "angle" if unit == "deg" else "moment"
+        rms, size = (float(np.sqrt(np.nanmean(x**2))) for x in (whole, one))
+        found.append(
+            Difference(
+                variable, side, "cycle mean", quantity, unit, rms, float(np.nanmean(whole)), size, {}, rms, one, other
+            )
+        )
+    names = (first.record["subject"].get("name"), second.record["subject"].get("name"))
+    who = f" of two people ({names[0]}, {names[1]})" if names[0] != names[1] else ""
+    note = (
+        f"These are two recordings{who}: the means of their gait cycles are compared. How much of it is the walk itself and how "
+        "much its analysis cannot be told; analyse one file twice to see that."
+    )
+    settings = dict(_settings(first.record["settings"], second.record["settings"]))
+    return Comparison(first.name, second.name, np.linspace(0.0, 100.0, 101), tuple(found), (), settings, (note,))
+
+
+def _means(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:
+    table = opened.result.table("gait_cycles")
+    wanted = table[table["unit"].isin(["deg", "Nm/kg"])]
+    found = {}
+    for (side, variable, unit), part in wanted.groupby(["side", "variable", "unit"], observed=True, sort=False):
+        mean = part.groupby("percent", observed=True)["value"].mean()
+        if len(mean) == 101 and np.isfinite(mean.to_numpy()).any():
+            found[str(side), str(variable), str(unit)] = mean.to_numpy(dtype=np.float64)
+    return found

@@ -1,0 +1,259 @@
+"""An analysis against what a laboratory's software stored in a file of the same recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from biodyn.comparison.channels import (
+    FRAMES,
+    Reading,
+    expected_writing,
+    frame_axes,
+    one_way,
+    read_channel,
+    unwritten,
+)
+from biodyn.comparison.differences import Difference, analyses_in_common, difference, explained
+from biodyn.comparison.exchange import Exchange
+from biodyn.comparison.facts import Fact, facts
+from biodyn.comparison.laboratory import laboratory_body, laboratory_table, measured_wrenches
+from biodyn.comparison.loads import PLANES, in_planes, moment_of_ground, moment_of_segments
+from biodyn.comparison.segments import MovingBody
+from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
+from biodyn.errors import ResultError
+from biodyn.library.tables import for_each_side
+from biodyn.recording import Contact, Recording
+
+_LEAST_FRAMES = 12
+# Forces as they were measured are assumed where they explain this much more of the difference.
+_LEAST_GAIN = 0.02
+_ASSUMED = "That the software did not filter the plates' forces is assumed: it explains more of the difference."
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint of which the file holds a channel: the segment beyond it, and the table's entry."""
+
+    segment: int
+    side: Side
+    entry: Mapping[str, Any]
+    channel: FloatArray
+    other: FloatArray | None
+
+
+@dataclass(frozen=True)
+class FileComparison:
+    """What `Comparison` takes of a file."""
+
+    time_s: FloatArray
+    differences: tuple[Difference, ...]
+    facts: tuple[Fact, ...]
+    notes: tuple[str, ...]
+    readings: Mapping[tuple[str, str], Reading]
+
+
+def compare_with_channels(
+    ours: MovingBody,
+    recording: Recording,
+    record: Mapping[str, Any],
+) -> FileComparison:
+    """Return the differences between our analysis and the channels of a file of the same recording.
+
+    `record` is the result's own: contacts, body mass, filters. Raises ResultError where the file is another recording's, or
+    holds no joint moments or angles of a known kind.
+    """
+    _require_same(ours, recording)
+    mass_kg = recording.subject.mass_kg or float(record["subject"]["mass_kg"])
+    contacts = [_contact(entry) for entry in record.get("contacts") or ()]
+    laboratory = laboratory_body(recording, ours, contacts, mass_kg)
+    if laboratory is not None:
+        return _compared(ours, laboratory, recording, record, mass_kg, ())
+    plain = _compared(ours, ours, recording, record, mass_kg, (_no_segments(recording),))
+    unfiltered = replace(ours, wrench=measured_wrenches(recording, ours, contacts))
+    if not np.any(unfiltered.wrench):
+        return plain
+    assumed = _compared(ours, unfiltered, recording, record, mass_kg, (_no_segments(recording), _ASSUMED))
+    gained = explained(assumed.differences, "moment") - explained(plain.differences, "moment")
+    return assumed if gained > _LEAST_GAIN else plain
+
+
+def _compared(
+    ours: MovingBody,
+    theirs: MovingBody,
+    recording: Recording,
+    record: Mapping[str, Any],
+    mass_kg: float,
+    notes: tuple[str, ...],
+) -> FileComparison:
+    """Compare with the channels, `theirs` being what is known or assumed of the laboratory's analysis."""
+    exchange = _exchange(ours, theirs, record)
+    moments = list(_joints(exchange.a, recording, "moment", ours))
+    if not moments:
+        raise ResultError(
+            f"'{recording.path}' holds no joint moments under names that biodyn knows.",
+            "It compares results, and channels of Plug-in Gait (LHipMoment, RKneeMoment ...).",
+        )
+    found, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
+    found += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
+    used = sorted({joint.segment for joint in moments})
+    said = [*_writing_facts(exchange, readings), *facts(exchange, used)]
+    names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
+    return FileComparison(exchange.a.time_s, tuple(found), tuple(said), notes, names)
+
+
+def _require_same(ours: MovingBody, recording: Recording) -> None:
+    markers = recording.motion.markers
+    frames = 0 if markers is None else markers.frame_count
+    rate_hz = 0.0 if markers is None else markers.rate_hz
+    own_hz = (len(ours.time_s) - 1) / (ours.time_s[-1] - ours.time_s[0])
+    if frames != len(ours.time_s) or abs(rate_hz - own_hz) > 1e-3 * own_hz:
+        raise ResultError(
+            f"'{recording.path}' has {frames} frames at {rate_hz:g} Hz, the result {len(ours.time_s)} at {own_hz:g} Hz: "
+            "they are not the same recording.",
+            "Give the file that the result was made from, or a copy of it with model outputs.",
+        )
+
+
+def _exchange(ours: MovingBody, theirs: MovingBody, record: Mapping[str, Any]) -> Exchange:
+    if theirs is ours:
+        return analyses_in_common(ours, ours, (0.0, 0.0), (0.0, 0.0))
+    own_hz = record.get("force_cutoff_hz")
+    return analyses_in_common(ours, theirs, None, None if own_hz is None else (float(own_hz), 0.0))
+
+
+def _contact(entry: Mapping[str, Any]) -> Contact:
+    return Contact(
+        int(entry["plate"]), float(entry["start_s"]), float(entry["end_s"]), entry["side"], entry["decision"], ""
+    )
+
+
+def _joints(body: MovingBody, recording: Recording, quantity: str, ours: MovingBody) -> Iterator[_Joint]:
+    """Joints of which the file has a channel, with the frames of `body`."""
+    inside = np.isin(ours.time_s, body.time_s)
+    outputs = recording.model_outputs
+
+    def channel(entry: Mapping[str, Any]) -> FloatArray | None:
+        name = next((name for name in entry["channels"] if name in outputs), None)
+        return None if name is None else np.asarray(outputs[name].values[inside], dtype=np.float64)
+
+    for raw in laboratory_table()[quantity]:
+        both = {side: entry for side, entry in for_each_side(raw) if side}
+        for side in SIDES:
+            entry = both[side]
+            segment = next(
+                (s for s, at in enumerate(zip(body.joints, body.sides, strict=True)) if at == (entry["joint"], side)),
+                None,
+            )
+            own = channel(entry)
+            if segment is not None and own is not None:
+                yield _Joint(segment, side, entry, own, channel(both[other_side(side)]))
+
+
+def _moments(
+    exchange: Exchange, joints: Sequence[_Joint], mass_kg: float, is_known: bool
+) -> tuple[list[Difference], dict[int, Reading]]:
+    a, b = exchange.a, exchange.b
+    computed = moment_of_segments(b.motion, b.inertias, b.gravity_W, b.beyond)
+    computed = computed + moment_of_ground(b.motion, b.wrench, b.beyond)
+    readings = one_way([_reading(b, joint, computed, mass_kg) for joint in joints])
+    if not is_known:
+        readings = [
+            _as_on_both_sides(reading, joint, joints, readings) for reading, joint in zip(readings, joints, strict=True)
+        ]
+    parts, first, _ = exchange.moment_parts()
+    found = []
+    for joint, reading in zip(joints, readings, strict=True):
+        s = joint.segment
+        frames = _frames(b, joint)
+        if frames.sum() < _LEAST_FRAMES:
+            continue
+        theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.found, reading.expected))
+        own = {cause: part[:, s] for cause, part in parts.items()}
+        if reading.departures:
+            own[" and ".join(reading.departures)] = as_expected - theirs
+        for plane, name in enumerate(PLANES):
+            curves = {cause: part[:, plane] for cause, part in own.items()}
+            ends = (first[:, s, plane], as_expected[:, plane])
+            found.append(difference(a.joints[s], joint.side, name, "moment", ends, curves, frames))
+    return found, dict(zip([joint.segment for joint in joints], readings, strict=True))
+
+
+def _as_on_both_sides(
+    reading: Reading, joint: _Joint, joints: Sequence[_Joint], readings: Sequence[Reading]
+) -> Reading:
+    """The reading, as usual where the other side does not depart alike: turned axes can look like it, and ours may be."""
+    partners = [
+        other
+        for other, at in zip(readings, joints, strict=True)
+        if at.entry["joint"] == joint.entry["joint"] and at.side != joint.side
+    ]
+    if not reading.departures or any(other.departures == reading.departures for other in partners):
+        return reading
+    return replace(reading, found=reading.expected, alike=(*reading.alike, reading.found))
+
+
+def _reading(b: MovingBody, joint: _Joint, computed: FloatArray, mass_kg: float) -> Reading:
+    s = joint.segment
+    axes = {frame: frame_axes(frame, b.motion, b.parents[s], s) for frame in FRAMES}
+    channels = {"own": joint.channel} | ({} if joint.other is None else {"other": joint.other})
+    expected = expected_writing(joint.entry, joint.side)
+    return read_channel(channels, computed[:, s], axes, expected, mass_kg, _frames(b, joint))
+
+
+def _frames(b: MovingBody, joint: _Joint) -> BoolArray:
+    """Frames in which both have a moment; laboratory software writes zeros where it has none."""
+    there = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
+    return np.asarray(b.valid[:, joint.segment] & there)
+
+
+def _in_planes(b: MovingBody, joint: _Joint, way: Any, mass_kg: float) -> FloatArray:
+    s = joint.segment
+    channel = joint.channel if way.side == "own" or joint.other is None else joint.other
+    moment_W = unwritten(channel, frame_axes(way.frame, b.motion, b.parents[s], s), way, mass_kg)
+    every = np.zeros(b.motion.p.shape)
+    every[:, s] = moment_W
+    return in_planes(every, b.motion, b.parents)[:, s]
+
+
+def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
+    parts, first, _ = exchange.angle_parts()
+    found = []
+    for joint in joints:
+        s = joint.segment
+        signs = np.array(joint.entry["signs"], dtype=np.float64)
+        if joint.entry.get("mirrored") and joint.side == "l":
+            signs[1:] *= -1.0
+        frames = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
+        if frames.sum() < _LEAST_FRAMES:
+            continue
+        for plane, name in enumerate(PLANES):
+            curves = {cause: np.rad2deg(part[:, s, plane]) for cause, part in parts.items()}
+            ends = (np.rad2deg(first[:, s, plane]), signs[plane] * joint.channel[:, plane])
+            found.append(difference(exchange.a.joints[s], joint.side, name, "angle", ends, curves, frames))
+    return found
+
+
+def _writing_facts(exchange: Exchange, readings: Mapping[int, Reading]) -> Iterator[Fact]:
+    for s, reading in readings.items():
+        name = f"{SIDE_NAMES.get(exchange.a.sides[s], '')} {exchange.a.joints[s]}".strip()
+        if not reading.is_told:
+            yield Fact(
+                "convention", f"{name}: the file's moment is too unlike the computed one to tell how it is written"
+            )
+        elif reading.departures:
+            others = "".join(f", or {way.words}" for way in reading.alike[:2])
+            yield Fact(
+                " and ".join(reading.departures),
+                f"{name}: the file writes {reading.found.words}{others}; usual is {reading.expected.words}",
+            )
+
+
+def _no_segments(recording: Recording) -> str:
+    return (
+        f"'{recording.path.name}' does not hold the segments of the laboratory's software (points such as LFEO, LFEA): "
+        "its joint centres, axes, inertias and filters cannot be exchanged, and their part of the difference stays unexplained."
+    )

@@ -1,0 +1,99 @@
+"""`biodyn compare` and its API: tables, files, and kind refusals."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.planted_causes import planted
+from typer.testing import CliRunner
+
+import biodyn
+from biodyn.cli import app
+from biodyn.errors import ResultError
+
+PLAIN = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+
+
+@pytest.fixture(scope="module")
+def folder(walk_result, tmp_path_factory):
+    analysis = walk_result.analysis
+    plain = analysis.settings.output.model_copy(update={"figures": False, "report": False})
+    settings = analysis.settings.model_copy(update={"output": plain})
+    result = biodyn.TrialResult(replace(analysis, settings=settings))
+    return result.save(tmp_path_factory.mktemp("comparing") / "first")
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["compare", *map(str, words)])
+
+
+def test_a_result_compared_with_another_one(walk_result, folder, tmp_path):
+    other = planted(walk_result.analysis, "inertia", np.random.default_rng(2))
+    tables = other.settings.model.model_copy(update={"anthropometry": "winter_2009"})
+    other = replace(other, settings=other.settings.model_copy(update={"model": tables}))
+    found = biodyn.compare(folder, biodyn.TrialResult(other))
+    assert next(iter(found.causes["moment"])) == "segment inertias"
+    assert found.explained["moment"] == pytest.approx(1.0)
+    assert found.settings["model.anthropometry"][1] == "winter_2009"
+    table = found.table
+    assert set(table["plane"]) == {"sagittal", "frontal", "transverse"}
+    made = table[(table["quantity"] == "moment") & (table["rms"] > 0.01)].filter(like="_pct").sum(axis=1)
+    assert len(made) >= 18
+    np.testing.assert_allclose(made, 100.0, atol=1e-6)
+    place = found.save(tmp_path / "out")
+    assert {path.name for path in place.iterdir()} == {"compare.csv", "compare.json", "compare.png"}
+    assert len(pd.read_csv(place / "compare.csv")) == len(table)
+    assert json.loads((place / "compare.json").read_text())["causes"]["moment"]["segment inertias"] > 0.9
+
+
+def test_the_command_prints_the_table_and_the_causes(folder):
+    done = run(folder, folder)
+    assert done.exit_code == 0
+    assert "Joint moments are equal." in done.output
+
+
+def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tmp_path):
+    done = run(folder, laboratory.walk)
+    assert done.exit_code == 2
+    assert "holds no joint moments under names that biodyn knows" in done.stderr.replace("\n", " ")
+    assert run(folder, tmp_path / "nothing.c3d").exit_code == 2
+    assert run(tmp_path, folder).exit_code == 2
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(ResultError, match="study"):
+        biodyn.compare(folder, tmp_path)
+    with pytest.raises(ResultError, match="is a file"):
+        biodyn.compare(folder, folder).save(folder / "run.json")
+
+
+def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_path):
+    torques = biodyn.load(folder).joint_torques
+    names = [name for name in torques if name.endswith("_Nm") and "residual" not in name]
+    rows = torques[["time_s", *names]].fillna(0.0)
+    rows[names[0]] *= -1.0
+    head = f"torques\nversion=1\nnRows={len(rows)}\nnColumns={len(names) + 1}\ninDegrees=no\nendheader\n"
+    labels = "\t".join(["time", *(name.removesuffix("_Nm") + "_moment" for name in names)])
+    lines = "\n".join("\t".join(f"{value:.8f}" for value in row) for row in rows.to_numpy())
+    (tmp_path / "id.sto").write_text(f"{head}{labels}\n{lines}\n")
+    found = biodyn.compare(folder, tmp_path / "id.sto")
+    assert [fact.cause for fact in found.facts] == ["sign"]
+    assert [one.joint for one in found.differences if not one.is_none] == [names[0].removesuffix("_Nm")]
+    assert found.explained["moment"] == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "btk_pig/PiG_Motion3_FF.c3d",
+        "biomechzoo/HC030A/Straight/HC030A05.c3d",
+        "biomechzoo/HC002D/Straight/HC002D06.c3d",
+    ],
+)
+def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, name):
+    path = real_data / "gait" / name
+    found = biodyn.compare(biodyn.run_trial(path, settings=PLAIN), path)
+    assert found.explained["moment"] > 0.9
+    assert found.explained["angle"] > 0.95
+    assert not [fact for fact in found.facts if "frame" in fact.cause or "sign" in fact.cause]
