@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
-from biodyn.io import read_many
+from biodyn.io import read, read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
@@ -63,14 +63,16 @@ def read_files(
     static: str | Path | None,
     among: Sequence[Path] = (),
     static_frames: FrameRange | None = None,
+    forces: str | Path | None = None,
 ) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
     Without a static trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
-    `static` is "none", the walk stands for it.
+    `static` is "none", the walk stands for it. `forces`: the walk's, in a file of their own, see `io.read`.
     """
+    given = None if forces is None else read(walk, forces)
     if static is None:
-        search = find_static(walk, among=among)
+        search = find_static(walk if given is None else given, among=among)
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
         if search.recording is not None:
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
@@ -79,10 +81,9 @@ def read_files(
             return TrialFiles(noted, quiet.recording, quiet.why, "quiet part", static_frames)
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
-        (walk_read,) = read_many([walk])
-        alone = _readable(walk_read)
+        alone = read(walk) if given is None else given
         return TrialFiles(alone, alone, "No static trial was to be looked for", "walk", static_frames)
-    walk_read, static_read = read_many([walk, static])
+    walk_read, static_read = read_many([walk, static]) if given is None else (given, *read_many([static]))
     same = _same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     return TrialFiles(

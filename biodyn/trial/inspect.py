@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.checks.files import FileFacts, noticed
+from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_facts, read_many
@@ -156,7 +157,9 @@ def _plates(file: FileFacts) -> Iterator[str]:
         yield "Force plates: none"
     for plate, wrench in zip(file.recording.plates, file.wrenches, strict=True):
         size = [np.linalg.norm(plate.corners[0] - plate.corners[i]) for i in (1, 3)]
-        text = f"Plate {plate.number}: type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m, {plate.rate_hz:g} Hz"
+        outline = f"type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m" if plate.outlined else "edges not known"
+        foot = f", on the {SIDE_NAMES[plate.side]} foot" if plate.side else ""
+        text = f"Plate {plate.number}: {outline}{foot}, {plate.rate_hz:g} Hz"
         if isinstance(wrench, PlateError):
             yield text
             continue

@@ -58,7 +58,7 @@ from biodyn.uncertainty.magnitudes import load_magnitudes
 def reading(trial: TrialState) -> None:
     """Read the walk and its static trial, unless they were read before."""
     if not hasattr(trial, "files"):
-        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames)
+        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames, forces=trial.forces)
     trial.walk, trial.static = trial.files.walk, trial.files.static
     require_plates(trial.walk)
 
