@@ -19,6 +19,8 @@ from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
+# Findings of the reading that say why there is no plate.
+_UNUSABLE = ("plate-size", "plate-unreadable", "forces-unusable", "forces-unclear")
 #: First and last frame of standing, counted as the file counts its frames.
 FrameRange: TypeAlias = tuple[int, int]
 
@@ -107,13 +109,14 @@ def _readable(result: Recording | InputFileError) -> Recording:
 def require_plates(recording: Recording) -> None:
     """Raise PlateError where there is no usable force plate, and say why."""
     if not recording.plates:
-        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
+        unusable = [note for note in recording.diagnostics if note.code in _UNUSABLE]
         if unusable:
             found = " ".join(note.message for note in unusable)
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
-            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels).",
+            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table of its "
+            "ground forces: --forces GRF.mot.",
         )
 
 

@@ -80,7 +80,9 @@ def _folders(own: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return [path for path in _entries(folder) if path.suffix.lower() in (*TABLE_SUFFIXES, LOADS_SUFFIX) and path.is_file()]
+    return [
+        path for path in _entries(folder) if path.suffix.lower() in (*TABLE_SUFFIXES, LOADS_SUFFIX) and path.is_file()
+    ]
 
 
 def _entries(folder: Path) -> list[Path]:

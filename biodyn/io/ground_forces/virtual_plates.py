@@ -149,7 +149,9 @@ def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray) -> Flo
     low = np.array([np.percentile(pressure @ side, 1.0) - MARGIN_M for side in (x, y)])
     high = np.array([np.percentile(pressure @ side, 99.0) + MARGIN_M for side in (x, y)])
     height = level[axis] * np.eye(3)[axis]
-    return np.array([height + a * x + b * y for a, b in ((high[0], high[1]), (low[0], high[1]), low, (high[0], low[1]))])
+    return np.array(
+        [height + a * x + b * y for a, b in ((high[0], high[1]), (low[0], high[1]), low, (high[0], low[1]))]
+    )
 
 
 def _channels(wrench: FloatArray, corners: FloatArray) -> FloatArray:

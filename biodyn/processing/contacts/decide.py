@@ -218,7 +218,11 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
         rejected = _result(load, best, "rejected", reason, (best,), feet)
         return replace(rejected, hanging_m=evidence.hanging_m)
-    where = "is on the plate, centre of pressure within its outline" if load.plate.outlined else "is at the centre of pressure"
+    where = (
+        "is on the plate, centre of pressure within its outline"
+        if load.plate.outlined
+        else "is at the centre of pressure"
+    )
     reason = f"only the {name} foot {where}"
     return _result(load, best, "assigned", reason, (best,), feet)
 

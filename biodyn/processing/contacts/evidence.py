@@ -126,7 +126,9 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
         distance_95_m=float(np.percentile(distance, 95)) if len(distance) else math.inf,
         speed_m_s=float(np.median(slowest)) if len(slowest) else math.nan,
         height_m=float(np.median(height[firm])) if len(distance) else math.nan,
-        share_inside=float(np.mean(outside[firm][low_firm] <= 0.0)) if low_firm.any() and not unknown.any() else math.nan,
+        share_inside=float(np.mean(outside[firm][low_firm] <= 0.0))
+        if low_firm.any() and not unknown.any()
+        else math.nan,
         overhang_m=max(overhang, 0.0),
         edge_m=edge,
         on_plate=np.asarray(on_plate),
