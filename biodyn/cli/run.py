@@ -74,8 +74,8 @@ def run(
     forces: Annotated[
         Path | None,
         typer.Option(
-            help="Ground forces in a file of their own: a table (.mot, .sto) or an ExternalLoads XML; of a TRC by default those beside "
-            "it. 'none': look for none.",
+            help="Ground forces in a file of their own: a table (.mot, .sto) or an ExternalLoads XML; of a TRC by default those "
+            "beside it. 'none': look for none.",
             metavar="GRF.mot|LOADS.xml|none",
         ),
     ] = None,

@@ -61,7 +61,9 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
     for name, members in groups.items():
         read_here = _read_several(FORMATS[name], [Path(paths[i]) for i in members])
         for i, result in zip(members, read_here, strict=True):
-            results[i] = result if isinstance(result, InputFileError) else _noted(_complete(result, FORMATS[name]), name)
+            results[i] = (
+                result if isinstance(result, InputFileError) else _noted(_complete(result, FORMATS[name]), name)
+            )
     return [result for result in results if result is not None]
 
 

@@ -21,8 +21,8 @@ class ForcePlate:
         cal_matrix: (6, C) of types 4 and 5, (C, C) of types 6 and 7, already for SI units; None for all others.
         zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
         channel_labels: the analog labels, for messages.
-        outlined: whether `corners` are the plate's. False: of a table of forces, which does not tell them; they lie around the centre
-            of pressure, and say nothing of the plate's edge.
+        outlined: whether `corners` are the plate's. False: of a table of forces, which does not tell them; they lie around the
+            centre of pressure, and say nothing of the plate's edge.
         side: of the foot on which the file says that the force acts, None where it does not say.
     """
 

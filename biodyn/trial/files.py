@@ -115,8 +115,8 @@ def require_plates(recording: Recording) -> None:
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
-            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table of its "
-            "ground forces: --forces GRF.mot.",
+            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "
+            "of its ground forces: --forces GRF.mot.",
         )
 
 

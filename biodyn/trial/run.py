@@ -108,8 +108,8 @@ def run_trial(
             numbers; None = the quietest half second.
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
-        forces: the walk's ground forces in a file of their own, .mot, .sto or ExternalLoads XML; None = the file's own plates, or, of a
-            TRC, those of a file beside it; "none" = none is looked for.
+        forces: the walk's ground forces in a file of their own, .mot, .sto or ExternalLoads XML; None = the file's own plates,
+            or, of a TRC, those of a file beside it; "none" = none is looked for.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.

@@ -70,8 +70,8 @@ def _taken(forces: GroundForces) -> Diagnostic:
     return Diagnostic(
         "forces-of-a-table",
         "info",
-        f"The ground forces are those of '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not tell "
-        "the edges of the plates: whether a foot hung over one cannot be checked.",
+        f"The ground forces are those of '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
+        "tell the edges of the plates: whether a foot hung over one cannot be checked.",
         hint="Where these are not its forces: --forces FILE, or --forces none.",
     )
 

@@ -20,7 +20,7 @@ class ForceColumns:
 
     Attributes:
         name: what tells it from the others, "" where there is nothing. side: of the foot that the name says, None = it does not.
-        force, point: three columns each, x y z; point: where it acts. moment: three of the free moment about that point, or empty.
+        force, point: three columns each, x y z; point: where it acts. moment: three of the moment about that point, or empty.
     """
 
     name: str

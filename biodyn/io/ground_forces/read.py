@@ -50,9 +50,9 @@ def read_ground_forces(path: str | Path) -> GroundForces:
     if not feet:
         raise InputFileError(f"'{path.name}' loads no foot: {', '.join(load.body for load in loads.loads)}.")
     for load in feet:
-        if "ground" not in (load.force_in.lower(),) or load.point_in.lower() != "ground":
+        if not load.force_in.lower() == load.point_in.lower() == "ground":
             raise InputFileError(
-                f"'{path.name}' gives the load '{load.name}' in the axes of {load.force_in}: that needs the model it was made for.",
+                f"'{path.name}' gives the load '{load.name}' in the axes of a body: that needs the model it was made for.",
                 "Run it on that model (--model MODEL.osim).",
             )
     left_out = tuple(load.name for load in loads.loads if load not in feet)

@@ -1,8 +1,8 @@
 """Force, point and free moment of a table become force plates of the walk's frames.
 
-A table of ground forces does not say where a plate begins and ends. The plate made here is a rectangle around the centre of pressure
-at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold the wrench itself, about
-the middle of that rectangle, so no force or moment depends on it.
+A table of ground forces does not say where a plate begins and ends. The plate made here is a rectangle around the centre of
+pressure at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold the wrench
+itself, about the middle of that rectangle, so no force or moment depends on it.
 """
 
 from __future__ import annotations
@@ -119,9 +119,10 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
     moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
     force, moment = np.nan_to_num(force), np.nan_to_num(moment)
     size = np.linalg.norm(force, axis=1)
-    loaded = (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))) & np.isfinite(point).all(axis=1)
-    placed = np.where(np.isfinite(point).all(axis=1)[:, None], point, 0.0)
-    force = np.where(np.isfinite(point).all(axis=1)[:, None], force, 0.0)  # a force that acts nowhere is none
+    known = np.asarray(np.isfinite(point).all(axis=1))
+    loaded = (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))) & known
+    placed = np.where(known[:, None], point, 0.0)
+    force = np.where(known[:, None], force, 0.0)  # a force that acts nowhere is none
     millimetres = bool(loaded.any() and np.median(np.abs(placed[loaded]).max(axis=1)) > _LARGEST_M)
     scale = 1e-3 if millimetres else 1.0
     return np.hstack([scale * (moment + np.cross(placed, force)), force]), np.asarray(loaded), millimetres

@@ -110,7 +110,13 @@ def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
         )
     return tuple(
         ExternalForce(
-            f"ground_{one.side}", bodies[one.side], one.force, one.point, one.moment, force_in="ground", point_in="ground"
+            f"ground_{one.side}",
+            bodies[one.side],
+            one.force,
+            one.point,
+            one.moment,
+            force_in="ground",
+            point_in="ground",
         )
         for one in sided
     )

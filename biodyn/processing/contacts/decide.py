@@ -136,6 +136,9 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
     """Decide about a part of a load beside which the plate reads `level_n` without a foot."""
     if not part.foot:
         reason = f"no foot is over the plate, which reads {mean_force(load.plate, part):.0f} N"
+        if load.plate.side is not None:
+            name = SIDE_NAMES[load.plate.side]
+            reason = f"the file gives {mean_force(load.plate, part):.0f} N to the {name} foot, which is in the air"
         alone = _result(load, None, "rejected", reason, (), feet_evidence(load))
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
     pieces = _decide(load)

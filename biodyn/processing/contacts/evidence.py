@@ -140,8 +140,8 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
 def _may_carry(load: Load, side: Side) -> BoolArray:
     """Frames (n,) of a load on a plate without known edges in which a foot may stand on that plate, by the pressure point alone.
 
-    The foot that the file names; else the one at whose sole the centre of pressure lies, or both where it lies at neither: between
-    two feet that share the load.
+    The foot that the file names; else the one at whose sole the centre of pressure lies, or both where it lies at neither:
+    between two feet that share the load.
     """
     rows = slice(load.first, load.stop)
     if load.plate.side is not None:

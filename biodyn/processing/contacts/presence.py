@@ -38,7 +38,7 @@ class Part:
 
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
-    """Frames (T,) in which some foot can load the plate: near, low and slow, or not seen; that of the plate's side, if it has one."""
+    """Frames (T,) in which some foot, of the plate's side if it has one, can load the plate: near, low and slow, or not seen."""
     frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
     for side, sole in foot_outlines.items():

@@ -29,8 +29,8 @@ def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, float] | None:
 
 
 def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """Every plate: corners in World (only where `outlined` those of its edges), its side where the file says one, its zero, when it was
-    saturated, what was noticed."""
+    """Every plate: corners in World (of its edges only where `outlined`), its side where the file says one, its zero, when it
+    was saturated, what was noticed."""
     return [
         {
             "number": plate.number,
