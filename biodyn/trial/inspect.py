@@ -26,6 +26,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines
 
 # A plate that never carries this much was not stepped on.
 _LOADED_N = 20.0
@@ -50,13 +51,24 @@ def check_file(
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     user_tables(replace(options.tables, marker_set=chosen))
+    if Path(path).suffix.lower() == MODEL_SUFFIX:
+        return FileCheck(*model_lines(path))
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
+    if result.motion.markers is None:
+        return FileCheck(tuple(table_lines(result)), result.diagnostics)
     world = find_world(result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = role_of(read_facts(path))
-    lines = (*_contents(result), f"Role: {role}. {why}", f"World: {world.reason}", *_markers(file), *_plates(file))
+    lines = (
+        *_contents(result),
+        *coordinate_lines(result),
+        f"Role: {role}. {why}",
+        f"World: {world.reason}",
+        *_markers(file),
+        *_plates(file),
+    )
     return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
 

@@ -21,7 +21,9 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
     """
     forces = read_ground_forces(path)
     markers = recording.markers
-    made = virtual_plates(forces.table, forces.forces, markers, recording.start_s)
+    made = virtual_plates(
+        forces.table, forces.forces, markers.frame_count, markers.rate_hz, recording.start_s, markers.positions
+    )
     kept = replace(markers, positions=markers.positions[made.first : made.stop])
     outputs = {
         label: replace(output, values=output.values[made.first : made.stop])

@@ -15,15 +15,17 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN
 from biodyn.io.ground_forces.columns import ForceColumns
 from biodyn.io.opensim.storage import Storage
-from biodyn.recording import ForcePlate, Markers
+from biodyn.recording import ForcePlate
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
 MARGIN_M = 0.10
 _TYPE = 2  # six channels: force, moment
 _LOADED_SHARE = 0.1  # of the largest force
 _LEAST_N = 5.0
+_LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
 _JITTER = 0.1  # of the time between two rows: rounding of the times
@@ -45,20 +47,26 @@ class FrameForces:
 
 
 def virtual_plates(
-    table: Storage, forces: Sequence[ForceColumns], markers: Markers, start_s: float, vertical: FloatArray | None = None
+    table: Storage,
+    forces: Sequence[ForceColumns],
+    frame_count: int,
+    frame_hz: float,
+    start_s: float,
+    positions: FloatArray | None = None,
 ) -> FrameForces:
     """Return a plate for each of the forces, at a whole number of samples to a frame.
 
-    `markers` in the frame of the forces; `start_s`: time of their first frame by the clock of the table; `vertical` (3,) as in
-    `Recording`. Between rows wrenches are interpolated linearly. Raises InputFileError where table and walk do not overlap.
+    `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3) m of
+    its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows wrenches are
+    interpolated linearly. Raises InputFileError where table and motion do not overlap.
     """
-    first, stop = _covered(table, markers, start_s)
+    first, stop = _covered(table, frame_count, frame_hz, start_s)
     rate_hz, row_s = _row_times(table.time_s)
-    per_frame = max(1, round(rate_hz / markers.rate_hz))
-    at = start_s + first / markers.rate_hz + np.arange((stop - first) * per_frame) / (per_frame * markers.rate_hz)
+    per_frame = max(1, round(rate_hz / frame_hz))
+    at = start_s + first / frame_hz + np.arange((stop - first) * per_frame) / (per_frame * frame_hz)
     notes: list[Diagnostic] = []
     plates: list[ForcePlate] = []
-    middle = np.nanmedian(markers.positions[first:stop].reshape(-1, 3), axis=0)
+    middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
     for number, one in enumerate(forces, start=1):
         wrench, loaded, millimetres = _wrench(table, one)
         if not loaded.any():
@@ -75,25 +83,27 @@ def virtual_plates(
                 corners=corners,
                 origin=np.zeros(3),
                 channels=_channels(sampled, corners),
-                rate_hz=per_frame * markers.rate_hz,
+                rate_hz=per_frame * frame_hz,
                 channel_labels=tuple(one.columns),
                 outlined=False,
                 side=one.side,
             )
         )
-    if stop - first < markers.frame_count:
-        notes.append(_shortened(table, markers, first, stop, start_s))
+    if stop - first < frame_count:
+        notes.append(
+            _shortened(table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first)
+        )
     return FrameForces(tuple(plates), first, stop, tuple(notes))
 
 
-def _covered(table: Storage, markers: Markers, start_s: float) -> tuple[int, int]:
-    """The walk's frames [first, stop) between the table's first and last row."""
-    times, rate_hz = table.time_s, markers.rate_hz
+def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:
+    """The motion's frames [first, stop) between the table's first and last row."""
+    times = table.time_s
     slack = max(float(np.median(np.diff(times))), 1e-4)
-    end_s = start_s + (markers.frame_count - 1) / rate_hz
+    end_s = start_s + (frame_count - 1) / rate_hz
     first = max(0, int(np.ceil((times[0] - slack - start_s) * rate_hz - 1e-6)))
-    stop = min(markers.frame_count, int(np.floor((times[-1] + slack - start_s) * rate_hz + 1e-6)) + 1)
-    if stop - first < max(2.0, min(_LEAST_OVERLAP_S * rate_hz, markers.frame_count)):
+    stop = min(frame_count, int(np.floor((times[-1] + slack - start_s) * rate_hz + 1e-6)) + 1)
+    if stop - first < max(2.0, min(_LEAST_OVERLAP_S * rate_hz, frame_count)):
         raise InputFileError(
             f"The forces of '{table.path.name}' are of {times[0]:.3f} to {times[-1]:.3f} s, the motion is of {start_s:.3f} to "
             f"{end_s:.3f} s: they do not belong together.",
@@ -118,6 +128,11 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
     force, point = (np.column_stack([table.column(name) for name in names]) for names in (one.force, one.point))
     moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
     force, moment = np.nan_to_num(force), np.nan_to_num(moment)
+    largest = float(max(np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in (force, point, moment)))
+    if largest > _LARGEST_NUMBER:
+        raise InputFileError(
+            f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
+        )
     size = np.linalg.norm(force, axis=1)
     known = np.asarray(np.isfinite(point).all(axis=1))
     loaded = (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))) & known
@@ -135,15 +150,16 @@ def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bo
     return middle
 
 
-def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray) -> FloatArray:
+def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
     """Corners (4, 3) m around the centre of pressure of (n, 6) loaded wrenches, in the order of the C3D format.
 
-    Up is the axis along which most force acts, away from the floor on which `middle` (3,), the markers', is.
+    Up is the axis along which most force acts, to the side of the floor on which `middle` (3,), the markers', is; else as the force.
     """
     force = wrench[:, 3:]
     axis = int(np.argmax(np.abs(force).sum(axis=0)))
     up = np.zeros(3)
-    up[axis] = 1.0 if middle[axis] >= level[axis] else -1.0
+    above = force[:, axis].sum() if middle is None else middle[axis] - level[axis]
+    up[axis] = 1.0 if above >= 0.0 else -1.0
     about = wrench[:, :3] - np.cross(level, force)
     pressure = level + np.cross(up, about) / (force @ up)[:, None]
     x, y = np.roll(np.eye(3), -axis - 1, axis=0)[:2] if up[axis] < 0 else np.roll(np.eye(3), -axis - 1, axis=0)[1::-1]
@@ -186,12 +202,11 @@ def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
     )
 
 
-def _shortened(table: Storage, markers: Markers, first: int, stop: int, start_s: float) -> Diagnostic:
-    begin, end = (start_s + row / markers.rate_hz for row in (first, stop - 1))
+def _shortened(table: Storage, frame_count: int, covered_s: tuple[float, float], covered: int) -> Diagnostic:
     return Diagnostic(
         "forces-too-short",
         "warning",
-        f"'{table.path.name}' holds forces from {begin:.3f} to {end:.3f} s: the other {markers.frame_count - stop + first} of "
-        f"{markers.frame_count} frames of the motion are left out.",
-        value=float(markers.frame_count - stop + first),
+        f"'{table.path.name}' holds forces from {covered_s[0]:.3f} to {covered_s[1]:.3f} s: the other "
+        f"{frame_count - covered} of {frame_count} frames of the motion are left out.",
+        value=float(frame_count - covered),
     )
