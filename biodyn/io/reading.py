@@ -15,6 +15,8 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.ground_forces import with_forces, with_forces_beside
+from biodyn.io.ground_forces.beside import files_beside
+from biodyn.io.subject_beside import subject_file, with_subject_beside
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 
@@ -42,8 +44,17 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
         return result
     place = Path(path)
     name = _format_name(place)
-    recording = _noted(FORMATS[name].read(place), name)
+    recording = _noted(_with_person(FORMATS[name].read(place), FORMATS[name]), name)
     return recording if str(forces) == NO_FORCES else with_forces(recording, forces)
+
+
+def files_of(path: str | Path) -> tuple[Path, ...]:
+    """Return the files that a recording is read from: its own first, then those beside it: forces, what is known of the person."""
+    place = Path(path)
+    if not format_of(place).forces_beside:
+        return (place,)
+    person = subject_file(place)
+    return (place, *files_beside(place), *([] if person is None else [person]))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -130,9 +141,14 @@ def _read_several(known: Format, paths: Sequence[Path]) -> list[Recording | Inpu
 
 
 def _complete(recording: Recording, known: Format) -> Recording:
-    """The recording with the forces that lie beside it, where its format holds none."""
+    """The recording with the forces that lie beside it, where its format holds none, and with what is known of the person."""
+    recording = _with_person(recording, known)
     has_motion = recording.motion.markers is not None
     return with_forces_beside(recording) if known.forces_beside and has_motion and not recording.plates else recording
+
+
+def _with_person(recording: Recording, known: Format) -> Recording:
+    return with_subject_beside(recording) if known.forces_beside else recording
 
 
 def _noted(recording: Recording, name: str) -> Recording:

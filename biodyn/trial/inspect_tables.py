@@ -32,7 +32,7 @@ def table_lines(recording: Recording) -> Iterator[str]:
         foot = f"on the {SIDE_NAMES[plate.side]} foot" if plate.side else "the file names no foot"
         yield f"Ground force {plate.number}, {plate.channel_labels[0]} ...: {foot}, up to {largest:.0f} N"
     if coordinates is not None:
-        yield "No markers. Joint torques of the model that these coordinates are of: biodyn run FILE --model MODEL.osim --forces GRF.mot"
+        yield "No markers. Joint torques of the model of these coordinates: biodyn run FILE --model MODEL.osim --forces GRF.mot"
     else:
         yield "No markers. These forces belong to a motion: biodyn run WALK.trc --forces FILE"
 

@@ -86,11 +86,13 @@ HOSTILE = {
 def test_hostile_tables_are_read_or_refused_in_one_sentence(tmp_path: Path, case: str) -> None:
     path = tmp_path / "x.sto"
     path.write_bytes(HOSTILE[case])
+    message = ""
     try:
         check_file(path)
     except InputFileError as error:
-        assert len(error.message.splitlines()) == 1
-        assert len(error.message) < 400
+        message = error.message
+    assert len(message.splitlines()) <= 1
+    assert len(message) < 400
 
 
 #: What the files at hand hold: markers, coordinates, forces; or the word of their refusal.
@@ -123,11 +125,11 @@ def test_every_table_at_hand_is_read_or_refused_in_one_sentence() -> None:
     assert len(files) > 40
     for path in files:
         expected = next(held for end, held in HELD.items() if path.as_posix().endswith(end))
-        try:
-            found = read(path)
-        except InputFileError as error:
-            assert isinstance(expected, str) and expected in error.message, f"{path}: {error.message}"
+        if isinstance(expected, str):
+            with pytest.raises(InputFileError, match=expected):
+                read(path)
             continue
+        found = read(path)
         motion = found.motion
         held = (motion.markers is not None, motion.coordinates is not None, len(found.plates))
         assert held == expected, path
@@ -143,5 +145,5 @@ def test_check_says_what_a_table_and_a_model_hold() -> None:
     model = check_file(folder / "subject01.osim")
     assert "72.60 kg" in model.lines[0]
     assert "54 forces" in model.diagnostics[0].message
-    with pytest.raises(BiodynError, match="not an OpenSim|no OpenSim|no <Model>|is no"):
+    with pytest.raises(BiodynError, match="no recording"):
         check_file(folder.parent / "core_scale" / "subject01_Setup_Scale.xml")

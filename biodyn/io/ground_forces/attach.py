@@ -35,7 +35,7 @@ def with_forces(recording: Recording, path: str | Path) -> Recording:
         model_outputs=outputs,
         first_frame=recording.first_frame + made.first,
         start_s=recording.start_s + made.first / markers.rate_hz,
-        also_read=forces.files,
+        also_read=(*recording.also_read, *forces.files),
         diagnostics=(*recording.diagnostics, _taken(forces), *_left_out(forces), *made.notes),
     )
 

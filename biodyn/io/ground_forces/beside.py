@@ -11,7 +11,7 @@ from pathlib import Path
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.files import file_head
 from biodyn.io.ground_forces.columns import force_columns
-from biodyn.io.ground_forces.read import LOADS_SUFFIX
+from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
 from biodyn.library.load import load_table
 
 TABLE_SUFFIXES = (".mot", ".sto")
@@ -55,6 +55,19 @@ def forces_beside(motion: Path) -> ForcesBeside:
         if chosen:
             return ForcesBeside(None, tuple(chosen))
     return ForcesBeside(None)
+
+
+def files_beside(motion: Path) -> tuple[Path, ...]:
+    """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
+    found = forces_beside(motion).path
+    if found is None:
+        return ()
+    if found.suffix.lower() != LOADS_SUFFIX:
+        return (found,)
+    try:
+        return tuple(path for path, _ in read_ground_forces(found).files)
+    except InputFileError:
+        return (found,)
 
 
 @lru_cache(4096)

@@ -56,9 +56,9 @@ def virtual_plates(
 ) -> FrameForces:
     """Return a plate for each of the forces, at a whole number of samples to a frame.
 
-    `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3) m of
-    its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows wrenches are
-    interpolated linearly. Raises InputFileError where table and motion do not overlap.
+    `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3)
+    m of its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows
+    wrenches are interpolated linearly. Raises InputFileError where table and motion do not overlap.
     """
     first, stop = _covered(table, frame_count, frame_hz, start_s)
     rate_hz, row_s = _row_times(table.time_s)
@@ -153,7 +153,7 @@ def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bo
 def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
     """Corners (4, 3) m around the centre of pressure of (n, 6) loaded wrenches, in the order of the C3D format.
 
-    Up is the axis along which most force acts, to the side of the floor on which `middle` (3,), the markers', is; else as the force.
+    Up is the axis along which most force acts, to the side of the floor where `middle` (3,), the markers', is; else as the force.
     """
     force = wrench[:, 3:]
     axis = int(np.argmax(np.abs(force).sum(axis=0)))

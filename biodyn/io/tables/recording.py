@@ -31,9 +31,9 @@ _JITTER = 0.1  # of the time between two rows
 def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = "", angle: str = "") -> Recording:
     """Return what a table holds, at the even rate of its rows.
 
-    `length`: unit of the marker positions as the file or the user states it, "" = told by the body's size; `angle`: "deg" or "rad",
-    "" = as the table says, else by the largest number. Raises InputFileError where nothing of a motion is in it, or its rows have no
-    rate.
+    `length`: unit of the marker positions as the file or the user states it, "" = told by the body's size; `angle`: "deg" or
+    "rad", "" = as the table says, else by the largest number. Raises InputFileError where nothing of a motion is in it, or its
+    rows have no rate.
     """
     if not (roles.markers or roles.forces or roles.coordinates):
         raise _nothing(table, roles)
@@ -74,7 +74,7 @@ def _nothing(table: Storage, roles: ColumnRoles) -> InputFileError:
         )
     return InputFileError(
         f"'{table.path.name}' holds neither markers, nor ground forces, nor joint coordinates.",
-        f"Its columns are {', '.join(table.names[:6])} ...; say what they are in {table.path.stem}.columns.toml (docs/formats.md).",
+        f"Its columns are {', '.join(table.names[:6])} ...; expected such as pelvis_tilt, R.ASIS_tx or ground_force_vx.",
     )
 
 
