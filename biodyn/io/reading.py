@@ -49,7 +49,7 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files that a recording is read from: its own first, then those beside it: forces, what is known of the person."""
+    """Return the files that a recording is read from: its own first, then those beside it (forces, the person)."""
     place = Path(path)
     if not format_of(place).forces_beside:
         return (place,)
