@@ -106,6 +106,10 @@ class Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
 
+    def made_with(self, path: Path, sha256: str) -> Recording:
+        """Return the recording with another file named that it was read from."""
+        return replace(self, also_read=(*self.also_read, (path, sha256)))
+
     def _without(self, what: str, hint: str) -> InputFileError:
         held = [*self.motion.held(), *(["force plates"] if self.plates else []), *(["events"] if self.events else [])]
         return InputFileError(f"'{self.path}' holds no {what}; it holds {', '.join(held) or 'nothing to use'}.", hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from biodyn.io.ground_forces.columns import ForceColumns, force_columns
 
@@ -32,6 +32,10 @@ class ColumnRoles:
     forces: tuple[ForceColumns, ...] = ()
     coordinates: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
+        """The roles with other names for some of the coordinates' columns."""
+        return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
 
 
 def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:

@@ -142,6 +142,10 @@ class _GroundForce(Strict):
     forms: _Forms
 
 
+class _CoordinateNames(Strict):
+    beginnings: Texts
+
+
 class _Beside(Strict):
     force_words: Texts
     motion_words: Texts
@@ -154,3 +158,4 @@ class OpenSimNames(Strict):
 
     ground_force: _GroundForce
     beside: _Beside
+    coordinates: _CoordinateNames
