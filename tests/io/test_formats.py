@@ -98,7 +98,10 @@ def test_where_no_format_knows_the_content_the_suffix_says_who_explains(tmp_path
 def test_an_unknown_file_gets_one_sentence_with_what_is_readable(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     text = message_of(tmp_path / "notes.txt")
-    assert "notes.txt' is no recording of a known format: expected C3D (.c3d), OpenSim table (.mot, .sto), TRC (.trc)," in text
+    assert (
+        "notes.txt' is no recording of a known format: expected C3D (.c3d), OpenSim table (.mot, .sto), TRC (.trc),"
+        in text
+    )
     assert "Parquet (.parquet) or CSV (.csv, .tsv)." in text
 
 

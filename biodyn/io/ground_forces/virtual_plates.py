@@ -99,6 +99,8 @@ def virtual_plates(
 def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:
     """The motion's frames [first, stop) between the table's first and last row."""
     times = table.time_s
+    if len(times) < 2:
+        raise InputFileError(f"'{table.path.name}' holds one row of forces: no motion.")
     slack = max(float(np.median(np.diff(times))), 1e-4)
     end_s = start_s + (frame_count - 1) / rate_hz
     first = max(0, int(np.ceil((times[0] - slack - start_s) * rate_hz - 1e-6)))
