@@ -135,8 +135,5 @@ def test_what_a_table_cannot_tell_is_all_that_differs(tmp_path: Path) -> None:
     moving = _bare(read(walk))
     own = TrialFiles(moving, moving, "named by the user", "walk")
     taken = analyse_trial(walk, None, *BODY, QUICK | {"contacts": {"override": override}}, files=own, torques_only=True)
-    text = run_trial(as_opensim(moving, tmp_path), "none", *BODY, QUICK)
-    assert _difference([taken, text.analysis])[0] < 0.2
-    assert {"mass", "residual_force"} & {
-        check["key"] for check in text.record["data_checks"] if check["status"] != "pass"
-    }
+    text = analyse_trial(as_opensim(moving, tmp_path), "none", *BODY, QUICK, torques_only=True)
+    assert _difference([taken, text])[0] < 0.2

@@ -49,7 +49,7 @@ def with_subject_beside(recording: Recording) -> Recording:
     note = Diagnostic("subject-beside", "info", f"The person is that of '{path.name}': {', '.join(told)}.")
     return replace(
         recording,
-        subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex),
+        subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex, file=path.name),
         also_read=(*recording.also_read, (path, digest)),
         diagnostics=(*recording.diagnostics, note),
     )

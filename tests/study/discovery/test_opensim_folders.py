@@ -53,6 +53,7 @@ def test_an_opencap_session_is_a_study(session: Path) -> None:
     assert roles == {"walk1.trc": "walk", "neutral.trc": "static"}
     walk = read(session / "MarkerData" / "walk1.trc")
     assert (walk.subject.mass_kg, walk.subject.height_m, walk.subject.sex) == (61.5, 1.7, "female")
+    assert walk.subject.file == "sessionMetadata.yaml"
     assert len(walk.plates) == 3
     assert {path.name for path, _ in walk.also_read} == {"walk1_forces.mot", "sessionMetadata.yaml"}
 
