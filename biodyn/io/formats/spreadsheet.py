@@ -10,8 +10,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import InputFileError
@@ -43,6 +41,9 @@ def read_spreadsheet(path: Path) -> Recording:
 
 def read_parquet(path: Path) -> Recording:
     """Read one Parquet file with a column for every signal; raises InputFileError in one sentence."""
+    import pyarrow  # a fifth of a second that no other format should wait for
+    import pyarrow.parquet
+
     check_path(path)
     try:
         file = pyarrow.parquet.ParquetFile(path)
