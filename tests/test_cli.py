@@ -506,7 +506,7 @@ def test_a_static_trial_beside_a_walk_may_be_of_another_format_where_it_is_named
 def test_a_file_of_no_known_format(tmp_path: Path) -> None:
     (tmp_path / "walk.txt").write_text("hello", encoding="utf-8")
     for command in ("check", "run"):
-        refused(biodyn(command, tmp_path / "walk.txt"), "walk.txt", "C3D (.c3d) or TRC (.trc)")
+        refused(biodyn(command, tmp_path / "walk.txt"), "walk.txt", "C3D (.c3d)")
 
 
 def test_check_of_a_file_without_plates(session_copy: Laboratory) -> None:

@@ -12,7 +12,9 @@ from biodyn.cli.screen import open_console, print_diagnostics
 
 
 def check(
-    file: Annotated[Path, typer.Argument(help="A recording: a C3D or TRC file.", metavar="FILE.c3d")],
+    file: Annotated[
+        Path, typer.Argument(help="A recording (C3D, TRC), a table (.mot, .sto) or an OpenSim model.", metavar="FILE")
+    ],
     settings: Annotated[
         Path | None, typer.Option(help="Settings it would be analysed with; checked too.", metavar="FILE.toml")
     ] = None,

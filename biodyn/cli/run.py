@@ -26,8 +26,9 @@ def run(
     walk: Annotated[
         Path,
         typer.Argument(
-            help="The walk: a C3D file with markers and force plates; or, with --model, coordinates (.mot, .sto).",
-            metavar="WALK.c3d",
+            help="The walk: a C3D file with markers and force plates, or a TRC file with its forces beside it; or, with --model, "
+            "coordinates (.mot, .sto).",
+            metavar="WALK.c3d|.trc|.mot",
         ),
     ],
     static: Annotated[
@@ -69,8 +70,9 @@ def run(
     forces: Annotated[
         Path | None,
         typer.Option(
-            help="What loads that model: ExternalLoads XML, or a table of ground forces (.mot, .sto).",
-            metavar="LOADS.xml|GRF.mot",
+            help="Ground forces in a file of their own: a table (.mot, .sto) or an ExternalLoads XML; of a TRC by default those "
+            "beside it. 'none': look for none.",
+            metavar="GRF.mot|LOADS.xml|none",
         ),
     ] = None,
 ) -> None:
@@ -81,7 +83,7 @@ def run(
     with plain_errors():
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
-        if model is not None or forces is not None or walk.suffix.lower() in COORDINATE_SUFFIXES:
+        if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES:
             others = {
                 "--static": static,
                 "--static-frames": static_frames,
@@ -94,7 +96,8 @@ def run(
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
-            result = _analysed(walk, static, frames, mass, height, settings, preset, entries or (), vary, step)
+            given = (walk, static, frames, mass, height, settings)
+            result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step)
         for line in result.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -122,7 +125,7 @@ def _from_coordinates(
 
     if motion.suffix.lower() not in COORDINATE_SUFFIXES:
         raise SettingsError(
-            f"--model and --forces go with coordinates (.mot, .sto), and '{motion.name}' is none.",
+            f"--model goes with coordinates (.mot, .sto), and '{motion.name}' is none.",
             "Leave them out to analyse markers with biodyn's own model.",
         )
     if model is None:
@@ -151,6 +154,7 @@ def _analysed(
     preset: str | None,
     entries: Sequence[str],
     vary: str | None,
+    forces: Path | None,
     step: Callable[[str], None],
 ) -> TrialResult:
     if vary is None:
@@ -166,6 +170,7 @@ def _analysed(
             static_frames=frames,
             preset=preset,
             entries=entries,
+            forces=forces,
         )
     from biodyn.trial.sensitivity import vary_trial
 
@@ -181,6 +186,7 @@ def _analysed(
         static_frames=frames,
         preset=preset,
         entries=entries,
+        forces=forces,
     )
 
 

@@ -12,6 +12,15 @@ adding one is adding a file there), then a reader: `formats/trc` is a page, `for
 """
 
 from biodyn.io.files import file_sha256, remembered_sha256
-from biodyn.io.reading import format_of, read, read_facts, read_glimpse, read_many
+from biodyn.io.reading import files_of, format_of, read, read_facts, read_glimpse, read_many
 
-__all__ = ["file_sha256", "format_of", "read", "read_facts", "read_glimpse", "read_many", "remembered_sha256"]
+__all__ = [
+    "file_sha256",
+    "files_of",
+    "format_of",
+    "read",
+    "read_facts",
+    "read_glimpse",
+    "read_many",
+    "remembered_sha256",
+]

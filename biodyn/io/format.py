@@ -26,6 +26,7 @@ class Format:
             read is an InputFileError in its place.
         facts: what the head of the file tells; None = the whole file has to be read for that.
         glimpse: short pieces of the markers; None = the whole file has to be read for that.
+        forces_beside: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
     """
 
     title: str
@@ -35,6 +36,7 @@ class Format:
     read_several: Callable[[Sequence[Path]], list[Recording | InputFileError]] | None = None
     facts: Callable[[Path], FileFacts] | None = None
     glimpse: Callable[[Path], Glimpse] | None = None
+    forces_beside: bool = False
 
 
 # Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).

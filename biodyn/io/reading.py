@@ -14,14 +14,22 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, file_head
 from biodyn.io.format import FORMATS, Format
+from biodyn.io.ground_forces import with_forces, with_forces_beside
+from biodyn.io.ground_forces.beside import files_beside
+from biodyn.io.subject_beside import subject_file, with_subject_beside
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 
 HEAD_BYTES = 16_384  # what a format may look at to know its files
+#: Given instead of a file of forces: none is looked for.
+NO_FORCES = "none"
 
 
-def read(path: str | Path) -> Recording:
+def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     """Read one recording, of whatever format: see `biodyn.io.formats`.
+
+    `forces`: its ground forces in a file of their own, a table (.mot, .sto) or an ExternalLoads XML; None = those of the file
+    itself, or of one beside it that belongs to it where the format holds no forces; "none" = none but the file's own.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
     first frame, NaN where nothing was measured. Its frame is the laboratory's own. Parts that the file does not hold are
@@ -29,10 +37,24 @@ def read(path: str | Path) -> Recording:
 
     Raises InputFileError, in one sentence, for a file that does not exist, is of no known format, or is damaged.
     """
-    (result,) = read_many([path])
-    if isinstance(result, InputFileError):
-        raise result
-    return result
+    if forces is None:
+        (result,) = read_many([path])
+        if isinstance(result, InputFileError):
+            raise result
+        return result
+    place = Path(path)
+    name = _format_name(place)
+    recording = _noted(_with_person(FORMATS[name].read(place), FORMATS[name]), name)
+    return recording if str(forces) == NO_FORCES else with_forces(recording, forces)
+
+
+def files_of(path: str | Path) -> tuple[Path, ...]:
+    """Return the files that a recording is read from: its own first, then those beside it (forces, the person)."""
+    place = Path(path)
+    if not format_of(place).forces_beside:
+        return (place,)
+    person = subject_file(place)
+    return (place, *files_beside(place), *([] if person is None else [person]))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -50,7 +72,9 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
     for name, members in groups.items():
         read_here = _read_several(FORMATS[name], [Path(paths[i]) for i in members])
         for i, result in zip(members, read_here, strict=True):
-            results[i] = result if isinstance(result, InputFileError) else _noted(result, name)
+            results[i] = (
+                result if isinstance(result, InputFileError) else _noted(_complete(result, FORMATS[name]), name)
+            )
     return [result for result in results if result is not None]
 
 
@@ -58,7 +82,7 @@ def read_facts(path: str | Path) -> FileFacts:
     """Return what the head of a recording tells of the trial, quickly; InputFileError as for `read`."""
     place = Path(path)
     found = format_of(place)
-    return facts_of(found.read(place)) if found.facts is None else found.facts(place)
+    return facts_of(_complete(found.read(place), found)) if found.facts is None else found.facts(place)
 
 
 def read_glimpse(path: str | Path) -> Glimpse:
@@ -115,6 +139,17 @@ def _read_several(known: Format, paths: Sequence[Path]) -> list[Recording | Inpu
         except InputFileError as error:
             results.append(error)
     return results
+
+
+def _complete(recording: Recording, known: Format) -> Recording:
+    """The recording with the forces that lie beside it, where its format holds none, and with what is known of the person."""
+    recording = _with_person(recording, known)
+    has_motion = recording.motion.markers is not None
+    return with_forces_beside(recording) if known.forces_beside and has_motion and not recording.plates else recording
+
+
+def _with_person(recording: Recording, known: Format) -> Recording:
+    return with_subject_beside(recording) if known.forces_beside else recording
 
 
 def _noted(recording: Recording, name: str) -> Recording:

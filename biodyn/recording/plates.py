@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, Side
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,9 @@ class ForcePlate:
         cal_matrix: (6, C) of types 4 and 5, (C, C) of types 6 and 7, already for SI units; None for all others.
         zero_frames: first and last marker frame (0-based, inclusive) of the unloaded baseline, None if the file names none.
         channel_labels: the analog labels, for messages.
+        outlined: whether `corners` are the plate's. False: of a table of forces, which does not tell them; they lie around the
+            centre of pressure, and say nothing of the plate's edge.
+        side: of the foot on which the file says that the force acts, None where it does not say.
     """
 
     number: int
@@ -32,6 +35,8 @@ class ForcePlate:
     cal_matrix: FloatArray | None = None
     zero_frames: tuple[int, int] | None = None
     channel_labels: tuple[str, ...] = ()
+    outlined: bool = True
+    side: Side | None = None
 
     def rotated(self, R: FloatArray) -> ForcePlate:
         """Return the same plate with its corners multiplied by R (3, 3)."""

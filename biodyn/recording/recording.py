@@ -63,6 +63,8 @@ class Recording:
         model_outputs: computed points by cleaned label (may be empty).
         vertical: (3,) unit vector pointing up in the frame of `markers`, or None where the file does not tell.
         first_frame: the file's own number of its first stored frame.
+        start_s: time of the first frame by the file's own clock; 0 where it has none.
+        also_read: the other files that the recording is made of, with the hash of their bytes: forces that lie beside it.
         declared_static: True/False where the file says (SUBJECTS:IS_STATIC), else None.
         diagnostics: what was noticed while reading.
     """
@@ -76,6 +78,8 @@ class Recording:
     model_outputs: Mapping[str, ModelOutput] = field(default_factory=dict)
     vertical: FloatArray | None = None
     first_frame: int = 1
+    start_s: float = 0.0
+    also_read: tuple[tuple[Path, str], ...] = ()
     declared_static: bool | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -108,6 +112,10 @@ class Recording:
     def with_markers(self, markers: Markers) -> Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
+
+    def made_with(self, path: Path, sha256: str) -> Recording:
+        """Return the recording with another file named that it was read from."""
+        return replace(self, also_read=(*self.also_read, (path, sha256)))
 
     def __repr__(self) -> str:
         held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]

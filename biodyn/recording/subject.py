@@ -11,6 +11,8 @@ from typing import Literal
 class SubjectParameters:
     """What the file itself says of the subject; None or a missing key where it is silent. SI units.
 
+    `file`: name of the file beside it that says so, "" where it is the recording's own.
+
     Keys of `measures` (metres unless named otherwise) are the names of the measures of
     `library/body/measures.toml`, e.g. ``knee_width_r``, ``leg_length_l``, ``marker_diameter``.
     """
@@ -20,3 +22,4 @@ class SubjectParameters:
     height_m: float | None = None
     sex: Literal["male", "female"] | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
+    file: str = ""

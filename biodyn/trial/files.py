@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
-from biodyn.io import format_of, read_facts, read_many
+from biodyn.io import format_of, read, read_facts, read_many
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
@@ -20,6 +20,8 @@ from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
 
 #: Given instead of a static trial: none is looked for, the walk itself has to tell.
 NO_STATIC = "none"
+# Findings of the reading that say why there is no plate.
+_UNUSABLE = ("plate-size", "plate-unreadable", "forces-unusable", "forces-unclear")
 #: First and last frame of standing, counted as the file counts its frames.
 FrameRange: TypeAlias = tuple[int, int]
 
@@ -65,28 +67,34 @@ def read_files(
     among: Sequence[Path] = (),
     static_frames: FrameRange | None = None,
     poses: PoseUse = "auto",
+    forces: str | Path | None = None,
 ) -> TrialFiles:
     """Return the walk, the static trial, and why that one was taken; errors as for `run_trial`.
 
     Poses of segments need no static trial: where the walk is analysed on them (`poses`), none is looked for. Without a static
     trial it is looked for beside the walk, or `among` files known to be this person's. Where none is found, or
-    `static` is "none", the walk stands for it.
+    `static` is "none", the walk stands for it. `forces`: the walk's, in a file of their own, see `io.read`.
     """
     if not _holds_poses(walk):
-        return _on_markers(walk, static, among, static_frames)
-    chosen = with_choice(_readable(read_many([walk])[0]), poses, static)
+        return _on_markers(walk, static, among, static_frames, forces)
+    chosen = with_choice(_readable(read_many([walk])[0]) if forces is None else read(walk, forces), poses, static)
     if chosen.on_poses:
         return TrialFiles(chosen, chosen, "Poses of segments tell joint centres and axes themselves", "poses")
-    files = _on_markers(walk, static, among, static_frames)
+    files = _on_markers(walk, static, among, static_frames, forces)
     said = tuple(note for note in chosen.diagnostics if note not in files.walk.diagnostics)
     return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, *said)))
 
 
 def _on_markers(
-    walk: Path, static: str | Path | None, among: Sequence[Path], static_frames: FrameRange | None
+    walk: Path,
+    static: str | Path | None,
+    among: Sequence[Path],
+    static_frames: FrameRange | None,
+    forces: str | Path | None,
 ) -> TrialFiles:
+    given = None if forces is None else read(walk, forces)
     if static is None:
-        search = find_static(walk, among=among)
+        search = find_static(walk if given is None else given, among=among)
         noted = replace(search.walk, diagnostics=(*search.walk.diagnostics, *search.diagnostics))
         if search.recording is not None:
             return TrialFiles(noted, search.recording, search.why, static_frames=static_frames)
@@ -95,10 +103,9 @@ def _on_markers(
             return TrialFiles(noted, quiet.recording, quiet.why, "quiet part", static_frames)
         return TrialFiles(noted, search.walk, search.reason, "walk", static_frames)
     if str(static) == NO_STATIC:
-        (walk_read,) = read_many([walk])
-        alone = _readable(walk_read)
+        alone = read(walk) if given is None else given
         return TrialFiles(alone, alone, "No static trial was to be looked for", "walk", static_frames)
-    walk_read, static_read = read_many([walk, static])
+    walk_read, static_read = read_many([walk, static]) if given is None else (given, *read_many([static]))
     same = _same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
     return TrialFiles(
@@ -129,13 +136,14 @@ def _readable(result: Recording | InputFileError) -> Recording:
 def require_plates(recording: Recording) -> None:
     """Raise PlateError where there is no usable force plate, and say why."""
     if not recording.plates:
-        unusable = [note for note in recording.diagnostics if note.code in ("plate-size", "plate-unreadable")]
+        unusable = [note for note in recording.diagnostics if note.code in _UNUSABLE]
         if unusable:
             found = " ".join(note.message for note in unusable)
             raise PlateError(f"'{recording.path.name}' holds no usable force plate. {found}", unusable[0].hint)
         raise PlateError(
             f"'{recording.path.name}' holds no force plate: joint torques need the ground reaction.",
-            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels).",
+            "Export the trial as C3D with its force plates (FORCE_PLATFORM parameters and analog channels); or name the table "
+            "of its ground forces: --forces GRF.mot.",
         )
 
 

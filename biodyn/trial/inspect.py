@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from biodyn.checks.files import FileFacts, noticed
+from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_facts, read_many
@@ -26,6 +27,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines
 from biodyn.trial.on_poses import with_choice, with_origins
 
 # A plate that never carries this much was not stepped on.
@@ -51,15 +53,20 @@ def check_file(
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     user_tables(replace(options.tables, marker_set=chosen))
+    if Path(path).suffix.lower() == MODEL_SUFFIX:
+        return FileCheck(*model_lines(path))
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
+    if result.motion.markers is None and result.motion.poses is None:
+        return FileCheck(tuple(table_lines(result)), result.diagnostics)
     result = with_choice(result, options.poses.use)
     world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
     role, why = role_of(read_facts(path))
     lines = (
         *_contents(result),
+        *coordinate_lines(result),
         f"Role: {role}. {why}",
         f"World: {world.reason}",
         *_poses(file.recording),
@@ -203,7 +210,9 @@ def _plates(file: FileFacts) -> Iterator[str]:
         yield "Force plates: none"
     for plate, wrench in zip(file.recording.plates, file.wrenches, strict=True):
         size = [np.linalg.norm(plate.corners[0] - plate.corners[i]) for i in (1, 3)]
-        text = f"Plate {plate.number}: type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m, {plate.rate_hz:g} Hz"
+        outline = f"type {plate.type}, {size[0]:.2f} x {size[1]:.2f} m" if plate.outlined else "edges not known"
+        foot = f", on the {SIDE_NAMES[plate.side]} foot" if plate.side else ""
+        text = f"Plate {plate.number}: {outline}{foot}, {plate.rate_hz:g} Hz"
         if isinstance(wrench, PlateError):
             yield text
             continue

@@ -1,4 +1,4 @@
-"""One walk from its C3D file to the result: the steps run one after the other."""
+"""One walk from its file to the result: the steps run one after the other."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def analyse_trial(
     preset: str | None = None,
     companions: Sequence[str | Path] | None = None,
     entries: Sequence[str] = (),
+    forces: str | Path | None = None,
 ) -> TrialAnalysis:
     """Analyse one walk; see `run_trial`.
 
@@ -65,7 +66,7 @@ def analyse_trial(
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
-    state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames)
+    state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames, forces=forces)
     if companions is not None:
         state.companions = [Path(path) for path in companions]
     clock = _Clock(progress)
@@ -92,12 +93,13 @@ def run_trial(
     preset: str | None = None,
     companions: Sequence[str | Path] | None = None,
     entries: Sequence[str] = (),
+    forces: str | Path | None = None,
 ) -> TrialResult:
-    """Analyse one walk, from its C3D file to joint torques.
+    """Analyse one walk, from its file to joint torques.
 
     Parameters:
-        trial: C3D file with markers and force plates.
-        static: C3D file of the same subject standing; None = looked for beside the walk; "none" = not looked for. Without one
+        trial: recording with markers and force plates: C3D, or TRC with its forces beside it.
+        static: recording of the same subject standing; None = looked for beside the walk; "none" = not looked for. Without one
             the laboratory's stored joint offsets, a part of the walk in which the subject stands, or the walk itself calibrate.
         mass_kg, height_m: of the subject; None = the files', else measured (see README).
         settings: Settings, a dict or a TOML file with what differs from the defaults.
@@ -109,6 +111,8 @@ def run_trial(
         preset: the analysis as another program does it, "plug_in_gait", "visual3d" or "opensim"; `settings` stand over it.
         companions: other recordings of the person and day, for `[model] fit = "session"`; None = looked for beside the walk.
         entries: single settings over all others, "section.key=value" as a settings TOML writes them.
+        forces: the walk's ground forces in a file of their own, .mot, .sto or ExternalLoads XML; None = the file's own plates,
+            or, of a TRC, those of a file beside it; "none" = none is looked for.
 
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
@@ -127,6 +131,7 @@ def run_trial(
             preset=preset,
             companions=companions,
             entries=entries,
+            forces=forces,
         )
     )
 

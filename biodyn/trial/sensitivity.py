@@ -31,6 +31,7 @@ def vary_trial(
     static_frames: FrameRange | None = None,
     preset: str | None = None,
     entries: Sequence[str] = (),
+    forces: str | Path | None = None,
 ) -> TrialResult:
     """Analyse a walk, and again with every other level of each factor; the result has `sensitivity` tables and a figure.
 
@@ -48,7 +49,7 @@ def vary_trial(
     if unknown:
         raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
     options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset, entries)
-    files = read_files(Path(trial), static, static_frames=static_frames)
+    files = read_files(Path(trial), static, static_frames=static_frames, forces=forces)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []
     for factor in dict.fromkeys(factors):

@@ -87,8 +87,9 @@ class TrialState:
         files: TrialFiles | None = None,
         static_frames: FrameRange | None = None,
         companions: Sequence[Path] | None = None,
+        forces: str | Path | None = None,
     ) -> None:
-        self.path, self.static_path, self.static_frames = path, static_path, static_frames
+        self.path, self.static_path, self.static_frames, self.forces = path, static_path, static_frames, forces
         self.given_mass_kg, self.given_height_m = given_mass_kg, given_height_m
         self.settings, self.user_files = settings, user_files
         self.companions = companions  # other recordings of the session; None: looked for beside the walk

@@ -63,8 +63,8 @@ from biodyn.uncertainty.magnitudes import load_magnitudes
 def reading(trial: TrialState) -> None:
     """Read the walk and its static trial, unless they were read before."""
     if not hasattr(trial, "files"):
-        use = trial.settings.poses.use
-        trial.files = read_files(trial.path, trial.static_path, static_frames=trial.static_frames, poses=use)
+        frames, use = trial.static_frames, trial.settings.poses.use
+        trial.files = read_files(trial.path, trial.static_path, static_frames=frames, poses=use, forces=trial.forces)
     trial.walk, trial.static = trial.files.walk, trial.files.static
     if trial.is_on_poses and trial.settings.signals.method == ESTIMATE:
         raise SettingsError(

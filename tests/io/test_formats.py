@@ -58,7 +58,13 @@ def message_of(path: Path) -> str:
 
 
 def test_the_formats_there_are() -> None:
-    assert {name: entry.title for name, entry in FORMATS.items()} == {"c3d": "C3D", "trc": "TRC"}
+    assert {name: entry.title for name, entry in FORMATS.items()} == {
+        "c3d": "C3D",
+        "opensim_table": "OpenSim table",
+        "trc": "TRC",
+        "parquet": "Parquet",
+        "spreadsheet": "CSV",
+    }
     assert biodyn.read is read
 
 
@@ -92,7 +98,11 @@ def test_where_no_format_knows_the_content_the_suffix_says_who_explains(tmp_path
 def test_an_unknown_file_gets_one_sentence_with_what_is_readable(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     text = message_of(tmp_path / "notes.txt")
-    assert "notes.txt' is no recording of a known format: expected C3D (.c3d) or TRC (.trc)." in text
+    assert (
+        "notes.txt' is no recording of a known format: expected C3D (.c3d), OpenSim table (.mot, .sto), TRC (.trc),"
+        in text
+    )
+    assert "Parquet (.parquet) or CSV (.csv, .tsv)." in text
 
 
 def test_no_file_to_read(tmp_path: Path) -> None:
@@ -137,7 +147,10 @@ def test_a_format_is_one_file(tmp_path: Path) -> None:
 
     assert "standing.csv: 30 frames at 100 Hz" in check(path).stdout
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
-    assert "expected C3D (.c3d), Sticks (.csv) or TRC (.trc)" in " ".join(check(tmp_path / "notes.txt").stderr.split())
+    assert (
+        "expected C3D (.c3d), OpenSim table (.mot, .sto), Sticks (.csv), TRC (.trc), Parquet (.parquet) or CSV (.csv, .tsv)"
+        in " ".join(check(tmp_path / "notes.txt").stderr.split())
+    )
 
 
 def test_two_formats_of_one_name_are_refused() -> None:

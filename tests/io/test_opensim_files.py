@@ -73,15 +73,6 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path, case):
         read_storage(_written(tmp_path, text))
 
 
-def test_every_table_at_hand_is_read():
-    files = [path for end in ("mot", "sto") for path in sorted((recordings() / "opensim").rglob(f"*.{end}"))]
-    assert len(files) > 20
-    for path in files:
-        table = read_storage(path)
-        assert len(table.time_s) > 1
-        assert table.names
-
-
 def test_loads_name_their_body_and_columns():
     folder = reference_vectors() / "opensim" / "gait2354"
     loads = read_external_loads(folder / "external_loads.xml")

@@ -100,7 +100,10 @@ def plate_moved(evidence: Evidence, limit_m: float) -> tuple[Diagnostic, ...]:
 def _on_plate(evidence: Evidence, side: Side) -> bool:
     """Did this foot stand on a plate from heel to toe in any step? Beyond the edge, part of its load is on the floor."""
     return any(
-        bool((signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < _PRINT_M).all())
+        evidence.plates[step.plate].outlined
+        and bool(
+            (signed_distance(np.stack([step.heel, step.toe]), evidence.plates[step.plate].corners) < _PRINT_M).all()
+        )
         for step in evidence.steps
         if step.side == side and step.whole and np.isfinite(step.heel).all()
     )

@@ -73,6 +73,8 @@ def removed_level_n(plate: PlateWrench) -> float:
 
 def empty_level(plate: PlateWrench, foot_outlines: Mapping[Side, FloatArray], rate_hz: float) -> EmptyLevel | None:
     """What the plate reads in the frames in which both feet are clear of it; None if there are too few or it varies."""
+    if not plate.outlined:  # nobody knows when a foot is clear of it
+        return None
     free = np.isfinite(plate.wrench).all(axis=1)
     for sole in foot_outlines.values():
         free &= beside_plate(plate.corners, sole)

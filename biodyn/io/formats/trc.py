@@ -8,7 +8,8 @@
 
 Then a line for every frame. Columns stand between tabs, in some programs' files between blanks; an empty cell between tabs
 is a marker that was not seen. The frames follow each other at one rate. A TRC file holds no forces and no events, and
-does not tell which way is up. Times count from its first frame, as everywhere.
+does not tell which way is up. Times count from its first frame, as everywhere. Forces that lie in a file beside it
+(`io.ground_forces`) become its plates.
 """
 
 from __future__ import annotations
@@ -99,6 +100,7 @@ def read_trc(path: str | Path) -> Recording:
         motion=StoredMotion(Markers(tuple(roles.labels[i] for i in columns), positions, rate_hz)),
         model_outputs=_computed(roles, points, head.unit),
         first_frame=table.frames[0],
+        start_s=float(table.times[0]),
         diagnostics=(
             *count_notes,
             *rate_notes,
@@ -363,4 +365,4 @@ def _computed(roles: PointRoles, points: FloatArray, unit: str) -> dict[str, Mod
     }
 
 
-FORMATS.add("trc", Format("TRC", (".trc",), _is_trc, read_trc))
+FORMATS.add("trc", Format("TRC", (".trc",), _is_trc, read_trc, forces_beside=True))

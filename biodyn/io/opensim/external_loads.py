@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
+from biodyn.io.ground_forces.columns import force_columns
 from biodyn.io.opensim.storage import Storage, read_storage
 from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, text_of
-
-_PLAIN = re.compile(r"^(?:(?P<before>[a-z]+)_)?ground_(?P<what>force|torque|moment)_?(?:(?P<after>[a-z]+)_)?")
 
 
 @dataclass(frozen=True)
@@ -102,34 +101,22 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
 
 def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
     """Loads of a plain table: the side in the columns' names says which foot they act on."""
-    known = load_table("formats/opensim_names")["ground_force"]
-    parts: dict[str, dict[str, list[str]]] = {}
-    for name in table.names:
-        match = _PLAIN.match(name.lower())
-        side = known["sides"].get((match["before"] or match["after"] or "") if match else "")
-        if match is None or side is None:
-            continue
-        what = "moment" if match["what"] != "force" else "point" if re.search(r"p[xyz]$", name.lower()) else "force"
-        parts.setdefault(side, {}).setdefault(what, []).append(name)
-    loads = []
-    for side, columns in sorted(parts.items(), reverse=True):
-        if any(len(columns.get(what, ())) != 3 for what in ("force", "point")):
-            continue
-        moment = tuple(columns.get("moment", ()))
-        loads.append(
-            ExternalForce(
-                f"ground_{side}",
-                known["bodies"][side],
-                tuple(columns["force"]),
-                tuple(columns["point"]),
-                moment if len(moment) == 3 else (),
-                "ground",
-                "ground",
-            )
-        )
-    if not loads:
+    bodies = load_table("formats/opensim_names")["ground_force"]["bodies"]
+    sided = sorted((one for one in force_columns(table.names) if one.side), key=lambda one: str(one.side), reverse=True)
+    if not sided:
         raise InputFileError(
             f"The columns of '{table.path.name}' do not say which foot they load.",
             "Give the ExternalLoads XML that goes with it (--forces LOADS.xml).",
         )
-    return tuple(loads)
+    return tuple(
+        ExternalForce(
+            f"ground_{one.side}",
+            bodies[one.side],
+            one.force,
+            one.point,
+            one.moment,
+            force_in="ground",
+            point_in="ground",
+        )
+        for one in sided
+    )

@@ -175,13 +175,32 @@ class LabSegments(Strict):
     angle: Annotated[tuple[_LabAngle, ...], Field(strict=False)]
 
 
+class _Forms(Strict):
+    point: Texts
+    moment: Texts
+    force: Texts
+
+
 class _GroundForce(Strict):
     sides: dict[Name, Literal["r", "l"]]
     bodies: dict[Literal["r", "l"], Name]
+    forms: _Forms
+
+
+class _CoordinateNames(Strict):
+    beginnings: Texts
+
+
+class _Beside(Strict):
+    force_words: Texts
+    motion_words: Texts
+    force_folders: Texts
 
 
 @SCHEMAS.register("formats/opensim_names")
 class OpenSimNames(Strict):
-    """How plain tables of ground forces name the foot."""
+    """How plain tables of ground forces name their columns, the foot and the file."""
 
     ground_force: _GroundForce
+    beside: _Beside
+    coordinates: _CoordinateNames

@@ -42,7 +42,7 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
     for source in files:
         stored = source.subject.mass_kg
         if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
-            return MassEstimate(stored, f"stored in {source.path.name}")
+            return MassEstimate(stored, f"stored in {source.subject.file or source.path.name}")
     return None
 
 
@@ -51,7 +51,7 @@ def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
     for source in files:
         stored = source.subject.height_m
         if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
-            return stored, f"stored in {source.path.name}"
+            return stored, f"stored in {source.subject.file or source.path.name}"
     return None, "estimated from the legs"
 
 

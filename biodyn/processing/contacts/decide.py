@@ -136,6 +136,9 @@ def _decide_part(load: Load, part: Part, level_n: float) -> list[PlateContact]:
     """Decide about a part of a load beside which the plate reads `level_n` without a foot."""
     if not part.foot:
         reason = f"no foot is over the plate, which reads {mean_force(load.plate, part):.0f} N"
+        if load.plate.side is not None:
+            name = SIDE_NAMES[load.plate.side]
+            reason = f"the file gives {mean_force(load.plate, part):.0f} N to the {name} foot, which is in the air"
         alone = _result(load, None, "rejected", reason, (), feet_evidence(load))
         return [replace(alone, cut_before=part.cut_before, cut_after=part.cut_after)]
     pieces = _decide(load)
@@ -167,6 +170,8 @@ def _credible(load: Load, piece: PlateContact, level_n: float) -> PlateContact:
 def _decide(load: Load) -> list[PlateContact]:
     """Return one stretch, or several where two feet share the plate."""
     feet = feet_evidence(load)
+    if load.plate.side is not None:
+        return [_named(load, load.plate.side, feet)]
     on_plate = {side: feet[side].on_plate for side in SIDES}
     shared = on_plate["r"] & on_plate["l"]
     min_shared = MIN_SHARED_S * load.rate_hz
@@ -174,6 +179,18 @@ def _decide(load: Load) -> list[PlateContact]:
     if np.count_nonzero(shared) < min_shared and not takes_turns:
         return [_single(load, feet)]
     return _split(load, on_plate)
+
+
+def _named(load: Load, side: Side, feet: Mapping[Side, FootEvidence]) -> PlateContact:
+    """Decide about a load that the file gives to one foot: its word holds where the centre of pressure does not contradict it."""
+    name, other = SIDE_NAMES[side], SIDE_NAMES[other_side(side)]
+    if is_near(feet[side], load.settings.max_foot_distance_m):
+        reason = f"the file gives this force to the {name} foot, and its centre of pressure lies within the outline"
+        return _result(load, side, "assigned", reason, (side,), feet)
+    if is_near(feet[other_side(side)], load.settings.max_foot_distance_m):
+        reason = f"the file gives this force to the {name} foot, but its centre of pressure lies under the {other} one"
+        return _result(load, None, "ambiguous", reason, SIDES, feet)
+    return _without_foot(load, feet, side)
 
 
 # -- one foot at most ----------------------------------------------------------------------------------------------------
@@ -204,7 +221,12 @@ def _single(load: Load, feet: Mapping[Side, FootEvidence]) -> PlateContact:
         reason = f"the {name} foot extends {100 * evidence.overhang_m:.1f} cm beyond the plate"
         rejected = _result(load, best, "rejected", reason, (best,), feet)
         return replace(rejected, hanging_m=evidence.hanging_m)
-    reason = f"only the {name} foot is on the plate, centre of pressure within its outline"
+    where = (
+        "is on the plate, centre of pressure within its outline"
+        if load.plate.outlined
+        else "is at the centre of pressure"
+    )
+    reason = f"only the {name} foot {where}"
     return _result(load, best, "assigned", reason, (best,), feet)
 
 

@@ -105,6 +105,9 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     distance = np.maximum(signed_distance(load.cop[rows], outline), 0.0)[firm]
     heights = np.stack([height_over(plate, outline) for plate in load.plates])
     to_plates = np.stack([signed_distance(outline, plate.corners_W[None, None]) for plate in load.plates])
+    # Where nobody knows the edges, the whole sole is taken to be on the plate.
+    unknown = np.array([not plate.outlined for plate in load.plates])
+    to_plates = np.where(unknown[:, None, None], -np.inf, to_plates)
     # A plate far below or above the foot (another stair) is no floor for it.
     to_plates = np.where(np.abs(heights)[..., None] < MAX_SOLE_HEIGHT_M, to_plates, np.inf)
     height = heights[load.index]
@@ -113,9 +116,9 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     sustained = max(1, round(MIN_OVERHANG_S * load.rate_hz))
     overhang = float(hanging[min(sustained, len(hanging)) - 1]) if len(hanging) else math.nan
     cop_to_plates = np.stack([signed_distance(load.cop[rows][firm], plate.corners_W) for plate in load.plates])
-    edge = -float(cop_to_plates.min(axis=0).max()) if len(distance) else math.nan
+    edge = -float(cop_to_plates.min(axis=0).max()) if len(distance) and not unknown.any() else math.nan
     deep = (to_plates[load.index] < -OUTLINE_ERROR_M) & low
-    on_plate = sole.bearing[rows] & deep.any(axis=1)
+    on_plate = sole.bearing[rows] & (deep.any(axis=1) if load.plate.outlined else _may_carry(load, side))
     low_firm = low[firm]
     slowest = np.where(low_firm, sole.speed[rows][firm], np.inf).min(axis=1, initial=np.inf)
     return FootEvidence(
@@ -123,10 +126,32 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
         distance_95_m=float(np.percentile(distance, 95)) if len(distance) else math.inf,
         speed_m_s=float(np.median(slowest)) if len(slowest) else math.nan,
         height_m=float(np.median(height[firm])) if len(distance) else math.nan,
-        share_inside=float(np.mean(outside[firm][low_firm] <= 0.0)) if low_firm.any() else math.nan,
+        share_inside=float(np.mean(outside[firm][low_firm] <= 0.0))
+        if low_firm.any() and not unknown.any()
+        else math.nan,
         overhang_m=max(overhang, 0.0),
         edge_m=edge,
         on_plate=np.asarray(on_plate),
         known_share=float(known.mean()),
         hanging_m=np.where(known, outside.max(axis=1), np.inf),
     )
+
+
+def _may_carry(load: Load, side: Side) -> BoolArray:
+    """Frames (n,) of a load on a plate without known edges in which a foot may stand on that plate, by the pressure point alone.
+
+    The foot that the file names; else the one at whose sole the centre of pressure lies, or both where it lies at neither:
+    between two feet that share the load.
+    """
+    rows = slice(load.first, load.stop)
+    if load.plate.side is not None:
+        return np.full(load.stop - load.first, load.plate.side == side)
+    reach_m = 2.0 * load.settings.max_foot_distance_m
+    distances = {
+        foot: np.where(sole.known[rows], signed_distance(load.cop[rows], sole.outline_W[rows]), np.inf)
+        for foot, sole in load.foot_outlines.items()
+    }
+    at_own = np.nan_to_num(distances[side], nan=np.inf) <= reach_m
+    at_other = np.nan_to_num(distances[other_side(side)], nan=np.inf) <= reach_m
+    between = ~at_own & ~at_other & np.isfinite(load.cop[rows, 0])
+    return np.asarray(at_own | between)

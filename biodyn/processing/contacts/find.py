@@ -42,6 +42,8 @@ def find_contacts(
             order=signals.settings.filter_order,
             full=wrench,
             full_cutoff_hz=full_hz,
+            outlined=plate.outlined,
+            side=plate.side,
         )
         for plate, raw, wrench in zip(signals.plates, signals.raw_plates, full, strict=True)
     ]

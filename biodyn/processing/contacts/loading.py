@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, Side
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.processing.signals.plates import resampled
 from biodyn.recording.wrenches import PlateZero
@@ -38,6 +38,7 @@ class PlateSignals:
         raw: (Ta, 6) F_Wo_W at the analog rate, not filtered; None where only the filtered one is known.
         cutoff_hz, order: of the filter that `wrench` passed.
         full: (T, 6) the wrench at full bandwidth, as people see it; full_cutoff_hz: of its filter.
+        outlined: whether `corners_W` are the plate's edges. side: of the foot on which the file says that the force acts.
     """
 
     number: int
@@ -52,6 +53,8 @@ class PlateSignals:
     order: int = 4
     full: FloatArray | None = None
     full_cutoff_hz: float = 0.0
+    outlined: bool = True
+    side: Side | None = None
 
     def at_full_bandwidth(self) -> PlateSignals:
         """The same plate with the wrench at full bandwidth; itself where only the filtered one is known."""

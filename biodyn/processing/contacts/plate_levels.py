@@ -34,7 +34,9 @@ def with_known_feet(
     markers = signals.markers
     raw = []
     for plate in plates:
-        beside = np.all([beside_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
+        beside = None
+        if plate.outlined:
+            beside = np.all([beside_plate(plate.corners, sole) for sole in soles_W.values()], axis=0)
         raw.append(plate_wrench(plate, markers.frame_count, markers.rate_hz, beside))
     return with_plates(signals, raw)
 
@@ -48,7 +50,7 @@ def with_zero_from_balance(
     offset is larger than what mass and motion are uncertain by.
     """
     loaded = [n for n, plate in enumerate(signals.raw_plates) if plate.zero and plate.zero.source == "unknown"]
-    if mass_kg is None or len(loaded) != 1:
+    if mass_kg is None or len(loaded) != 1 or not all(plate.outlined for plate in signals.raw_plates):
         return signals
     index = loaded[0]
     need, carried = required_wrench(fit), sum(plates_as_motion(signals))

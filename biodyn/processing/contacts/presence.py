@@ -38,11 +38,18 @@ class Part:
 
 
 def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline], rate_hz: float) -> BoolArray:
-    """Frames (T,) in which some foot can load the plate: near, low and slow, or not seen."""
+    """Frames (T,) in which some foot, of the plate's side if it has one, can load the plate: near, low and slow, or not seen."""
     frames = len(next(iter(foot_outlines.values())).known)
     here = np.zeros(frames, dtype=bool)
-    for sole in foot_outlines.values():
-        near = signed_distance(sole.outline_W, plate.corners_W[None, None]) < REACH_M
+    for side, sole in foot_outlines.items():
+        if plate.side not in (None, side):
+            continue
+        # where nobody knows the edges, every place may be the plate's
+        near = (
+            signed_distance(sole.outline_W, plate.corners_W[None, None]) < REACH_M
+            if plate.outlined
+            else np.ones(sole.low.shape, dtype=bool)
+        )
         # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
         in_room = (
             np.linalg.norm(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0), axis=2) if frames > 1 else sole.speed

@@ -90,7 +90,7 @@ def standing_elsewhere(
     spoken_for = assigned_frames(side, contacts, frames, widen=int(np.ceil(STANCE_EDGE_S * rate_hz)))
     spoken_for |= loaded_frames(side, contacts, frames)
     # Low and slow wholly over plates that work but show no force: the plates know better than the markers.
-    working = {item.plate for item in contacts}
+    working = {item.plate for item in contacts if plates[item.plate].outlined}
     if working:
         over = np.stack([signed_distance(sole.outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
         spoken_for |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
@@ -170,6 +170,6 @@ def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOu
 def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     outline = sole.outline_W[(first + stop) // 2]
     for plate in plates:
-        if np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
+        if plate.outlined and np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
             return f"on plate {plate.number}, which shows no force"
     return "on the floor outside the plates"

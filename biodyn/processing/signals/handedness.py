@@ -20,7 +20,11 @@ def corners_run_backwards(plates: Sequence[ForcePlate]) -> bool:
     From above they run clockwise: +x+y, -x+y, -x-y, +x-y of axes whose z points down (C3D user guide, FORCE_PLATFORM). So
     they do in every plate of some fifteen laboratories at hand; a mirror image turns them round. False without a plate.
     """
-    normals = [np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3]) for plate in plates]
+    normals = [
+        np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
+        for plate in plates
+        if plate.outlined
+    ]
     return bool(normals) and all(normal[1] > 0.0 for normal in normals)
 
 

@@ -92,6 +92,8 @@ def plate_wrench(
         ),
         zero=zero,
         saturated_s=saturated(plate, rest),
+        outlined=plate.outlined,
+        side=plate.side,
     )
 
 

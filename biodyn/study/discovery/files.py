@@ -1,4 +1,4 @@
-"""Find every C3D file below a folder and read what its header says, whatever else lies there."""
+"""Find every recording (C3D, TRC) below a folder and read what its header says, whatever else lies there."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from biodyn.recording import FileFacts
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
-_SUFFIX = ".c3d"
+#: Files that are recordings of a study; of two with one name in a folder, the first kind is taken.
+SUFFIXES = (".c3d", ".trc")
 _END_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """One C3D file: its path below the root and its facts, or why it has none.
+    """One recording: its path below the root and its facts, or why it has none.
 
     Attributes:
         path: relative to the root. facts: of its header, None where that cannot be read. trouble: why not.
@@ -37,7 +38,7 @@ class FoundFile:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All C3D files of a folder by path; folders that could not be opened, and files in folders passed over, with the reason."""
+    """All recordings of a folder by path; folders that could not be opened, and files in folders passed over, with the reason."""
 
     files: tuple[FoundFile, ...]
     closed: tuple[tuple[Path, str], ...]
@@ -51,11 +52,12 @@ def take_inventory(root: Path) -> Inventory:
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
     closed: list[tuple[Path, str]] = []
     passed: list[tuple[Path, str]] = []
-    paths = sorted(_c3d_paths(root, closed, passed))
+    paths = sorted(_recording_paths(root, closed, passed))
     if not paths and any(path == Path(".") for path, _ in closed):
         raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
     twins = _twins(root, paths)
     twins |= _copies(root, [path for path in paths if path not in twins])
+    twins |= _conversions([path for path in paths if path not in twins])
     found = [FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path) for path in paths]
     return Inventory(tuple(found), tuple(sorted(closed)), tuple(sorted(passed)))
 
@@ -105,6 +107,17 @@ def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
     return copies
 
 
+def _conversions(paths: list[Path]) -> dict[Path, Path]:
+    """Every file with the name of another beside it, but for the kind of file -> that one: the same recording, exported again."""
+    first: dict[Path, Path] = {}
+    conversions: dict[Path, Path] = {}
+    for path in sorted(paths, key=lambda path: (SUFFIXES.index(path.suffix.lower()), path)):
+        original = first.setdefault(path.parent / path.stem.casefold(), path)
+        if original.suffix.lower() != path.suffix.lower():
+            conversions[path] = original
+    return conversions
+
+
 def _content(path: Path, size: int) -> str:
     """A hash of the content; of a long file, of its beginning and its end, where two recordings are never alike."""
     if size <= 2 * _END_BYTES:
@@ -116,16 +129,16 @@ def _content(path: Path, size: int) -> str:
 
 
 def _direct(root: Path, folder: Path) -> list[Path]:
-    """The C3D files in a folder itself, as far as it can be opened."""
+    """The recordings in a folder itself, as far as it can be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
     except OSError:
         return []
-    return [folder / name for name in names if name.lower().endswith(_SUFFIX)]
+    return [folder / name for name in names if name.lower().endswith(SUFFIXES)]
 
 
-def _c3d_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]) -> Iterator[Path]:
-    """Every path that ends in .c3d and is no folder. Linked folders come last, each real folder once.
+def _recording_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]) -> Iterator[Path]:
+    """Every path that ends as a recording and is no folder. Linked folders come last, each real folder once.
 
     Folders that cannot be opened go to `closed`, files of folders that are passed over to `passed`, with the reason.
     """
@@ -156,7 +169,7 @@ def _c3d_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tuple[Pa
                     waiting.append(path)
                 else:
                     passed += [(below, "It lies in a hidden folder.") for below in _direct(root, path)]
-            elif entry.name.lower().endswith(_SUFFIX):
+            elif entry.name.lower().endswith(SUFFIXES):
                 yield path
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from biodyn.errors import SettingsError
 from biodyn.session.words import plain_text
+from biodyn.study.discovery.files import SUFFIXES
 
 LAYOUT_FIELDS = ("subject", "session", "condition", "group", "trial", "any")
 
@@ -74,8 +75,8 @@ def layout_matcher(layout: str) -> re.Pattern[str]:
         if part != "any":
             seen.add(part)
         text += "[^/]+" if part == "any" else f"(?P<{part}>[^/]+)"
-    if not text.lower().endswith(re.escape(".c3d")):
-        text += re.escape(".c3d")
+    if not text.lower().endswith(tuple(re.escape(suffix) for suffix in SUFFIXES)):
+        text += f"(?:{'|'.join(re.escape(suffix) for suffix in SUFFIXES)})"
     return re.compile(text, re.IGNORECASE)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import InputFileError
-from biodyn.io import file_sha256, remembered_sha256
+from biodyn.io import file_sha256, files_of, remembered_sha256
 from biodyn.model.from_library.user_tables import own_file, user_tables
 from biodyn.session import static_candidates
 from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
@@ -39,6 +39,9 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "companions": _companions(trial, root) if settings.model.fit == "session" else [],
         "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
     }
+    beside = files_of(walk)[1:]
+    if beside:
+        content["beside"] = [file_sha256(path) for path in beside]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

@@ -29,10 +29,12 @@ def centre_of_pressure(trial: TrialValues) -> Figure:
     corners = np.concatenate([seen_from_above(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))
     low, high = corners.min(axis=0) - _MARGIN_M, corners.max(axis=0) + _MARGIN_M
     layers: list[Layer] = []
-    for number, plate in plates.items():
-        layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
+    outlined = trial.arrays.get("plate_outlined", np.ones(len(plates), dtype=bool))
+    for (number, plate), known in zip(plates.items(), outlined.tolist(), strict=True):
+        if known:
+            layers.append(Outline(seen_from_above(plate), "plate_edge", fill="plate"))
         x, y = seen_from_above(plate).min(axis=0) + _LETTERS_M
-        layers.append(Text(float(x), float(y), f"plate {number}"))
+        layers.append(Text(float(x), float(y), f"plate {number}" + ("" if known else " (edges not known)")))
     for contact, outlines in zip(trial.tables["contacts"].to_dict("records"), _outlines(trial), strict=False):
         layers += _contact(trial, contact, outlines, low, high)
     panel = Panel(

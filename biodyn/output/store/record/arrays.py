@@ -40,11 +40,18 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "assumed_coordinate_v": np.array([c.v_index for c in analysis.model.assumed], dtype=np.int64),
         "plate_numbers": np.array([plate.number for plate in analysis.plates], dtype=np.int64),
         "plate_corners_W": np.array([plate.corners for plate in analysis.plates]).reshape(-1, 4, 3),
+        "plate_outlined": np.array([plate.outlined for plate in analysis.plates], dtype=bool),
         "contact_soles_W": contact_foot_outlines(analysis),
         "R_WL": analysis.R_WL,
     }
     model = analysis.model
-    return arrays | marker_arrays(analysis) | coordinate_arrays(analysis) | multibody_arrays(model.multibody) | segment_arrays(model)
+    return (
+        arrays
+        | marker_arrays(analysis)
+        | coordinate_arrays(analysis)
+        | multibody_arrays(model.multibody)
+        | segment_arrays(model)
+    )
 
 
 def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:

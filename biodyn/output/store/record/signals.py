@@ -29,11 +29,14 @@ def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 
 def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
-    """Every plate: corners in World, its zero, when it was saturated, what was noticed."""
+    """Every plate: corners in World (of its edges only where `outlined`), its side where the file says one, its zero, when it
+    was saturated, what was noticed."""
     return [
         {
             "number": plate.number,
             "corners_W_m": plate.corners.tolist(),
+            "outlined": plate.outlined,
+            "side": plate.side,
             "notes": [d.message for d in plate.diagnostics],
             "zero": None if plate.zero is None else asdict(plate.zero),
             "saturated_s": [list(stretch) for stretch in plate.saturated_s],

@@ -17,6 +17,7 @@ def input_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "file": recording.path.name,
         "path": str(recording.path),
         "sha256": recording.sha256,
+        "also_read": [{"file": path.name, "path": str(path), "sha256": digest} for path, digest in recording.also_read],
         "first_frame": recording.first_frame,
         "frames": markers.frame_count,
         "rate_hz": markers.rate_hz,

@@ -1,0 +1,86 @@
+"""A recording without force plates gets those of a file of forces."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from biodyn.conventions import SIDE_NAMES
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.ground_forces.read import GroundForces, read_ground_forces
+from biodyn.io.ground_forces.virtual_plates import virtual_plates
+from biodyn.recording import Recording
+
+
+def with_forces(recording: Recording, path: str | Path) -> Recording:
+    """Return a recording with the ground forces of a table or ExternalLoads XML as its plates, whatever plates it had.
+
+    Frames that the forces do not cover are left out. Raises InputFileError where the file cannot be read or is of another time.
+    """
+    forces = read_ground_forces(path)
+    markers = recording.markers
+    made = virtual_plates(
+        forces.table, forces.forces, markers.frame_count, markers.rate_hz, recording.start_s, markers.positions
+    )
+    kept = replace(markers, positions=markers.positions[made.first : made.stop])
+    outputs = {
+        label: replace(output, values=output.values[made.first : made.stop])
+        for label, output in recording.model_outputs.items()
+    }
+    return replace(
+        recording.with_markers(kept),
+        plates=made.plates,
+        model_outputs=outputs,
+        first_frame=recording.first_frame + made.first,
+        start_s=recording.start_s + made.first / markers.rate_hz,
+        also_read=(*recording.also_read, *forces.files),
+        diagnostics=(*recording.diagnostics, _taken(forces), *_left_out(forces), *made.notes),
+    )
+
+
+def with_forces_beside(recording: Recording) -> Recording:
+    """Return a recording with the forces of the file beside it that belongs to it, if there is one; see `forces_beside`."""
+    found = forces_beside(recording.path)
+    if found.path is not None:
+        try:
+            return with_forces(recording, found.path)
+        except InputFileError as error:
+            text = f"The ground forces beside '{recording.path.name}' are not used: {error.message}"
+            return replace(
+                recording,
+                diagnostics=(*recording.diagnostics, Diagnostic("forces-unusable", "warning", text, hint=error.hint)),
+            )
+    if not found.several:
+        return recording
+    names = ", ".join(path.name for path in found.several)
+    note = Diagnostic(
+        "forces-unclear",
+        "warning",
+        f"Several files beside '{recording.path.name}' could hold its ground forces: {names}; none is taken.",
+        hint="Name one: --forces FILE.",
+    )
+    return replace(recording, diagnostics=(*recording.diagnostics, note))
+
+
+def _taken(forces: GroundForces) -> Diagnostic:
+    """What was taken, and what a table of forces cannot tell."""
+    named = [f"{one.force[0]} ... on the {SIDE_NAMES[one.side]} foot" for one in forces.forces if one.side]
+    unnamed = [f"{one.force[0]} ..." for one in forces.forces if not one.side]
+    by_pressure = [f"{', '.join(unnamed)} (whose foot: by the centre of pressure)"] if unnamed else []
+    return Diagnostic(
+        "forces-of-a-table",
+        "info",
+        f"The ground forces are those of '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
+        "tell the edges of the plates: whether a foot hung over one cannot be checked.",
+        hint="Where these are not its forces: --forces FILE, or --forces none.",
+    )
+
+
+def _left_out(forces: GroundForces) -> tuple[Diagnostic, ...]:
+    if not forces.left_out:
+        return ()
+    names = ", ".join(forces.left_out)
+    text = f"'{forces.path.name}' also loads what is no foot: {names}. These loads are left out."
+    return (Diagnostic("loads-left-out", "warning", text, value=float(len(forces.left_out))),)

@@ -1,0 +1,119 @@
+"""The file of forces that lies beside a motion: found by its name, its folder, and what its columns are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from biodyn.errors import InputFileError, ModelError
+from biodyn.io.files import file_head
+from biodyn.io.ground_forces.columns import force_columns
+from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
+from biodyn.library.load import load_table
+
+TABLE_SUFFIXES = (".mot", ".sto")
+_HEAD_BYTES = 65_536  # column names stand in it
+_MOST_FILES = 2_000  # of a folder
+
+
+@dataclass(frozen=True)
+class ForcesBeside:
+    """What lies beside a motion.
+
+    Attributes:
+        path: the file of its forces, None where there is none, or several that could be it: `several`.
+    """
+
+    path: Path | None
+    several: tuple[Path, ...] = ()
+
+
+def forces_beside(motion: Path) -> ForcesBeside:
+    """Look for the forces of a motion file: in its folder, then in folders for forces beside that and one above.
+
+    A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
+    `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
+    `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table.
+    """
+    own = _bare(motion.stem)
+    for folder in _folders(motion.resolve().parent):
+        same_folder = folder == motion.resolve().parent
+        found = [
+            path
+            for path in _files(folder)
+            if _bare(path.stem) == own
+            and (own or same_folder or folder.name == motion.resolve().parent.name)
+            and _is_forces(path)
+        ]
+        loads = [path for path in found if path.suffix.lower() == LOADS_SUFFIX]
+        chosen = loads or found
+        if len(chosen) == 1:
+            return ForcesBeside(chosen[0])
+        if chosen:
+            return ForcesBeside(None, tuple(chosen))
+    return ForcesBeside(None)
+
+
+def files_beside(motion: Path) -> tuple[Path, ...]:
+    """Return the files beyond its own that a motion would be read from: its forces, and the table that external loads name."""
+    found = forces_beside(motion).path
+    if found is None:
+        return ()
+    if found.suffix.lower() != LOADS_SUFFIX:
+        return (found,)
+    try:
+        return tuple(path for path, _ in read_ground_forces(found).files)
+    except InputFileError:
+        return (found,)
+
+
+@lru_cache(4096)
+def _bare(stem: str) -> str:
+    """The name without the words that say what the file holds."""
+    table = load_table("formats/opensim_names")["beside"]
+    words = {*table["force_words"], *table["motion_words"]}
+    # walk1GRF, WalkForces: a change from small to large letters begins a word
+    parts = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem))
+    return " ".join(part.lower() for part in parts if part and part.lower() not in words)
+
+
+def _folders(own: Path) -> Iterator[Path]:
+    """The motion's folder, then those for forces beside it and beside the one above, with their subfolder of its name."""
+    yield own
+    known = set(load_table("formats/opensim_names")["beside"]["force_folders"])
+    for above in (own, own.parent, own.parent.parent):
+        for folder in _entries(above):
+            if re.sub(r"[\W_]+", "", folder.name.lower()) in known and folder != own and folder.is_dir():
+                yield folder
+                if (folder / own.name).is_dir():
+                    yield folder / own.name
+
+
+def _files(folder: Path) -> list[Path]:
+    return [
+        path for path in _entries(folder) if path.suffix.lower() in (*TABLE_SUFFIXES, LOADS_SUFFIX) and path.is_file()
+    ]
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())[:_MOST_FILES]
+    except OSError:
+        return []
+
+
+def _is_forces(path: Path) -> bool:
+    """Whether the head of a file shows ground forces: columns with their points, or external loads."""
+    try:
+        head = file_head(path, _HEAD_BYTES).decode("utf-8", errors="replace")
+    except (InputFileError, ModelError, OSError):
+        return False
+    if path.suffix.lower() == LOADS_SUFFIX:
+        return "<ExternalLoads" in head
+    _, ended, rest = head.lower().partition("endheader")
+    lines = rest.splitlines()[1:]
+    labels = next((line for line in lines if line.strip()), "") if ended else ""
+    return bool(force_columns(labels.split()))

@@ -1,0 +1,64 @@
+"""The file of the ground forces: a plain table (.mot, .sto), or an ExternalLoads XML that names one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from biodyn.errors import InputFileError
+from biodyn.io.files import file_sha256
+from biodyn.io.ground_forces.columns import ForceColumns, force_columns, side_of
+from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
+from biodyn.io.opensim.storage import Storage, read_storage
+
+LOADS_SUFFIX = ".xml"
+
+
+@dataclass(frozen=True, eq=False)
+class GroundForces:
+    """Ground forces of a walk.
+
+    Attributes:
+        path: the file that was named. table: their numbers. forces: its columns.
+        left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes.
+    """
+
+    path: Path
+    table: Storage
+    forces: tuple[ForceColumns, ...]
+    left_out: tuple[str, ...]
+    files: tuple[tuple[Path, str], ...]
+
+
+def read_ground_forces(path: str | Path) -> GroundForces:
+    """Return the ground forces of a table or of an ExternalLoads XML.
+
+    Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
+    """
+    path = Path(path)
+    if path.suffix.lower() != LOADS_SUFFIX:
+        table = read_storage(path)
+        forces = force_columns(table.names)
+        if not forces:
+            raise InputFileError(
+                f"'{path.name}' holds no ground force: no three columns of force with three of the point where it acts.",
+                f"Its columns are {', '.join(table.names[:6])} ...; expected such as ground_force_vx and ground_force_px.",
+            )
+        return GroundForces(path, table, forces, (), ((path, file_sha256(path)),))
+    loads = read_external_loads(path)
+    feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
+    if not feet:
+        raise InputFileError(f"'{path.name}' loads no foot: {', '.join(load.body for load in loads.loads)}.")
+    for load in feet:
+        if not load.force_in.lower() == load.point_in.lower() == "ground":
+            raise InputFileError(
+                f"'{path.name}' gives the load '{load.name}' in the axes of a body: that needs the model it was made for.",
+                "Run it on that model (--model MODEL.osim).",
+            )
+    left_out = tuple(load.name for load in loads.loads if load not in feet)
+    files = tuple((one, file_sha256(one)) for one in (path, loads.table.path))
+    return GroundForces(path, loads.table, tuple(map(_columns, feet)), left_out, files)
+
+
+def _columns(load: ExternalForce) -> ForceColumns:
+    return ForceColumns(load.name, side_of(load.body), load.force, load.point, load.moment)

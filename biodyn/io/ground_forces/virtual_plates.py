@@ -1,0 +1,214 @@
+"""Force, point and free moment of a table become force plates of the walk's frames.
+
+A table of ground forces does not say where a plate begins and ends. The plate made here is a rectangle around the centre of
+pressure at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold the wrench
+itself, about the middle of that rectangle, so no force or moment depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN
+from biodyn.io.ground_forces.columns import ForceColumns
+from biodyn.io.opensim.storage import Storage
+from biodyn.recording import ForcePlate
+
+#: Around the path of the centre of pressure: about what a foot reaches beyond it.
+MARGIN_M = 0.10
+_TYPE = 2  # six channels: force, moment
+_LOADED_SHARE = 0.1  # of the largest force
+_LEAST_N = 5.0
+_LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
+_LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
+_LEAST_OVERLAP_S = 0.2
+_JITTER = 0.1  # of the time between two rows: rounding of the times
+
+
+@dataclass(frozen=True)
+class FrameForces:
+    """Forces at the frames of a walk.
+
+    Attributes:
+        plates: one for each force that is ever there. first, stop: the walk's frames that the forces cover, stop exclusive.
+        notes: what was decided on the way.
+    """
+
+    plates: tuple[ForcePlate, ...]
+    first: int
+    stop: int
+    notes: tuple[Diagnostic, ...]
+
+
+def virtual_plates(
+    table: Storage,
+    forces: Sequence[ForceColumns],
+    frame_count: int,
+    frame_hz: float,
+    start_s: float,
+    positions: FloatArray | None = None,
+) -> FrameForces:
+    """Return a plate for each of the forces, at a whole number of samples to a frame.
+
+    `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3)
+    m of its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows
+    wrenches are interpolated linearly. Raises InputFileError where table and motion do not overlap.
+    """
+    first, stop = _covered(table, frame_count, frame_hz, start_s)
+    rate_hz, row_s = _row_times(table.time_s)
+    per_frame = max(1, round(rate_hz / frame_hz))
+    at = start_s + first / frame_hz + np.arange((stop - first) * per_frame) / (per_frame * frame_hz)
+    notes: list[Diagnostic] = []
+    plates: list[ForcePlate] = []
+    middle = None if positions is None else np.nanmedian(positions[first:stop].reshape(-1, 3), axis=0)
+    for number, one in enumerate(forces, start=1):
+        wrench, loaded, millimetres = _wrench(table, one)
+        if not loaded.any():
+            notes.append(_never_loaded(table, one))
+            continue
+        if millimetres:
+            notes.append(_in_millimetres(table, one))
+        sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
+        corners = _rectangle(wrench[loaded], _level(table, one, loaded, millimetres), middle)
+        plates.append(
+            ForcePlate(
+                number=number,
+                type=_TYPE,
+                corners=corners,
+                origin=np.zeros(3),
+                channels=_channels(sampled, corners),
+                rate_hz=per_frame * frame_hz,
+                channel_labels=tuple(one.columns),
+                outlined=False,
+                side=one.side,
+            )
+        )
+    if stop - first < frame_count:
+        notes.append(
+            _shortened(table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first)
+        )
+    return FrameForces(tuple(plates), first, stop, tuple(notes))
+
+
+def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -> tuple[int, int]:
+    """The motion's frames [first, stop) between the table's first and last row."""
+    times = table.time_s
+    if len(times) < 2:
+        raise InputFileError(f"'{table.path.name}' holds one row of forces: no motion.")
+    slack = max(float(np.median(np.diff(times))), 1e-4)
+    end_s = start_s + (frame_count - 1) / rate_hz
+    first = max(0, int(np.ceil((times[0] - slack - start_s) * rate_hz - 1e-6)))
+    stop = min(frame_count, int(np.floor((times[-1] + slack - start_s) * rate_hz + 1e-6)) + 1)
+    if stop - first < max(2.0, min(_LEAST_OVERLAP_S * rate_hz, frame_count)):
+        raise InputFileError(
+            f"The forces of '{table.path.name}' are of {times[0]:.3f} to {times[-1]:.3f} s, the motion is of {start_s:.3f} to "
+            f"{end_s:.3f} s: they do not belong together.",
+            "Give the forces of this recording (--forces FILE), on the same clock.",
+        )
+    return first, stop
+
+
+def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
+    """Rows per second, and the times (T,) of the rows: even ones where what is written is even but for rounding."""
+    count = len(times)
+    measured = (count - 1) / float(times[-1] - times[0])
+    for rate_hz in (float(round(measured)), measured):
+        even = times[0] + np.arange(count) / max(rate_hz, 1e-9)
+        if np.abs(even - times).max() * measured <= _JITTER:
+            return rate_hz, even
+    return measured, times
+
+
+def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool]:
+    """(T, 6) moment about the origin and force, N m and N; the rows in which it is loaded; whether points were in millimetres."""
+    force, point = (np.column_stack([table.column(name) for name in names]) for names in (one.force, one.point))
+    moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
+    force, moment = np.nan_to_num(force), np.nan_to_num(moment)
+    largest = float(max(np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in (force, point, moment)))
+    if largest > _LARGEST_NUMBER:
+        raise InputFileError(
+            f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
+        )
+    size = np.linalg.norm(force, axis=1)
+    known = np.asarray(np.isfinite(point).all(axis=1))
+    loaded = (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))) & known
+    placed = np.where(known[:, None], point, 0.0)
+    force = np.where(known[:, None], force, 0.0)  # a force that acts nowhere is none
+    millimetres = bool(loaded.any() and np.median(np.abs(placed[loaded]).max(axis=1)) > _LARGEST_M)
+    scale = 1e-3 if millimetres else 1.0
+    return np.hstack([scale * (moment + np.cross(placed, force)), force]), np.asarray(loaded), millimetres
+
+
+def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
+    """(3,) m median of the points where the force acts."""
+    point = np.column_stack([table.column(name) for name in one.point])[loaded]
+    middle: FloatArray = np.median(point, axis=0) * (1e-3 if millimetres else 1.0)
+    return middle
+
+
+def _rectangle(wrench: FloatArray, level: FloatArray, middle: FloatArray | None) -> FloatArray:
+    """Corners (4, 3) m around the centre of pressure of (n, 6) loaded wrenches, in the order of the C3D format.
+
+    Up is the axis along which most force acts, to the side of the floor where `middle` (3,), the markers', is; else as the force.
+    """
+    force = wrench[:, 3:]
+    axis = int(np.argmax(np.abs(force).sum(axis=0)))
+    up = np.zeros(3)
+    above = force[:, axis].sum() if middle is None else middle[axis] - level[axis]
+    up[axis] = 1.0 if above >= 0.0 else -1.0
+    about = wrench[:, :3] - np.cross(level, force)
+    pressure = level + np.cross(up, about) / (force @ up)[:, None]
+    x, y = np.roll(np.eye(3), -axis - 1, axis=0)[:2] if up[axis] < 0 else np.roll(np.eye(3), -axis - 1, axis=0)[1::-1]
+    low = np.array([np.percentile(pressure @ side, 1.0) - MARGIN_M for side in (x, y)])
+    high = np.array([np.percentile(pressure @ side, 99.0) + MARGIN_M for side in (x, y)])
+    height = level[axis] * np.eye(3)[axis]
+    return np.array(
+        [height + a * x + b * y for a, b in ((high[0], high[1]), (low[0], high[1]), low, (high[0], low[1]))]
+    )
+
+
+def _channels(wrench: FloatArray, corners: FloatArray) -> FloatArray:
+    """(T, 6) force and moment in the rectangle's own axes, about its middle."""
+    x, y = corners[0] - corners[1], corners[0] - corners[3]
+    R = np.column_stack([x / np.linalg.norm(x), y / np.linalg.norm(y), np.cross(x, y) / np.linalg.norm(np.cross(x, y))])
+    force = wrench[:, 3:]
+    return np.hstack([force @ R, (wrench[:, :3] - np.cross(corners.mean(axis=0), force)) @ R])
+
+
+# -- what people are told ----------------------------------------------------------------------------------------------
+
+
+def _name(one: ForceColumns) -> str:
+    return f"{one.force[0]} ..."
+
+
+def _never_loaded(table: Storage, one: ForceColumns) -> Diagnostic:
+    text = f"The force {_name(one)} of '{table.path.name}' is never there: no plate is made of it."
+    return Diagnostic("force-never-there", "info", text)
+
+
+def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
+    return Diagnostic(
+        "force-millimetres",
+        "info",
+        f"The points of {_name(one)} in '{table.path.name}' are farther than {_LARGEST_M:g} from the origin: read as mm, moments "
+        "as N mm.",
+        limit=_LARGEST_M,
+        unit="m",
+    )
+
+
+def _shortened(table: Storage, frame_count: int, covered_s: tuple[float, float], covered: int) -> Diagnostic:
+    return Diagnostic(
+        "forces-too-short",
+        "warning",
+        f"'{table.path.name}' holds forces from {covered_s[0]:.3f} to {covered_s[1]:.3f} s: the other "
+        f"{frame_count - covered} of {frame_count} frames of the motion are left out.",
+        value=float(frame_count - covered),
+    )

@@ -1,0 +1,14 @@
+"""Tables of numbers through time as recordings: OpenSim's .mot and .sto, and spreadsheets.
+
+In: a table (`io.opensim.storage.Storage`: names, times, columns), from whatever file. Out: what its columns are
+(`ColumnRoles`: markers, ground forces, joint coordinates, none of these), by their names or by what the user says, and the
+`Recording` that they make, in SI units. What cannot be told from the file is a `Diagnostic`; what contradicts itself is an
+InputFileError in one sentence.
+
+Read `roles`, then `recording`.
+"""
+
+from biodyn.io.tables.recording import recording_of
+from biodyn.io.tables.roles import ColumnRoles, roles_of
+
+__all__ = ["ColumnRoles", "recording_of", "roles_of"]

@@ -1,0 +1,174 @@
+"""A table and the roles of its columns become a recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.format import RATES_HZ
+from biodyn.io.ground_forces.virtual_plates import virtual_plates
+from biodyn.io.labels import point_roles
+from biodyn.io.length_units import length_unit
+from biodyn.io.names import names
+from biodyn.io.opensim.storage import Storage
+from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.tables.roles import ColumnRoles
+from biodyn.recording import Coordinates, Markers, Recording, StoredMotion
+from biodyn.recording.coordinates import CoordinateUnit
+
+# No joint turns farther: numbers beyond this are degrees.
+_MOST_RADIANS: Final = 4.0 * np.pi
+_SLIDING = re.compile(r"(?i).*_t[xyz]|.*_translation(_[xyz])?")
+_JITTER = 0.1  # of the time between two rows
+
+
+def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = "", angle: str = "") -> Recording:
+    """Return what a table holds, at the even rate of its rows.
+
+    `length`: unit of the marker positions as the file or the user states it, "" = told by the body's size; `angle`: "deg" or
+    "rad", "" = as the table says, else by the largest number. Raises InputFileError where nothing of a motion is in it, or its
+    rows have no rate.
+    """
+    if not (roles.markers or roles.forces or roles.coordinates):
+        raise _nothing(table, roles)
+    doubled = [one for one in roles.forces if table.unclear.intersection(one.columns)]
+    forces_kept = [one for one in roles.forces if one not in doubled]
+    rate_hz, rows, notes = _rate(table)
+    table = _at(table, rows)
+    markers, marker_notes = _markers(table, roles, rate_hz, length)
+    coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
+    frame_count = len(table.time_s)
+    forces = virtual_plates(
+        table, forces_kept, frame_count, rate_hz, float(table.time_s[0]), None if markers is None else markers.positions
+    )
+    return Recording(
+        path=table.path,
+        sha256=sha256,
+        motion=StoredMotion(markers=markers, coordinates=coordinates),
+        plates=forces.plates,
+        start_s=float(table.time_s[0]),
+        diagnostics=(
+            *notes,
+            *marker_notes,
+            *coordinate_notes,
+            *_unclear_note(table, [one.force[0] for one in doubled]),
+            *forces.notes,
+            *_other_note(roles.others),
+        ),
+    )
+
+
+def _nothing(table: Storage, roles: ColumnRoles) -> InputFileError:
+    """Why a table is no recording."""
+    torques = [name for name in roles.others if name.endswith(("_moment", "_force"))]
+    if len(torques) > 0.5 * len(table.names):
+        return InputFileError(
+            f"'{table.path.name}' holds joint torques ({torques[0]} ...): a result, no motion.",
+            "Give the coordinates or the markers that they were computed from.",
+        )
+    return InputFileError(
+        f"'{table.path.name}' holds neither markers, nor ground forces, nor joint coordinates.",
+        f"Its columns are {', '.join(table.names[:6])} ...; expected such as pelvis_tilt, R.ASIS_tx or ground_force_vx.",
+    )
+
+
+def _rate(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
+    """Rows per second, their even times (T,), and a note where those of the table are not even."""
+    times = table.time_s
+    if len(times) < 2:
+        raise InputFileError(f"'{table.path.name}' holds {len(times)} row: no motion.")
+    span = float(times[-1] - times[0])
+    rate_hz = (len(times) - 1) / span if len(times) > 1 and span > 0.0 else float("nan")
+    for rate in (float(round(rate_hz)) if np.isfinite(rate_hz) else rate_hz, rate_hz):
+        if rate > 0.0 and np.abs(times[0] + np.arange(len(times)) / rate - times).max() * rate <= _JITTER:
+            rate_hz = rate
+            break
+    else:
+        steps = np.diff(times)
+        note = Diagnostic(
+            "rows-uneven",
+            "warning",
+            f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {rate_hz:.6g} rows per "
+            "second, between them linearly.",
+            value=float(steps.max()),
+            unit="s",
+        )
+        if RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
+            return rate_hz, times[0] + np.arange(len(times)) / rate_hz, (note,)
+    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
+        raise InputFileError(f"'{table.path.name}' has {rate_hz:.3g} rows per second: no motion is recorded like that.")
+    return rate_hz, times, ()
+
+
+def _at(table: Storage, rows: FloatArray) -> Storage:
+    """The table at other times."""
+    if rows is table.time_s:
+        return table
+    columns = [np.interp(rows, table.time_s, column) for column in table.values.T]
+    values = np.column_stack(columns) if columns else table.values
+    return Storage(table.path, table.names, rows, values, table.in_degrees, table.unclear)
+
+
+def _markers(
+    table: Storage, roles: ColumnRoles, rate_hz: float, length: str
+) -> tuple[Markers | None, tuple[Diagnostic, ...]]:
+    if not roles.markers:
+        return None, ()
+    columns = [table.column(name) for three in roles.markers.values() for name in three]
+    points = unseen_as_nan(np.column_stack(columns).reshape(len(table.time_s), -1, 3))
+    found = point_roles(tuple(roles.markers), points, {}, ())
+    kept = [i for i, kind in enumerate(found.kinds) if kind == "marker"]
+    require_markers(table.path, found.labels, points[:, kept])
+    scale = length_unit(
+        table.path.name, length or "m", names()["length_units"], points[:, kept], (), None, "Its unit of length"
+    )
+    positions, notes = without_impossible(table.path, points[:, kept] * scale.markers)
+    markers = Markers(tuple(found.labels[i] for i in kept), positions, rate_hz)
+    unit_notes = scale.diagnostics if length else ()  # nothing was stated that could be wrong
+    return markers, (*found.diagnostics, *unit_notes, *notes, *dropped_note(found))
+
+
+def _coordinates(
+    table: Storage, roles: ColumnRoles, rate_hz: float, angle: str
+) -> tuple[Coordinates | None, tuple[Diagnostic, ...]]:
+    clear = [name for name in roles.coordinates if name not in table.unclear]
+    unclear = [name for name in roles.coordinates if name in table.unclear]
+    notes = list(_unclear_note(table, unclear))
+    if not clear:
+        return None, tuple(notes)
+    values = np.column_stack([table.column(name) for name in clear])
+    turning = [not _SLIDING.fullmatch(name) for name in clear]
+    largest = float(np.nanmax(np.abs(values[:, turning]), initial=0.0)) if any(turning) else 0.0
+    degrees = angle == "deg" if angle else table.in_degrees
+    if degrees is None:
+        degrees = largest > _MOST_RADIANS
+        text = (
+            f"'{table.path.name}' does not say its unit of angle: taken as {'degrees' if degrees else 'radians'} (largest number "
+            f"{largest:.3g})."
+        )
+        notes.append(Diagnostic("angle-unit-assumed", "info", text, value=largest))
+    if degrees:
+        values[:, turning] = np.radians(values[:, turning])
+    units: tuple[CoordinateUnit, ...] = tuple("rad" if turns else "m" for turns in turning)
+    return Coordinates(tuple(clear), values, units, rate_hz), tuple(notes)
+
+
+def _unclear_note(table: Storage, unclear: Sequence[str]) -> tuple[Diagnostic, ...]:
+    if not unclear:
+        return ()
+    text = f"'{table.path.name}' has several columns '{unclear[0]}' with different numbers: none of them is read."
+    return (Diagnostic("columns-unclear", "warning", text, value=float(len(unclear))),)
+
+
+def _other_note(others: Sequence[str]) -> tuple[Diagnostic, ...]:
+    if not others:
+        return ()
+    shown = ", ".join(others[:6]) + (" ..." if len(others) > 6 else "")
+    text = f"{len(others)} columns are neither markers, nor ground forces, nor joint coordinates, and are not read: {shown}."
+    return (Diagnostic("columns-not-read", "info", text, value=float(len(others))),)

@@ -1,0 +1,68 @@
+"""What the columns of a table are, by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from biodyn.io.ground_forces.columns import ForceColumns, force_columns
+
+#: Fewer points than this are no person's markers.
+_FEWEST_MARKERS = 3
+_TRANSLATION = re.compile(r"(?i)(?P<label>.+)_t(?P<axis>[xyz])")
+_POINT = re.compile(r"(?i)(?P<label>.+?)[ _.:\-]+(?:position[ _.\-]*)?t?(?P<axis>[xyz])(?:\s*[(\[]\s*m*\s*[)\]])?")
+# What programs compute from coordinates, under names that begin like a coordinate's.
+_RESULT = re.compile(
+    r"(?i)(.*(_moment|_force|_torque|_power|_u|_acc|_vel|_velocity|_acceleration|_reserve|[./_](speed|activation|excitation))"
+    r"|.*[./](fiber|tendon|force|muscle|norm|state)[\w./]*|.*_[xyz]|[fm][xyz]_?\d+|/forceset/.*|frame#?|sub ?frame|index)"
+)
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """What the columns of a table are.
+
+    Attributes:
+        markers: by label its three columns x y z. forces: ground forces. coordinates: joint coordinates, in order.
+        others: columns that are none of these.
+    """
+
+    markers: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
+    forces: tuple[ForceColumns, ...] = ()
+    coordinates: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
+        """The roles with other names for some of the coordinates' columns."""
+        return replace(self, coordinates=tuple(names.get(name, name) for name in self.coordinates))
+
+
+def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
+    """Return the roles of columns by their names.
+
+    `points`: a spreadsheet, in which NAME_X is a marker's; in OpenSim's tables only NAME_tx is, beside the pelvis' own pelvis_tx.
+    """
+    forces = force_columns(names)
+    taken = {name for one in forces for name in one.columns}
+    markers = _markers([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
+    taken |= {name for columns in markers.values() for name in columns}
+    left = [name for name in names if name not in taken]
+    coordinates = tuple(name for name in left if not _RESULT.fullmatch(name))
+    return ColumnRoles(markers, forces, coordinates, tuple(name for name in left if name not in set(coordinates)))
+
+
+def _markers(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str, str]]:
+    """Points with three columns, unless another column tells something else of the same name: a joint that also turns."""
+    parts: dict[str, dict[str, str]] = {}
+    matches = [(name, form.fullmatch(name)) for name in names]
+    for name, match in matches:
+        if match is not None:
+            parts.setdefault(match["label"], {}).setdefault(match["axis"].lower(), name)
+    turning = {name.rpartition("_")[0] for name, match in matches if match is None}
+    found = {
+        label: (axes["x"], axes["y"], axes["z"])
+        for label, axes in parts.items()
+        if len(axes) == 3 and label not in turning
+    }
+    return found if len(found) >= _FEWEST_MARKERS else {}

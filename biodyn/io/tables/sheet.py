@@ -1,0 +1,216 @@
+"""Text tables as programs export them, whatever stands above their numbers: names, units, rate and columns.
+
+One header row (LASI_X, LASI_Y ...), names over axes (Nexus, Visual3D, spreadsheets of two header rows), lines of a word and its
+value before (QTM), several tables one under the other (Nexus; the first is read).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.text import clean_text
+
+_MOST_HEADER_ROWS: Final = 60
+_MOST_COLUMNS: Final = 20_000
+_UNITS: Final = {
+    "mm": "mm",
+    "millimeters": "mm",
+    "millimetres": "mm",
+    "m": "m",
+    "meters": "m",
+    "metres": "m",
+    "cm": "cm",
+}
+_UNIT_CELL: Final = re.compile(r"(?i)[(\[]?\s*(mm|cm|m|millimet(?:er|re)s|met(?:er|re)s)\s*[)\]]?")
+_TIME: Final = re.compile(r"(?i)(time|t|zeit)(?:[ _]*[(\[]?(s|sec|seconds|ms)?[)\]]?)?")
+_FRAME: Final = re.compile(r"(?i)(frame|frame ?#|frames?_?(no|nr|number)?|item|sub ?frame|index|sample)")
+_RATE: Final = re.compile(r"(?i)(frequency|rate|frame ?rate|data ?rate|sampling ?rate)(?:[ _]*[(\[]?hz[)\]]?)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """A table of numbers.
+
+    Attributes:
+        names: (C,) of the columns, each once. values: (T, C), NaN for empty cells. rate_hz: that the head states, else NaN.
+        length: unit of the points that the head states, "" where it does not. time: column of time, None where there is none.
+    """
+
+    names: tuple[str, ...]
+    values: FloatArray
+    rate_hz: float
+    length: str
+    time: str | None
+
+
+def read_sheet(name: str, text: str) -> Sheet:
+    """Return the first table of numbers in a text. Raises InputFileError in one sentence where there is none, or rows differ."""
+    lines = text.splitlines()
+    separator, comma = _separator(lines)
+    widest = max((line.count(separator) for line in lines[:_MOST_HEADER_ROWS]), default=0)
+    if widest >= _MOST_COLUMNS:
+        raise InputFileError(f"'{name}' has {widest + 1} columns: no motion has more than {_MOST_COLUMNS}.")
+    first = next((k for k, line in enumerate(lines[:_MOST_HEADER_ROWS]) if _is_data(line, separator, comma)), None)
+    if first is None:
+        raise InputFileError(f"'{name}' is no table: no row of numbers in its first {_MOST_HEADER_ROWS} lines.")
+    head = [[clean_text(cell.strip('"')) for cell in line.split(separator)] for line in lines[:first]]
+    rows = _until_blank(lines[first:])
+    width = max(len(line.split(separator)) for line in rows[:3])
+    values = _numbers(name, rows, separator, comma, width, first)
+    names, length = _names(head, width)
+    kept = [
+        k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
+    ]
+    unique = _unique([names[k] for k in kept])
+    return Sheet(
+        tuple(unique),
+        np.ascontiguousarray(values[:, kept]),
+        _stated_rate(head),
+        length,
+        time_of(unique),
+    )
+
+
+def time_of(names: Sequence[str]) -> str | None:
+    """Return the column of time, None where there is none."""
+    return next((one for one in names if _TIME.fullmatch(one)), None)
+
+
+def is_time_or_frame(name: str) -> bool:
+    """True for a column of times or of frames' numbers."""
+    return bool(_TIME.fullmatch(name) or _FRAME.fullmatch(name))
+
+
+def _separator(lines: Sequence[str]) -> tuple[str, bool]:
+    """What stands between the cells, and whether numbers are written with a comma."""
+    some = [line for line in lines[:200] if line.strip()][-50:]
+    counts = {sign: sorted(line.count(sign) for line in some)[len(some) // 2] if some else 0 for sign in "\t;,"}
+    best = max(counts, key=lambda sign: counts[sign])  # tabs before the others where they are as many
+    if best == "," and counts["\t"] + counts[";"] > 0:
+        best = "\t" if counts["\t"] >= counts[";"] else ";"
+    return best, best != "," and any(re.search(r"\d,\d", line) for line in some)
+
+
+def _cells(line: str, separator: str, comma: bool) -> list[str]:
+    cells = [cell.strip().strip('"') for cell in line.split(separator)]
+    return [cell.replace(",", ".") for cell in cells] if comma else cells
+
+
+def _is_data(line: str, separator: str, comma: bool) -> bool:
+    """Two cells at least, and all that are not empty are numbers."""
+    cells = [cell for cell in _cells(line, separator, comma) if cell]
+    return len(cells) > 1 and all(_number(cell) is not None for cell in cells)
+
+
+def _number(cell: str) -> float | None:
+    if not cell or cell.lower() in ("nan", "na", "null", "none", "-", "no data", "nodata"):
+        return math.nan
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def _until_blank(lines: Sequence[str]) -> list[str]:
+    """The rows up to the first blank line: what follows is another table."""
+    end = next((k for k, line in enumerate(lines) if not line.strip(" \t,;")), len(lines))
+    return list(lines[:end])
+
+
+def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, width: int, first: int) -> FloatArray:
+    try:  # quick where no cell is empty
+        whole = np.loadtxt(rows, delimiter=separator, ndmin=2, comments=None)
+        if whole.shape[1] == width:
+            return whole
+    except ValueError:
+        pass
+    values = np.full((len(rows), width), np.nan)
+    for k, row in enumerate(rows):
+        cells = _cells(row, separator, comma)
+        while len(cells) > width and not cells[-1]:
+            cells.pop()
+        if len(cells) > width:
+            raise InputFileError(f"Line {first + k + 1} of '{name}' has {len(cells)} cells; those before have {width}.")
+        for column, cell in enumerate(cells):
+            number = _number(cell)
+            if number is None:
+                raise InputFileError(
+                    f"Line {first + k + 1} of '{name}' holds '{clean_text(cell[:40])}' where a number is expected."
+                )
+            values[k, column] = number
+    return values
+
+
+# -- what stands above -------------------------------------------------------------------------------------------------
+
+
+def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str]:
+    """Name of every column, and the unit of length that a row of units states."""
+    listed = next((row[1:] for row in head if row and row[0].upper() == "MARKER_NAMES"), None)
+    rows = [
+        list(row[:width]) + [""] * (width - len(row)) for row in head if sum(map(bool, row)) > 1 or len(row) == width
+    ]
+    units = [row for row in rows if _share(row, _UNIT_CELL.fullmatch) > 0.8]
+    length = ""
+    if units:
+        found = Counter(_UNIT_CELL.fullmatch(cell)[1].lower() for cell in units[-1] if _UNIT_CELL.fullmatch(cell))  # type: ignore[index]
+        length = _UNITS[found.most_common(1)[0][0]]
+    axes = next((row for row in reversed(rows) if _share(row, re.compile("(?i)[xyz]").fullmatch) > 0.8), None)
+    if axes is None:
+        words = [row for row in rows if row not in units]
+        if listed and not (words and len(set(words[-1])) > 0.8 * width and words[-1][0].upper() != "MARKER_NAMES"):
+            return _of_points([name for name in listed if name], width), length or "mm"
+        return (words[-1] if words else [f"column {k + 1}" for k in range(width)]), length
+    candidates = [row for row in rows if row is not axes and row not in units and len(set(filter(None, row))) > 1]
+    over = max(candidates, key=lambda row: len(set(filter(None, row))), default=[""] * width)
+    names, last = [], ""
+    for k in range(width):
+        axis = axes[k].lower()
+        last = over[k].rpartition(":")[2].strip() or last
+        names.append(f"{last}_{axis}" if axis in ("x", "y", "z") else axes[k] or over[k])
+    return names, length
+
+
+def _of_points(labels: Sequence[str], width: int) -> list[str]:
+    """QTM: three columns a marker, behind frame and time where these are there."""
+    before = width - 3 * len(labels)
+    lead = {0: [], 1: ["Time"], 2: ["Frame", "Time"]}.get(before)
+    if lead is None:
+        return [f"column {k + 1}" for k in range(width)]
+    return [*lead, *(f"{label}_{axis}" for label in labels for axis in "xyz")]
+
+
+def _share(row: Sequence[str], fits: object) -> float:
+    """Share of the cells that fit, beside those of frame and time."""
+    cells = [cell for cell in row if cell and not _FRAME.fullmatch(cell) and not _TIME.fullmatch(cell)]
+    return sum(fits(cell) is not None for cell in cells) / len(cells) if cells else 0.0  # type: ignore[operator]
+
+
+def _stated_rate(head: Sequence[Sequence[str]]) -> float:
+    """Frames per second: behind its word, or alone on a line as Nexus writes it; NaN where it is not said."""
+    for row in head:
+        cells = [cell for cell in row if cell]
+        if len(cells) >= 2 and _RATE.fullmatch(cells[0]):
+            return _number(cells[1]) or math.nan
+        if len(cells) == 1 and (value := _number(cells[0])) is not None and math.isfinite(value):
+            return value
+    return math.nan
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    """Names, each once: a second one gets its number."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found

@@ -1,0 +1,157 @@
+"""Ground forces in a table beside the motion: their columns, the file that belongs to a walk, and the plates they become."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.opensim_tables import as_opensim, write_forces, write_table
+from support.real import recordings
+from support.sessions import Laboratory
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io import read, read_facts
+from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.ground_forces.columns import force_columns
+from biodyn.processing.signals.plates import plate_wrench
+from biodyn.recording import Recording
+
+NAMES = {
+    "OpenSim": (("{}ground_force_v{}", "{}ground_force_p{}", "{}ground_torque_{}"), ("", "1_"), (None, None)),
+    "sides before": (("{}_ground_force_v{}", "{}_ground_force_p{}", "{}_ground_torque_{}"), ("R", "L"), ("r", "l")),
+    "sides within": (
+        ("ground_force_{}_v{}", "ground_force_{}_p{}", "ground_torque_{}_{}"),
+        ("right", "left"),
+        ("r", "l"),
+    ),
+    "bodies": (
+        ("ground_force_{}_v{}", "ground_force_{}_p{}", "ground_moment_{}_m{}"),
+        ("calcn_l", "calcn_r"),
+        ("l", "r"),
+    ),
+    "numbers": (("force{}_v{}", "force{}_p{}", "moment{}_{}"), ("1", "2"), (None, None)),
+    "plates": (("FP{}_F{}", "FP{}_P{}", "FP{}_M{}"), ("1", "2"), (None, None)),
+    "OpenSim's C3D adapter": (("f{}_{}", "p{}_{}", "m{}_{}"), ("1", "2"), (None, None)),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_forces_are_known_by_the_names_of_their_columns(case: str) -> None:
+    forms, words, sides = NAMES[case]
+    axes = "123" if case.startswith("OpenSim's") else "xyz"
+    names = [form.format(word, axis) for word in words for form in forms for axis in axes]
+    found = force_columns(["pelvis_tx", *names, "soleus_r.force", "hip_flexion_r_moment", "R.Heel_tx"])
+    assert tuple(one.side for one in found) == sides
+    assert [name for one in found for name in one.columns] == names
+
+
+def test_a_force_without_a_point_is_none() -> None:
+    assert not force_columns(
+        ["Fx1", "Fy1", "Fz1", "Mx1", "My1", "Mz1", "ground_force_vx", "ground_force_vy", "ground_force_vz"]
+    )
+
+
+LAYOUTS = {
+    "walk1.trc": "walk1_grf.mot",
+    "Walk1.trc ": "Walk1GRF.mot",
+    "trial/markers.trc": "trial/grf.mot",
+    "MarkerData/walk1.trc": "ForceData/walk1_forces.mot",
+    "MarkerData/Mocap/walk1.trc": "ForceData/walk1_forces.mot",
+    "S1/Markers/walk1_markers.trc": "S1/GRF/walk1.sto",
+}
+
+
+@pytest.mark.parametrize("motion", LAYOUTS)
+def test_the_forces_of_a_walk_are_found(tmp_path: Path, motion: str) -> None:
+    place, forces = tmp_path / motion.strip(), tmp_path / LAYOUTS[motion]
+    for path in (place, forces):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    names = [f"ground_force_{what}{axis}" for what in "vp" for axis in "xyz"]
+    write_table(forces, names, np.arange(3.0), np.ones((3, 6)))
+    write_table(place.with_suffix(".mot"), ["pelvis_tx", "hip_flexion_r"], np.arange(3.0), np.ones((3, 2)))  # no forces
+    write_table(forces.with_name("walk2_grf.mot"), names, np.arange(3.0), np.ones((3, 6)))  # another walk's
+    assert forces_beside(place).path == forces
+
+
+@pytest.fixture(scope="module")
+def recording(laboratory: Laboratory) -> Recording:
+    """A second of the simulated walk, its plates at 200 Hz: quick to write as text."""
+    whole = read(laboratory.walk)
+    markers = replace(whole.markers, positions=whole.markers.positions[100:200])
+    step = round(whole.plates[0].rate_hz / 200.0)
+    rows = slice(*(round(n * whole.plates[0].rate_hz / markers.rate_hz) for n in (100, 200)), step)
+    plates = (replace(plate, channels=plate.channels[rows], rate_hz=200.0, zero_frames=None) for plate in whole.plates)
+    return replace(whole.with_markers(markers), plates=tuple(plates), events=(), first_frame=1)
+
+
+def test_two_files_that_could_be_the_forces_are_named_and_not_taken(recording: Recording, tmp_path: Path) -> None:
+    walk = as_opensim(recording, tmp_path)
+    shutil.copy(tmp_path / "walk_grf.mot", tmp_path / "walk_forces.mot")
+    found = read(walk)
+    assert not found.plates
+    (note,) = (d for d in found.diagnostics if d.code == "forces-unclear")
+    assert "walk_forces.mot" in note.message
+    assert read(walk, tmp_path / "walk_grf.mot").plates
+    assert not read(walk, "none").plates
+
+
+def _wrenches(recording: Recording) -> list[FloatArray]:
+    """World wrenches of all plates (Y up must be made by a rotation that the corners, too, have had)."""
+    R = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+    up = recording.rotated(R)
+    return [plate_wrench(plate, up.markers.frame_count, up.markers.rate_hz).wrench for plate in up.plates]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_plates_of_a_table_carry_what_the_plates_of_the_c3d_do(
+    recording: Recording, tmp_path: Path, scale: float
+) -> None:
+    found = read(as_opensim(recording, tmp_path, scale=scale))
+    assert len(found.plates) == len(recording.plates)
+    assert not any(plate.outlined for plate in found.plates)
+    assert [path.name for path, _ in found.also_read] == ["walk_grf.mot"]
+    assert read_facts(tmp_path / "walk.trc").plate_count == len(recording.plates)
+    for theirs, ours in zip(_wrenches(recording), _wrenches(found), strict=True):
+        assert np.abs(theirs - ours).max() < 1e-6 * np.abs(theirs).max()
+
+
+def test_a_table_of_another_time_is_told_and_one_that_is_shorter_cuts_the_walk(
+    recording: Recording, tmp_path: Path
+) -> None:
+    walk = as_opensim(recording, tmp_path, start_s=100.0)
+    found = read(walk)
+    assert not found.plates
+    assert "do not belong together" in next(d for d in found.diagnostics if d.code == "forces-unusable").message
+    with pytest.raises(InputFileError, match="do not belong together"):
+        read(walk, tmp_path / "walk_grf.mot")
+    late = read(walk, write_forces(tmp_path / "late.mot", recording, start_s=0.5))
+    cut = recording.markers.frame_count - late.markers.frame_count
+    assert abs(cut / recording.markers.rate_hz - 0.5) < 0.02
+    assert late.first_frame == 1 + cut
+    assert late.start_s == pytest.approx(cut / recording.markers.rate_hz)
+
+
+def test_what_holds_no_forces_is_refused_in_one_sentence(recording: Recording, tmp_path: Path) -> None:
+    walk = as_opensim(replace(recording, plates=()), tmp_path)
+    angles = write_table(tmp_path / "ik.mot", ["pelvis_tx"], np.arange(3.0), np.ones((3, 1)))
+    with pytest.raises(InputFileError, match="holds no ground force"):
+        read(walk, angles)
+    with pytest.raises(InputFileError, match="does not exist"):
+        read(walk, tmp_path / "nowhere.mot")
+
+
+def test_real_tables_become_plates_of_their_walks() -> None:
+    folder = recordings() / "opensim"
+    tutorial = read(folder / "gait2354_tutorial" / "subject01_walk1.trc")
+    assert [plate.side for plate in tutorial.plates] == ["r", "l"]  # by the ExternalLoads XML
+    assert {plate.rate_hz for plate in tutorial.plates} == {600.0}
+    synthetic = read(folder / "arnold2013_synthetic/subject18/trials/walk2/markers.trc")
+    assert synthetic.start_s == 2.44
+    for recording in (tutorial, synthetic):
+        peaks = [plate.channels[:, 2].min() for plate in recording.plates]  # z of a plate points down
+        assert all(-900.0 < peak < -600.0 for peak in peaks)

@@ -1,0 +1,162 @@
+"""Spreadsheets: exports of other programs, a laboratory's own with a column map, and what is no table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.stick_person import LABELS, person_mm
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io import read
+
+FRAMES = 20
+POINTS = person_mm(FRAMES) / 1000.0
+FLAT = POINTS.reshape(FRAMES, -1)
+AXES = [f"{label}_{axis}" for label in LABELS for axis in "XYZ"]
+
+
+def _rows(values: FloatArray, separator: str, lead: Callable[[int], list[object]]) -> str:
+    return "".join(
+        separator.join([*map(str, lead(i)), *(f"{x:.7g}" for x in row)]) + "\n" for i, row in enumerate(values)
+    )
+
+
+def _over(cells: list[str], separator: str) -> str:
+    return separator.join(cells) + "\n"
+
+
+EXPORTS = {
+    "one.csv": "time," + _over(AXES, ",") + _rows(FLAT, ",", lambda i: [i / 100]),
+    "millimetres.csv": "Time (s)," + _over(AXES, ",") + _rows(1000 * FLAT, ",", lambda i: [i / 100]),
+    "comma.csv": "Zeit;" + _over(AXES, ";") + _rows(FLAT, ";", lambda i: [i / 100]).replace(".", ","),
+    "nexus.csv": "Trajectories\n100\n,,"
+    + ",,,".join(f"Anna:{label}" for label in LABELS)
+    + ",,\nFrame,Sub Frame,"
+    + _over([*"XYZ"] * len(LABELS), ",")
+    + ",,"
+    + _over(["mm"] * 3 * len(LABELS), ",")
+    + _rows(1000 * FLAT, ",", lambda i: [i + 1, 0])
+    + "\nDevices\n1000\n1,2,3\n",
+    "qtm.tsv": f"NO_OF_FRAMES\t{FRAMES}\nNO_OF_MARKERS\t{len(LABELS)}\nFREQUENCY\t100\nDESCRIPTION\t--\nMARKER_NAMES\t"
+    + _over(list(LABELS), "\t")
+    + _rows(1000 * FLAT, "\t", lambda i: []),
+    "qtm_headed.tsv": "FREQUENCY\t100\nMARKER_NAMES\t"
+    + _over(list(LABELS), "\t")
+    + "Frame\tTime\t"
+    + _over([name.replace("_", " ") for name in AXES], "\t")
+    + _rows(1000 * FLAT, "\t", lambda i: [i + 1, i / 100]),
+    "visual3d.tsv": "\t"
+    + _over(["walk.c3d"] * len(AXES), "\t")
+    + "\t"
+    + _over([label for label in LABELS for _ in "XYZ"], "\t")
+    + "\t"
+    + _over(["TARGET"] * len(AXES), "\t")
+    + "ITEM\t"
+    + _over([*"XYZ"] * len(LABELS), "\t")
+    + _rows(FLAT, "\t", lambda i: [i + 1]),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports_of_other_programs_are_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(EXPORTS[name])
+    if name == "visual3d.tsv":  # says no rate
+        (tmp_path / "visual3d.columns.toml").write_text("rate_hz = 100.0\n")
+    found = read(tmp_path / name)
+    assert found.markers.rate_hz == 100.0
+    columns = [LABELS.index(label) for label in found.markers.labels]
+    assert len(columns) == len(LABELS)
+    np.testing.assert_allclose(found.markers.positions, POINTS[:, columns], atol=1e-5)
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    columns = dict(zip(AXES, FLAT.T, strict=True))
+    pq.write_table(pa.table({"time_s": np.arange(FRAMES) / 100.0, **columns}), tmp_path / "walk.parquet")
+    np.testing.assert_array_equal(read(tmp_path / "walk.parquet").markers.positions, POINTS)
+
+
+MAP = """
+rate_hz = 50.0
+length = "mm"
+angle = "deg"
+
+[markers]
+LASI = ["a", "b", "c"]
+RASI = ["d", "e", "f"]
+SACR = ["g", "h", "i"]
+
+[[forces]]
+side = "left"
+force = ["j", "k", "l"]
+point = ["m", "n", "o"]
+
+[coordinates]
+knee_angle_r = "p"
+"""
+
+
+def _own(folder: Path, text: str) -> Path:
+    values = np.tile([100.0, 1000, 100, -100, 1000, 100, 0, 1000, 0, 0, 700, 0, 0, 0, 0, 45, 9], (FRAMES, 1))
+    (folder / "own.csv").write_text(_over([*"abcdefghijklmnopq"], ",") + _rows(values, ",", lambda i: []))
+    (folder / "own.columns.toml").write_text(text)
+    return folder / "own.csv"
+
+
+def test_a_column_map_says_what_the_columns_are(tmp_path: Path) -> None:
+    found = read(_own(tmp_path, MAP))
+    assert found.markers.labels == ("LASI", "RASI", "SACR")
+    np.testing.assert_allclose(found.markers.positions[3, 0], [0.1, 1.0, 0.1])
+    assert found.markers.rate_hz == 50.0
+    np.testing.assert_allclose(found.coordinates.column("knee_angle_r"), np.pi / 4.0)
+    (plate,) = found.plates
+    assert plate.side == "l"
+    np.testing.assert_allclose(np.abs(plate.channels[:, 2]), 700.0)
+    assert [path.name for path, _ in found.also_read] == ["own.columns.toml"]
+    assert "columns-not-read" in [note.code for note in found.diagnostics]
+
+
+WRONG_MAPS = {
+    "a column that is not there": (MAP.replace('"p"', '"zz"'), "'zz', which is not there"),
+    "a misspelt entry": (MAP.replace("rate_hz", "rate"), "rate"),
+    "a wrong unit": (MAP.replace('"mm"', '"inch"'), "length"),
+    "two columns for a marker": (MAP.replace('["a", "b", "c"]', '["a", "b"]'), "LASI"),
+    "no time": (MAP.replace("rate_hz = 50.0", ""), "tells no time"),
+    "no TOML": ("rate_hz =", "TOML"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_MAPS)
+def test_a_wrong_map_is_one_sentence(tmp_path: Path, case: str) -> None:
+    text, words = WRONG_MAPS[case]
+    with pytest.raises(InputFileError, match=words):
+        read(_own(tmp_path, text))
+
+
+HOSTILE = {
+    "x.csv": b"just words\nno numbers\n",
+    "wide.csv": b"a" + b",a" * 1_000_000 + b"\n1" + b",1" * 1_000_000 + b"\n",
+    "nul.csv": b"time,a\n\0\0\0\0",
+    "ragged.csv": b"time,a_x,a_y,a_z\n0,1,2,3\n1,2,3,4,5\n",
+    "words.csv": b"time,a_x,a_y,a_z\n0,1,2,3\n1,2,three,4\n",
+    "back.csv": b"time,a_x,a_y,a_z\n1,1,2,3\n0,1,2,3\n",
+    "empty.csv": b"",
+    "head.csv": b"time,a_x,a_y,a_z\n",
+    "people.csv": b"time,age,height\n0,30,1.8\n1,31,1.7\n",
+    "x.parquet": b"PAR1" + b"\xff" * 400 + b"PAR1",
+    "short.parquet": b"PAR1",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(HOSTILE[name])
+    with pytest.raises(InputFileError) as caught:
+        read(tmp_path / name)
+    assert len(caught.value.message.splitlines()) == 1
+    assert len(caught.value.message) < 400
