@@ -162,10 +162,10 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     assert {entry["path"] for entry in record["files"]} == {"tables/joint_angles.csv", "tables/joint_torques.csv"}
     assert biodyn("run", motion, "--model", model, "--out", out).exit_code == 2  # not replaced unasked
     for words, why in (
-        (("report", out), "given coordinates"),
+        (("report", out), "an OpenSim model"),
         (("run", motion, "--out", tmp_path / "no"), "--model"),
         (("run", motion, "--model", model, "--mass", "70", "--out", tmp_path / "no"), "--mass"),
-        (("run", model, "--model", model, "--out", tmp_path / "no"), "is none"),
+        (("run", model, "--model", model, "--out", tmp_path / "no"), "no recording of a known format"),
     ):
         refused = biodyn(*words)
         assert refused.exit_code == 2

@@ -68,13 +68,23 @@ def run(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="OpenSim model that the coordinates of MOTION.mot or .sto move.", metavar="MODEL.osim"),
+        typer.Option(
+            help="OpenSim model that follows the markers of WALK, or moves by the coordinates of MOTION.mot or .sto.",
+            metavar="MODEL.osim",
+        ),
     ] = None,
     forces: Annotated[
         Path | None,
         typer.Option(
             help="What loads that model: ExternalLoads XML, or a table of ground forces (.mot, .sto).",
             metavar="LOADS.xml|GRF.mot",
+        ),
+    ] = None,
+    ik_setup: Annotated[
+        Path | None,
+        typer.Option(
+            help="What that model follows: weights of an OpenSim inverse kinematics set-up; by default every marker counts 1.",
+            metavar="SETUP.xml",
         ),
     ] = None,
 ) -> None:
@@ -94,7 +104,7 @@ def run(
                 "--vary": vary,
                 "--preset": preset,
             }
-            _from_coordinates(walk, model, forces, settings, folder, force, others, console)
+            _on_model(walk, model, forces, ik_setup, settings, folder, force, others, console)
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
@@ -108,10 +118,11 @@ def run(
         raise typer.Exit(CHECKS_FAILED)
 
 
-def _from_coordinates(
+def _on_model(
     motion: Path,
     model: Path | None,
     forces: Path | None,
+    ik_setup: Path | None,
     settings: Path | None,
     folder: Path,
     force: bool,
@@ -121,25 +132,30 @@ def _from_coordinates(
     """Torques of an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
-    from biodyn.trial.from_coordinates import run_coordinates
+    from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
+    from biodyn.trial.from_markers import run_markers
 
-    if motion.suffix.lower() not in COORDINATE_SUFFIXES:
-        raise SettingsError(
-            f"--model and --forces go with coordinates (.mot, .sto), and '{motion.name}' is none.",
-            "Leave them out to analyse markers with biodyn's own model.",
-        )
+    coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
     if model is None:
-        raise SettingsError(f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim.")
+        raise SettingsError(
+            f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim."
+            if coordinates
+            else "--forces goes with an OpenSim model: name it with --model MODEL.osim."
+        )
     given = [name for name, value in others.items() if value is not None]
     if given:
         raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
-    hz = settings_from(settings).signals.cutoff_hz
-    if isinstance(hz, str):
-        raise SettingsError(
-            "signals.cutoff_hz must be a number here: coordinates tell no marker noise to choose it from."
+    given_hz = None if settings is None else settings_from(settings).signals.cutoff_hz
+    hz = None if isinstance(given_hz, str) else given_hz
+    if coordinates and ik_setup is not None:
+        raise SettingsError(f"--ik-setup goes with markers, and '{motion.name}' holds coordinates.")
+    with progress(console) as step:
+        result = (
+            run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
+            if coordinates
+            else run_markers(motion, model, forces, ik_setup, hz, progress=step)
         )
-    result = run_coordinates(motion, model, forces, hz)
-    result.save(folder, force=force)
+        result.save(folder, force=force)
     for line in result.summary():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     print_diagnostics(console, result.notes)

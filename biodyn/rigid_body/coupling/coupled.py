@@ -88,6 +88,20 @@ class CoupledMultibody:
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
 
+    def mass_times(self, q: ArrayLike, vdot: ArrayLike) -> FloatArray:
+        """Return M vdot (T, nq) for accelerations vdot (T, nq), by the mass matrix of the tree beneath: G^T M_z (G vdot)."""
+        z = checked(q, (None, self.nq), "q")
+        accelerations = checked(vdot, z.shape, "vdot")
+        passed = []
+        for layer in self.layers:
+            at = layer.at(z)
+            z, accelerations = at.z, at.rates(accelerations)
+            passed.append(at)
+        forces = (mass_matrix(self.multibody, z) @ accelerations[..., None])[..., 0]
+        for at in reversed(passed):
+            forces = at.forces(forces)
+        return forces
+
     def body_poses(self, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the bodies of `multibody`."""
         return body_poses(self.multibody, self.configuration(q))

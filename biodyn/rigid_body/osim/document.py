@@ -48,22 +48,26 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
-def read_document(path: str | Path) -> ET.Element:
-    """Return the root element of an OpenSim XML file.
+def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
+    """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags `also`.
 
     Bytes that are no text are passed over, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
-    sentence: cannot be opened, no XML, entities, too large, too deep, not OpenSim's.
+    sentence: cannot be opened, no regular file, empty, no XML, entities, too large, too deep, not OpenSim's.
     """
     path = Path(path)
     try:
+        if path.exists() and not path.is_dir() and not path.is_file():  # opening a pipe would wait for ever
+            raise ModelError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a file.")
         size = path.stat().st_size
+        if size == 0:
+            raise ModelError(f"'{path.name}' is empty (0 bytes): no XML file.", "Copy the original file again.")
         if size > MOST_BYTES:
             raise ModelError(f"'{path.name}' has {size / 1e6:.0f} MB: no OpenSim model is larger than 200 MB.")
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
     root = _parsed(_clean(content), path.name)
-    if root.tag != "OpenSimDocument":
+    if root.tag not in ("OpenSimDocument", *also):
         raise ModelError(
             f"'{path.name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>."
         )
@@ -75,6 +79,8 @@ def _clean(content: bytes) -> bytes:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         content = content.decode("utf-16", errors="replace").encode()
     content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
+    if b"<OpenSimDocument" not in content:  # task sets of OpenSim 2 end with a tag that they never opened
+        content = content.removesuffix(b"</OpenSimDocument>")
     text = content.decode("utf-8", errors="replace").encode()
     text = _STRAY.sub(b"", text)
     text = re.sub(rb'^(<\?xml[^>]*?)\s+encoding\s*=\s*["\'][^"\']*["\']', rb"\1", text, count=1)
