@@ -20,7 +20,8 @@ from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.recording import Markers
 from biodyn.rigid_body import from_osim
-from biodyn.trial.from_markers import run_markers, tasks_of
+from biodyn.trial.from_markers import run_markers
+from biodyn.trial.model_recording import tasks_of
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),

@@ -87,6 +87,13 @@ def run(
             metavar="SETUP.xml",
         ),
     ] = None,
+    scale_setup: Annotated[
+        Path | None,
+        typer.Option(
+            help="How that model is scaled first: an OpenSim ScaleTool set-up; with --static alone by its markers.",
+            metavar="SETUP.xml",
+        ),
+    ] = None,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.store.replacing import default_folder, require_free
@@ -96,15 +103,14 @@ def run(
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
         if model is not None or forces is not None or walk.suffix.lower() in COORDINATE_SUFFIXES:
+            sizes = (static, scale_setup, mass)
             others = {
-                "--static": static,
                 "--static-frames": static_frames,
-                "--mass": mass,
                 "--height": height,
                 "--vary": vary,
                 "--preset": preset,
             }
-            _on_model(walk, model, forces, ik_setup, settings, folder, force, others, console)
+            _on_model(walk, model, forces, ik_setup, sizes, settings, folder, force, others, console)
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
@@ -123,6 +129,7 @@ def _on_model(
     model: Path | None,
     forces: Path | None,
     ik_setup: Path | None,
+    sizes: tuple[Path | None, Path | None, float | None],
     settings: Path | None,
     folder: Path,
     force: bool,
@@ -142,18 +149,22 @@ def _on_model(
             if coordinates
             else "--forces goes with an OpenSim model: name it with --model MODEL.osim."
         )
+    static, scale_setup, mass = sizes
+    if coordinates:
+        others = {**others, "--static": static, "--scale-setup": scale_setup, "--mass": mass, "--ik-setup": ik_setup}
     given = [name for name, value in others.items() if value is not None]
     if given:
-        raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
+        raise SettingsError(
+            f"{given[0]} has no meaning with --model"
+            + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
+        )
     given_hz = None if settings is None else settings_from(settings).signals.cutoff_hz
     hz = None if isinstance(given_hz, str) else given_hz
-    if coordinates and ik_setup is not None:
-        raise SettingsError(f"--ik-setup goes with markers, and '{motion.name}' holds coordinates.")
     with progress(console) as step:
         result = (
             run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
             if coordinates
-            else run_markers(motion, model, forces, ik_setup, hz, progress=step)
+            else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
         )
         result.save(folder, force=force)
     for line in result.summary():

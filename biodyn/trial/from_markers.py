@@ -6,7 +6,7 @@ differentiated as OpenSim's tool does it (`processing.signals.coordinate_motion`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -15,30 +15,21 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError
-from biodyn.io import read
+from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.first_time import first_time_s
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
-from biodyn.io.opensim.storage import read_storage
-from biodyn.processing.kinematics.model_markers import ModelFit, Tasks, fit_model
+from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
-from biodyn.processing.signals.orientation import find_world
-from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.from_coordinates import too_short
+from biodyn.trial.model_recording import read_points, tasks_of
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
+from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
 
-_METRES: Final = {"m": 1.0, "cm": 0.01, "mm": 0.001, "meters": 1.0, "millimeters": 0.001}
 # No camera sees a marker as exactly as this.
 _OWN_MARKERS_M: Final = 1e-6
-# A body that stands: its markers span more than this, and that much more than they do across.
-_BODY_M: Final = 0.8
-_LONGER: Final = 1.3
-# Laboratory with Z up to OpenSim's ground with Y up, as its own tools turn files.
-_Z_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 def run_markers(
@@ -46,6 +37,9 @@ def run_markers(
     model: str | Path,
     forces: str | Path | None = None,
     ik_setup: str | Path | None = None,
+    static: str | Path | None = None,
+    scale_setup: str | Path | None = None,
+    mass_kg: float | None = None,
     cutoff_hz: float | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
@@ -55,46 +49,63 @@ def run_markers(
         walk: .trc or .c3d. model: .osim whose markers have the recording's names.
         forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
+        static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
+            scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = as noise and speed of the markers ask for it
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
     progress("reading")
-    body, recording = from_osim(model), read(walk)
+    sized = _sized(model, static, scale_setup, mass_kg)
+    body = from_osim(model) if sized is None else sized.model
     setup = None if ik_setup is None else read_ik_setup(ik_setup)
-    files = {"motion": Path(walk), "model": Path(model)}
+    files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
     if setup is not None:
         files["ik_setup"] = setup.path
-    recording, notes = _upright(recording, keep_heading=forces is not None)
-    start_s = first_time_s(walk) if Path(walk).suffix.lower() == ".trc" else 0.0
-    time_s = start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
-    labels, positions = model_points(recording, body)
-    kept = _part_named(setup, recording.path, time_s)
-    time_s, positions = time_s[kept], positions[kept]
+    points = read_points(walk, body, keep_heading=forces is not None)
+    kept = _part_named(setup, Path(walk), points.time_s)
+    time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    fit = fit_model(body, labels, positions, time_s, tasks_of(setup, body, time_s))
+    fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
     loads, acting = [], no_loads(len(time_s))
     if forces is not None:
         measured = read_external_loads(forces)
         files["forces"] = measured.table.path
         loads, acting = [(load.name, load.body) for load in measured.loads], table_loads(body, measured, time_s)
     progress("inverse dynamics")
-    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, recording.markers.rate_hz)]
+    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     result = solved(body, fit, time_s, acting, hz)
     return replace(
         result,
         files=files,
         loads=loads,
+        scaling={} if sized is None else sized.record,
+        model_file=None if sized is None else sized.content,
         notes=(
-            *_of_reading(recording, labels),
-            *notes,
+            *(() if sized is None else sized.notes),
+            *points.notes,
             *chosen,
             *(() if setup is None else setup.notes),
             *result.notes,
         ),
     )
+
+
+def _sized(
+    model: str | Path, static: str | Path | None, scale_setup: str | Path | None, mass_kg: float | None
+) -> ScaledModel | None:
+    """Return the model scaled to the person, None where nothing was given to do it by."""
+    if scale_setup is not None:
+        return scaled_by_setup(model, scale_setup, static, mass_kg)
+    if static is not None:
+        return scaled_by_markers(model, static, mass_kg)
+    if mass_kg is not None:
+        raise SettingsError(
+            "A body mass alone scales no model: give a static trial too (--static), or an OpenSim scale set-up."
+        )
+    return None
 
 
 def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
@@ -108,12 +119,6 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
         "(signals.cutoff_hz gives another one)."
     )
     return Diagnostic("model-cutoff", "info", message, value=found.cutoff_hz, unit="Hz")
-
-
-def _of_reading(recording: Recording, labels: Sequence[str]) -> list[Diagnostic]:
-    """Return the notes of reading but the one on computed points, where the model follows them."""
-    followed = len(labels) > len(recording.markers.labels)
-    return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
 
 def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
@@ -142,72 +147,6 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         proof=proof,
         fit=fit,
     )
-
-
-def model_points(recording: Recording, model: OpenSimModel) -> tuple[tuple[str, ...], FloatArray]:
-    """Return labels and positions (T, M, 3) m of the recorded points that the model has as markers.
-
-    Points that a program computed (joint centres, say) are followed too where the model has a marker of their name.
-    """
-    markers = recording.markers
-    names = {marker.name for marker in model.markers}
-    computed = [
-        (label, output.values * _METRES[output.unit.lower()])
-        for label, output in recording.model_outputs.items()
-        if label in names - set(markers.labels) and output.unit.lower() in _METRES and output.kind == "virtual_point"
-    ]
-    if not computed:
-        return markers.labels, markers.positions
-    more = np.stack([values for _, values in computed], axis=1)
-    return (*markers.labels, *(label for label, _ in computed)), np.concatenate([markers.positions, more], axis=1)
-
-
-def tasks_of(setup: IkSetup | None, model: OpenSimModel, time_s: FloatArray) -> Tasks:
-    """Return what a set-up lets the fit follow; values from its file of coordinates at the times (T,) of the recording."""
-    if setup is None:
-        return Tasks()
-    table = None if setup.coordinate_file is None else read_storage(setup.coordinate_file)
-    own = {one.name: one for one in model.coordinates}
-    coordinates: dict[str, tuple[float, float | FloatArray | None]] = {}
-    for task in setup.coordinates:
-        target: float | FloatArray | None = task.value
-        if task.from_file:
-            if table is None:
-                raise InputFileError(
-                    f"'{setup.path.name}' takes '{task.name}' from a file, but names no <coordinate_file>."
-                )
-            turns = task.name in own and own[task.name].rotational and table.in_degrees is not False
-            values = table.column(task.name)[:, None]
-            target = coordinate_motion(table.time_s, np.radians(values) if turns else values, 0.0, time_s)[0][:, 0]
-        coordinates[task.name] = (task.weight, target)
-    return Tasks(setup.markers or None, coordinates)
-
-
-def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, list[Diagnostic]]:
-    """Return the recording in a frame with Y up, as models have it: turned only where it is not.
-
-    A file that does not tell its vertical axis (.trc) is taken as it is, unless a body stands upright along Z in it.
-    """
-    told = recording.vertical is not None or bool(recording.plates)
-    if not told and not _stands_along_z(recording.markers.positions):
-        return recording, []
-    world = find_world(recording)
-    up = world.R_WL[1]
-    if up[1] > 0.5:
-        return recording, []
-    turn = _Z_UP if keep_heading and up[2] > 0.5 else world.R_WL
-    axis = "+-"[int(up.sum() < 0)] + "XYZ"[int(np.argmax(np.abs(up)))]
-    message = f"{axis} of the laboratory is up; markers and plates are turned to the model's ground, Y up" + (
-        ", X staying X: the forces given must be in that frame." if turn is _Z_UP else ", X in the direction of travel."
-    )
-    return recording.rotated(turn), [Diagnostic("model-ground", "info", message)]
-
-
-def _stands_along_z(positions: FloatArray) -> bool:
-    """Whether all markers (T, M, 3) m together are as tall as a body along Z, and by far longest there."""
-    seen = positions[np.isfinite(positions[..., 0]).any(axis=1)]
-    x, y, z = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0)
-    return bool(z > _BODY_M and z > _LONGER * max(x, y))
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:

@@ -23,6 +23,9 @@ from biodyn.processing.kinematics.model_markers import ModelFit
 from biodyn.rigid_body import OpenSimModel
 from biodyn.trial.model_torques import PROOF_LIMIT
 
+#: Of a result folder: the model as it was scaled.
+MODEL_NAME = "model.osim"
+
 
 @dataclass(frozen=True, eq=False)
 class CoordinateResult:
@@ -37,6 +40,7 @@ class CoordinateResult:
         proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
         fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
         scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
+        model_file: an .osim file of it.
     """
 
     model: OpenSimModel
@@ -52,6 +56,7 @@ class CoordinateResult:
     proof: float
     fit: ModelFit | None = None
     scaling: Mapping[str, Any] = field(default_factory=dict)
+    model_file: bytes | None = None
 
     @property
     def joint_angles(self) -> pd.DataFrame:
@@ -118,6 +123,8 @@ class CoordinateResult:
             (place / TABLES_FOLDER).mkdir()
             for name, table in self.tables.items():
                 write_csv(table, place / table_path(name))
+            if self.model_file is not None:
+                (place / MODEL_NAME).write_bytes(self.model_file)
             text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
             (place / RECORD_NAME).write_text(text, encoding="utf-8")
             seal(place)

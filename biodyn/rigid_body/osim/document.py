@@ -18,6 +18,7 @@ MOST_LEVELS: Final = 100
 MOST_ELEMENTS: Final = 5_000_000
 # C++ names that were written as tags, as SimTK::Function: a colon would be a name space
 _QUALIFIED: Final = re.compile(rb"(</?\s*)([A-Za-z_]\w*(?:::?[A-Za-z_]\w*)+)")
+_DOTTED: Final = re.compile(rb"(</?)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)")
 # bytes that no XML 1.0 file may hold
 _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -98,3 +99,11 @@ def _parsed(content: bytes, name: str) -> ET.Element:
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ModelError(f"'{name}' is no XML file: {error}.") from error
     return root
+
+
+def model_bytes(model: ET.Element, version: str) -> bytes:
+    """Return the content of an .osim file that holds a <Model> element of a version of the format."""
+    root = ET.Element("OpenSimDocument", {"Version": version})
+    root.append(model)
+    content: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return _DOTTED.sub(lambda m: m[1] + m[2].replace(b".", b"::"), content)

@@ -129,10 +129,20 @@ def from_osim(path: str | Path) -> OpenSimModel:
     Muscles, geometry, contact and controllers are passed over (notes count them). Raises ModelError in one sentence: not
     OpenSim's file, joints or functions of a kind that is not read, no tree, masses that no body has.
     """
+    return model_of(model_document(path)[0])
+
+
+def model_document(path: str | Path) -> tuple[ET.Element, str]:
+    """Return the <Model> element of an .osim file and the file's version; ModelError as for `from_osim`."""
     root = read_document(path)
     model = root.find("Model")
     if model is None:
         raise ModelError(f"'{Path(path).name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
+    return model, root.get("Version", "")
+
+
+def model_of(model: ET.Element) -> OpenSimModel:
+    """Return the model of a <Model> element; ModelError as for `from_osim`."""
     found = list(joints(model))
     body_masses = masses(model)
     coordinates, steps, turning = _moved(found)
