@@ -118,7 +118,7 @@ def compared(name: str, data: Path, interpreter: str) -> None:
     far = [max(1e3 * float(np.linalg.norm(placed[k] - there[k])) for k in placed) for there in (*found, tools)]
     ours_cost = _cost(bare, alone, mean, points.labels, asked.weights, tasks)
     print(
-        f"{name:18s} factors {off:.1e}  mass {max(masses):.1e} kg  mass matrix {np.abs(M - theirs_M).max() / theirs_M.max():.1e}\n"
+        f"{name:18s} factors {off:.1e}  mass {max(masses):.1e} kg  M {np.abs(M - theirs_M).max() / theirs_M.max():.1e}\n"
         f"    cost: biodyn {ours_cost:.8e}, OpenSim from default {costs[0]:.8e}, from biodyn's pose {costs[1]:.8e}\n"
         f"    farthest placed marker: OpenSim from default {far[0]:.4f} mm, from biodyn's pose {far[1]:.6f} mm, "
         f"tool {far[2]:.2f} mm"

@@ -14,12 +14,15 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
 from biodyn.rigid_body import OpenSimModel
-from biodyn.rigid_body.coupling.functions import Piecewise, cubic_spline
+from biodyn.rigid_body.coupling.functions import cubic_spline
 
 #: Two algorithms, double precision, models of up to a hundred coordinates.
 PROOF_LIMIT: Final = 1e-9
 # Rows handled at once: what a block needs besides its result fits into a processor's cache.
 _BLOCK: Final = 4_000
+# Tables with more rows are splined a part at a time, with as many rows around it.
+_LONG_TABLE: Final = 20_000
+_AROUND: Final = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +57,19 @@ class TableLoads(Loads):
     """Loads of a table, by OpenSim's splines between its rows; what has no number is no load."""
 
     model: OpenSimModel
-    loads: tuple[ExternalForce, ...]
-    splines: tuple[tuple[tuple[Piecewise, ...], ...], ...]
+    forces: ExternalForces
     time_s: FloatArray
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
         """Return the block's."""
-        found = np.zeros((len(q), len(self.loads), 6))
-        when = self.time_s[None, rows]
-        for k, load in enumerate(self.loads):
-            force, point, moment = (_at(splines, when) for splines in self.splines[k])
+        found = np.zeros((len(q), len(self.forces.loads), 6))
+        when, table = self.time_s[rows], self.forces.table
+        near = slice(None)
+        if len(table.time_s) > _LONG_TABLE:  # a cubic spline forgets a factor 0.27 a row
+            first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
+            near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
+        for k, load in enumerate(self.forces.loads):
+            force, point, moment = (_at(table, names, near, when) for names in (load.force, load.point, load.moment))
             force, moment = (_in_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
             point = _in_world(self.model, q, load.point_in, point, load)
             found[:, k, :3], found[:, k, 3:] = moment + np.cross(point, force), force
@@ -76,10 +82,7 @@ def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray)
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
-    splines = tuple(
-        tuple(_splines(table, names) for names in (load.force, load.point, load.moment)) for load in forces.loads
-    )
-    return TableLoads(bodies, covered, model, forces.loads, splines, time_s)
+    return TableLoads(bodies, covered, model, forces, time_s)
 
 
 def no_loads(rows: int) -> Loads:
@@ -99,11 +102,8 @@ def torques(
     def solve(start: int) -> tuple[float, float]:
         at = slice(start, start + _BLOCK)
         wrenches = loads.wrenches(at, q[at])
-        coupled = model.coupled
-        tau[at] = coupled.inverse_dynamics(q[at], v[at], vdot[at], wrenches, loads.bodies)
-        bias = coupled.inverse_dynamics(q[at], v[at], np.zeros_like(vdot[at]), wrenches, loads.bodies)
-        off = np.abs(coupled.mass_times(q[at], vdot[at]) + bias - tau[at])
-        return _largest(off), _largest(tau[at])
+        tau[at], other = model.coupled.twice(q[at], v[at], vdot[at], wrenches, loads.bodies)
+        return _largest(other - tau[at]), _largest(tau[at])
 
     starts = range(0, len(q), _BLOCK)
     with ThreadPoolExecutor(max(1, min(len(starts), os.cpu_count() or 1))) as pool:
@@ -116,15 +116,12 @@ def _largest(values: FloatArray) -> float:
     return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
 
 
-def _splines(table: Storage, names: Sequence[str]) -> tuple[Piecewise, ...]:
-    return tuple(cubic_spline(table.time_s, np.nan_to_num(table.column(name))) for name in names)
-
-
-def _at(splines: Sequence[Piecewise], when: FloatArray) -> FloatArray:
-    """Three columns (B, 3) at times (1, B)."""
-    if not splines:
-        return np.zeros((when.shape[1], 3))
-    return np.column_stack([spline.at(when)[0] for spline in splines])
+def _at(table: Storage, names: Sequence[str], near: slice, when: FloatArray) -> FloatArray:
+    """Three columns (B, 3) at times (B,), by OpenSim's splines through a part of the table's rows."""
+    if not names:
+        return np.zeros((len(when), 3))
+    splines = [cubic_spline(table.time_s[near], np.nan_to_num(table.column(name)[near])) for name in names]
+    return np.column_stack([spline.at(when[None])[0] for spline in splines])
 
 
 def _in_world(

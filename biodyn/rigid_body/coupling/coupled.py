@@ -88,19 +88,30 @@ class CoupledMultibody:
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
 
-    def mass_times(self, q: ArrayLike, vdot: ArrayLike) -> FloatArray:
-        """Return M vdot (T, nq) for accelerations vdot (T, nq), by the mass matrix of the tree beneath: G^T M_z (G vdot)."""
-        z = checked(q, (None, self.nq), "q")
-        accelerations = checked(vdot, z.shape, "vdot")
-        passed = []
-        for layer in self.layers:
-            at = layer.at(z)
-            z, accelerations = at.z, at.rates(accelerations)
-            passed.append(at)
-        forces = (mass_matrix(self.multibody, z) @ accelerations[..., None])[..., 0]
-        for at in reversed(passed):
-            forces = at.forces(forces)
-        return forces
+    def twice(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        wrenches: ArrayLike | None = None,
+        wrench_bodies: Sequence[int] | IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return tau (T, nq) by two algorithms: inverse dynamics, and mass matrix times acceleration plus bias.
+
+        Arguments as for `inverse_dynamics`; all frames at once, so hand over blocks of a long motion.
+        """
+        top, speeds, accelerations = self._state(q, v, vdot)
+        z, zdot, zddot, passed = self._through(top, speeds, accelerations)
+        by_velocity, by_acceleration = np.zeros_like(accelerations), accelerations
+        for layer in passed:
+            by_velocity = layer.rates(by_velocity) + layer.bias
+            by_acceleration = layer.rates(by_acceleration)
+        tau = inverse_dynamics(self.multibody, z, zdot, zddot, wrenches, wrench_bodies)
+        other = inverse_dynamics(self.multibody, z, zdot, by_velocity, wrenches, wrench_bodies)
+        other += (mass_matrix(self.multibody, z) @ by_acceleration[..., None])[..., 0]
+        for layer in reversed(passed):
+            tau, other = layer.forces(tau), layer.forces(other)
+        return tau, other
 
     def body_poses(self, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the bodies of `multibody`."""
