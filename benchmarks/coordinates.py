@@ -65,7 +65,7 @@ def main() -> None:
         motion = coordinate_motion(time_s, q, 6.0)
         smoothed = time.perf_counter()
         smooth_mb = _megabytes()
-        tau, proof = torques(model, *motion, table_loads(model, forces, time_s))
+        _, proof = torques(model, *motion, table_loads(model, forces, time_s))
         end = time.perf_counter()
         if count == rows:
             print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,13 +16,16 @@ from biodyn.cli import app
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
+from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import read_ik_setup
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
-from biodyn.recording import Markers
+from biodyn.recording import ForcePlate, Markers
 from biodyn.rigid_body import from_osim
-from biodyn.trial.from_markers import run_markers
-from biodyn.trial.model_recording import tasks_of
+from biodyn.trial.from_markers import run_markers, solved
+from biodyn.trial.model_plates import plate_loads
+from biodyn.trial.model_recording import read_points, tasks_of
+from biodyn.trial.model_torques import table_loads
 
 PLACES = {
     "a1": (0.1, 0.3, 0.02),
@@ -249,3 +253,39 @@ def test_tasks_that_nobody_can_follow_are_named(hinge, tmp_path):
     fit = fit_model(body, list(PLACES), _seen(body, np.zeros((3, len(body.coordinates)))), np.arange(3.0), found)
     assert " ".join(note.message for note in fit.notes if note.code == "ik-tasks-unused").count("gone") == 1
     assert any("elbow" in note.message for note in fit.notes)
+
+
+def test_plates_load_the_foot_that_stands_on_them():
+    """Two plates that feel the forces of a table give the torques that the table gives."""
+    folder = recordings() / "opensim/arnold2013_synthetic/subject18"
+    walk, model = folder / "trials/walk2", from_osim(folder / "subject18.osim")
+    points = read_points(walk / "markers.trc", model)
+    fit = fit_model(model, points.labels, points.positions, points.time_s)
+    table = read_storage(walk / "grf.mot")
+    plates, middle = [], -0.495  # the feet pass on both sides of this line
+    for number, (side, near, far) in enumerate((("r", middle + 0.005, -0.2), ("l", -0.8, middle - 0.005)), start=1):
+        force, point, torque = (
+            np.stack([np.interp(points.time_s, table.time_s, table.column(f"ground_{what}{a}")) for a in "xyz"], axis=1)
+            for what in (f"force_{side}_v", f"force_{side}_p", f"torque_{side}_")
+        )
+        corners = np.array([[3.0, 0.0, near], [3.0, 0.0, far], [-1.0, 0.0, far], [-1.0, 0.0, near]])
+        centre = corners.mean(axis=0)
+        moment = torque + np.cross(point - centre, force)
+        x, y = corners[0] - corners[1], corners[0] - corners[3]
+        R = np.stack([x / np.linalg.norm(x), y / np.linalg.norm(y), np.cross(x, y) / np.linalg.norm(np.cross(x, y))])
+        channels = -np.concatenate([force @ R.T, moment @ R.T], axis=1)  # the action on the plate
+        plates.append(ForcePlate(number, 2, corners, np.zeros(3), channels, points.recording.markers.rate_hz))
+    recording = replace(points.recording, plates=tuple(plates))
+    acting, loads, notes = plate_loads(model, recording, fit.q, 0.0, model.multibody.total_mass_kg)
+    assert acting is not None, notes
+    assert [body for _, body in loads] == ["calcn_r", "calcn_l"]
+    by_plates = solved(model, fit, points.time_s, acting, 0.0)
+    by_table = solved(
+        model, fit, points.time_s, table_loads(model, read_external_loads(walk / "grf.mot"), points.time_s), 0.0
+    )
+    for k, c in enumerate(model.coordinates):
+        known = np.isfinite(by_plates.tau[:, k])
+        assert known.mean() > 0.5, c.name
+        off = np.abs(by_plates.tau - by_table.tau)[known, k]
+        # plates lose the level they have in swing and what is below the threshold of a contact
+        assert np.sqrt(np.mean(off**2)) < (8.0 if c.to_ground else 2.5), c.name

@@ -28,6 +28,8 @@ _LEAP = 1.0
 _COARSE = 1e-3
 _COARSE_ITERATIONS = 30
 _CURVATURE = 10.0
+_ASTRAY = 0.01  # m^2: markers 0.1 m from the model on average may be a pose that leads nowhere
+_WAIT = 50  # frames before such a pose is doubted again
 _BETTER = 0.999  # another start must lower the cost by more than rounding
 
 
@@ -238,39 +240,50 @@ def coupled_inverse_kinematics(
 ):  # fmt: skip
     """Fit every frame, each from the one before; the first, and those behind a failure, from every row of goal.starts.
 
+    All starts are tried again where markers lie far from the model, and where more are seen than in an undetermined frame before.
     Fills q (T, n), marker_error (T, M) m, cost (T,), iterations (T,), status (T,); NaN in q, cost and errors where fewer than
     min_markers markers are seen. room.q is where the last frame left it.
     """
     n = room.q.shape[0]
-    restart = goal.starts.shape[0] > 0
+    tries = goal.starts.shape[0]
+    restart, wait, before, seen_before = tries > 0, 0, CONVERGED, 0
     for t in range(problem.p_WM.shape[0]):
         seen, total = _seen(problem, t, work, marker_error)
         if seen < min_markers:
             for j in range(n):
                 q[t, j] = math.nan
             cost[t], iterations[t], status[t] = math.nan, 0, UNSEEN
-            restart = goal.starts.shape[0] > 0
+            restart = tries > 0
             continue
-        best, turns = math.inf, 0
-        tries = goal.starts.shape[0] if restart else 0
-        for k in range(tries + 1):  # the last one ends where the best one led
-            if k < tries:
+        best, turns, k = math.inf, 0, 1 if restart else 0
+        wait = max(wait - 1, 0)
+        while True:  # 0: from the frame before, then from every start, then on from the best of them
+            if 0 < k <= tries:
                 for j in range(n):
-                    room.q[j] = goal.starts[k, j]
-            elif tries > 0:
+                    room.q[j] = goal.starts[k - 1, j]
+            elif k > tries:
                 for j in range(n):
                     room.q[j] = room.best[j]
             one, steps, state = _fit(
-                tree, problem, laws, goal, t, total, k < tries, tolerance, max_iterations, work, passed, room
+                tree, problem, laws, goal, t, total, 0 < k <= tries, tolerance, max_iterations, work, passed, room
             )
             turns += steps
-            if k < tries and not one > _BETTER * best:
+            cost[t], status[t] = one, state
+            if k > tries:
+                break
+            if not one > _BETTER * best:
                 best = one
                 for j in range(n):
                     room.best[j] = room.q[j]
-            cost[t], status[t] = one, state
+            if k == 0:
+                astray = one > _ASTRAY * total and wait == 0
+                if tries == 0 or not (astray or (before == UNDETERMINED and seen > seen_before)):
+                    break
+                wait = _WAIT
+            k += 1
+        before, seen_before = status[t], seen
         iterations[t] = turns
-        restart = status[t] == STOPPED and goal.starts.shape[0] > 0
+        restart = status[t] == STOPPED and tries > 0
         for j in range(n):
             q[t, j] = room.q[j]
         for m in range(problem.marker_link.shape[0]):

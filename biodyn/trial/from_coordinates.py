@@ -72,11 +72,12 @@ def run_coordinates(
 
 
 def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
-    """Return what is to be said where forces do not cover all rows (T,) of a motion."""
-    missing = int((~covered).sum())
+    """Return what is to be said where forces do not cover all rows (T,) of a motion, or all torques (T, n) of a row."""
+    rows = np.atleast_1d(covered if covered.ndim == 1 else covered.any(axis=1))
+    missing = int((~rows).sum())
     if not missing:
         return ()
-    message = f"The forces do not cover {missing} of {len(covered)} rows of the motion: no torques there."
+    message = f"The forces do not cover {missing} of {len(rows)} rows of the motion: no torques there."
     return (Diagnostic("forces-too-short", "warning", message, value=float(missing)),)
 
 

@@ -23,6 +23,7 @@ from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.from_coordinates import too_short
+from biodyn.trial.model_plates import plate_loads
 from biodyn.trial.model_recording import read_points, tasks_of
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
@@ -47,7 +48,8 @@ def run_markers(
 
     Parameters:
         walk: .trc or .c3d. model: .osim whose markers have the recording's names.
-        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = no load.
+        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates, where
+            it has some and the model has the usual feet.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
         static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
@@ -68,14 +70,19 @@ def run_markers(
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
     fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
+    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
+    hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
+    said: list[Diagnostic] = []
     loads, acting = [], no_loads(len(time_s))
     if forces is not None:
         measured = read_external_loads(forces)
         files["forces"] = measured.table.path
         loads, acting = [(load.name, load.body) for load in measured.loads], table_loads(body, measured, time_s)
+    elif kept == slice(None):
+        progress("contacts")
+        on_plates, loads, said = plate_loads(body, points.recording, fit.q, hz, body.multibody.total_mass_kg)
+        acting = acting if on_plates is None else on_plates
     progress("inverse dynamics")
-    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
-    hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     result = solved(body, fit, time_s, acting, hz)
     return replace(
         result,
@@ -87,6 +94,7 @@ def run_markers(
             *(() if sized is None else sized.notes),
             *points.notes,
             *chosen,
+            *said,
             *(() if setup is None else setup.notes),
             *result.notes,
         ),

@@ -30,7 +30,7 @@ class Loads:
     """What acts on the model from outside.
 
     Attributes:
-        bodies: (K,) bodies acted on. covered: (T,) rows that the measurement covers.
+        bodies: (K,) bodies acted on. covered: (T,) rows that are measured, or (T, n) coordinates whose torques are.
     """
 
     bodies: tuple[int, ...]

@@ -20,6 +20,8 @@ from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNS
 from biodyn.rigid_body.osim.model import Coordinate, Marker, OpenSimModel
 
 _SHOWN = 6  # names in a message
+# OpenSim's advice is 20 mm RMS for a good fit; beyond the second, names mean other places, or the model another person.
+_FAR_M, _TOO_FAR_M = 0.03, 0.08
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,29 @@ def _findings(solution: InverseKinematics) -> list[Diagnostic]:
         if count:
             message = f"{words} {count} of {len(solution.status)} frames."
             notes.append(Diagnostic(code, "warning", message, value=float(count)))
+    rms = float(np.sqrt(np.nanmean(solution.marker_error**2))) if seen_any(solution) else 0.0
+    if rms > _FAR_M:
+        message = (
+            f"The markers lie {1e3 * rms:.0f} mm RMS from their places on the model: do not trust angles and torques."
+        )
+        hint = "Scale the model to the person (--scale-setup or --static), and see that equal names mean equal places."
+        notes.append(
+            Diagnostic(
+                "model-far",
+                "error" if rms > _TOO_FAR_M else "warning",
+                message,
+                value=rms,
+                limit=_FAR_M,
+                unit="m",
+                hint=hint,
+            )
+        )
     return notes
+
+
+def seen_any(solution: InverseKinematics) -> bool:
+    """Whether any marker was fitted in any frame."""
+    return bool(np.isfinite(solution.marker_error).any())
 
 
 def _listed(names: Sequence[str] | Mapping[str, object]) -> str:
