@@ -123,7 +123,9 @@ def test_ranges_locks_and_couplings_hold(tmp_path):
     assert (fit_model(held, list(PLACES), seen, t).q[:, names.index("c0")] == 0.3).all()
 
 
-@pytest.mark.parametrize("case", ["gait2354", "lower12", "full22"])
+@pytest.mark.parametrize(
+    "case", ["gait2354", *(pytest.param(name, marks=pytest.mark.slow) for name in ("lower12", "full22"))]
+)
 def test_opensims_optimum(case):
     folder = reference_vectors() / "opensim/ik"
     model, theirs = from_osim(folder / f"{case}.osim"), np.load(folder / f"{case}.npz")
@@ -148,7 +150,7 @@ def test_opensims_optimum(case):
     assert ((cost - theirs["cost_1e-9"][rows]) < 1e-9 * theirs["cost_1e-9"][rows]).all()
 
 
-@pytest.mark.parametrize("subject", ["subject18", "subject19"])
+@pytest.mark.parametrize("subject", ["subject18", pytest.param("subject19", marks=pytest.mark.slow)])
 def test_markers_and_forces_alone_give_the_torques(subject):
     folder = recordings() / "opensim/arnold2013_synthetic" / subject
     walk = folder / "trials/walk2"
