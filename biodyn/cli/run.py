@@ -65,7 +65,10 @@ def run(
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="OpenSim model that the coordinates of MOTION.mot or .sto move.", metavar="MODEL.osim"),
+        typer.Option(
+            help="OpenSim model that follows the markers of WALK, or moves by the coordinates of MOTION.mot or .sto.",
+            metavar="MODEL.osim",
+        ),
     ] = None,
     forces: Annotated[
         Path | None,
@@ -73,6 +76,20 @@ def run(
             help="Ground forces in a file of their own: a table (.mot, .sto) or an ExternalLoads XML; of a TRC by default those "
             "beside it. 'none': look for none.",
             metavar="GRF.mot|LOADS.xml|none",
+        ),
+    ] = None,
+    ik_setup: Annotated[
+        Path | None,
+        typer.Option(
+            help="What that model follows: weights of an OpenSim inverse kinematics set-up; by default every marker counts 1.",
+            metavar="SETUP.xml",
+        ),
+    ] = None,
+    scale_setup: Annotated[
+        Path | None,
+        typer.Option(
+            help="How that model is scaled first: an OpenSim ScaleTool set-up; with --static alone by its markers.",
+            metavar="SETUP.xml",
         ),
     ] = None,
 ) -> None:
@@ -83,16 +100,16 @@ def run(
     with plain_errors():
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
-        if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES:
+        if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES or ik_setup or scale_setup:
+            sizes = (static, scale_setup, mass)
             others = {
-                "--static": static,
                 "--static-frames": static_frames,
-                "--mass": mass,
                 "--height": height,
                 "--vary": vary,
                 "--preset": preset,
             }
-            _from_coordinates(walk, model, forces, settings, entries or (), folder, force, others, console)
+            chosen = (settings, entries or ())
+            _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console)
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
@@ -107,12 +124,13 @@ def run(
         raise typer.Exit(CHECKS_FAILED)
 
 
-def _from_coordinates(
+def _on_model(
     motion: Path,
     model: Path | None,
     forces: Path | None,
-    settings: Path | None,
-    entries: Sequence[str],
+    ik_setup: Path | None,
+    sizes: tuple[Path | None, Path | None, float | None],
+    chosen: tuple[Path | None, Sequence[str]],
     folder: Path,
     force: bool,
     others: Mapping[str, object],
@@ -122,22 +140,34 @@ def _from_coordinates(
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
     from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
+    from biodyn.trial.from_markers import run_markers
 
-    if motion.suffix.lower() not in COORDINATE_SUFFIXES:
-        raise SettingsError(
-            f"--model goes with coordinates (.mot, .sto), and '{motion.name}' is none.",
-            "Leave them out to analyse markers with biodyn's own model.",
-        )
+    coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
     if model is None:
-        raise SettingsError(f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim.")
+        raise SettingsError(
+            f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim."
+            if coordinates
+            else f"{'--ik-setup' if ik_setup else '--scale-setup'} goes with an OpenSim model: name it with --model MODEL.osim."
+        )
+    static, scale_setup, mass = sizes
+    if coordinates:
+        others = {**others, "--static": static, "--scale-setup": scale_setup, "--mass": mass, "--ik-setup": ik_setup}
     given = [name for name, value in others.items() if value is not None]
     if given:
-        raise SettingsError(f"{given[0]} has no meaning with --model: the model has its own size and mass.")
-    hz = settings_from(settings, entries=entries).signals.cutoff_hz
-    if isinstance(hz, str):  # coordinates tell no marker noise to choose it from
-        hz = CUTOFF_HZ
-    result = run_coordinates(motion, model, forces, hz)
-    result.save(folder, force=force)
+        raise SettingsError(
+            f"{given[0]} has no meaning with --model"
+            + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
+        )
+    settings, entries = chosen
+    given_hz = None if settings is None and not entries else settings_from(settings, entries=entries).signals.cutoff_hz
+    hz = None if isinstance(given_hz, str) else given_hz
+    with progress(console) as step:
+        result = (
+            run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
+            if coordinates
+            else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
+        )
+        result.save(folder, force=force)
     for line in result.summary():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     print_diagnostics(console, result.notes)

@@ -76,7 +76,8 @@ def _placed_base(
     return q
 
 
-def _workspace(tree: Tree, nq: int, markers: int) -> Work:
+def workspace(tree: Tree, nq: int, markers: int) -> Work:
+    """Return the working memory of one frame's fit."""
     n, nv = tree.parent.shape[0], tree.dof_link.shape[0]
     stride = row_length(int(tree.dof_depth.max(initial=0)))
     padded = row_length(nq - 1)
@@ -120,7 +121,7 @@ def _limits(mb: Multibody, lower: ArrayLike | None, upper: ArrayLike | None) -> 
     return low, high
 
 
-def _measured(
+def measured(
     mb: Multibody, marker_body: ArrayLike, p_BM: ArrayLike, p_WM: ArrayLike, weights: ArrayLike
 ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
     """Return bodies (M,), places (M, 3), recorded positions (T, M, 3), weights (1 or T, M); ModelError names what is wrong."""
@@ -177,7 +178,7 @@ def _solved(
         tolerance,
         max_iterations,
         MIN_MARKERS,
-        _workspace(mb.tree, mb.nq, markers),
+        workspace(mb.tree, mb.nq, markers),
         result.q,
         result.marker_error,
         result.cost,
@@ -222,7 +223,7 @@ def inverse_kinematics(
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
-    body, places, recorded, shares = _measured(mb, marker_body, p_BM, p_WM, weights)
+    body, places, recorded, shares = measured(mb, marker_body, p_BM, p_WM, weights)
     low, high = _limits(mb, lower, upper)
     pulls, prior = _priors(mb, prior_weights, q_prior, len(recorded))
     start = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0").copy()

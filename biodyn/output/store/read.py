@@ -151,7 +151,7 @@ def read_record(folder: Path) -> dict[str, Any]:
         )
     if record.get(KIND_ENTRY) == COORDINATES:
         raise ResultError(
-            f"'{folder}' holds joint torques from given coordinates: its tables and {RECORD_NAME} are all there is.",
+            f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
             "Reports, figures and replays need a walk of markers and plates.",
         )
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]

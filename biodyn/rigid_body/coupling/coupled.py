@@ -88,6 +88,31 @@ class CoupledMultibody:
         M = mass_matrix(self.multibody, z)
         return M if G is None else G.transpose(0, 2, 1) @ M @ G
 
+    def twice(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        vdot: ArrayLike,
+        wrenches: ArrayLike | None = None,
+        wrench_bodies: Sequence[int] | IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return tau (T, nq) by two algorithms: inverse dynamics, and mass matrix times acceleration plus bias.
+
+        Arguments as for `inverse_dynamics`; all frames at once, so hand over blocks of a long motion.
+        """
+        top, speeds, accelerations = self._state(q, v, vdot)
+        z, zdot, zddot, passed = self._through(top, speeds, accelerations)
+        by_velocity, by_acceleration = np.zeros_like(accelerations), accelerations
+        for layer in passed:
+            by_velocity = layer.rates(by_velocity) + layer.bias
+            by_acceleration = layer.rates(by_acceleration)
+        tau = inverse_dynamics(self.multibody, z, zdot, zddot, wrenches, wrench_bodies)
+        other = inverse_dynamics(self.multibody, z, zdot, by_velocity, wrenches, wrench_bodies)
+        other += (mass_matrix(self.multibody, z) @ by_acceleration[..., None])[..., 0]
+        for layer in reversed(passed):
+            tau, other = layer.forces(tau), layer.forces(other)
+        return tau, other
+
     def body_poses(self, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the bodies of `multibody`."""
         return body_poses(self.multibody, self.configuration(q))

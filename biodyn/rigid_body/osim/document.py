@@ -18,6 +18,7 @@ MOST_LEVELS: Final = 100
 MOST_ELEMENTS: Final = 5_000_000
 # C++ names that were written as tags, as SimTK::Function: a colon would be a name space
 _QUALIFIED: Final = re.compile(rb"(</?\s*)([A-Za-z_]\w*(?:::?[A-Za-z_]\w*)+)")
+_DOTTED: Final = re.compile(rb"(</?)([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)")
 # bytes that no XML 1.0 file may hold
 _STRAY: Final = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -48,22 +49,26 @@ class _Bounded(ET.TreeBuilder):
         return super().end(tag)
 
 
-def read_document(path: str | Path) -> ET.Element:
-    """Return the root element of an OpenSim XML file.
+def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
+    """Return the root element of an OpenSim XML file: <OpenSimDocument>, or one of the tags `also`.
 
     Bytes that are no text are passed over, tags such as `SimTK::Function` become `SimTK.Function`. Raises ModelError in one
-    sentence: cannot be opened, no XML, entities, too large, too deep, not OpenSim's.
+    sentence: cannot be opened, no regular file, empty, no XML, entities, too large, too deep, not OpenSim's.
     """
     path = Path(path)
     try:
+        if path.exists() and not path.is_dir() and not path.is_file():  # opening a pipe would wait for ever
+            raise ModelError(f"'{path}' is no regular file (a pipe, a device or a socket).", "Name a file.")
         size = path.stat().st_size
+        if size == 0:
+            raise ModelError(f"'{path.name}' is empty (0 bytes): no XML file.", "Copy the original file again.")
         if size > MOST_BYTES:
             raise ModelError(f"'{path.name}' has {size / 1e6:.0f} MB: no OpenSim model is larger than 200 MB.")
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
     root = _parsed(_clean(content), path.name)
-    if root.tag != "OpenSimDocument":
+    if root.tag not in ("OpenSimDocument", *also):
         raise ModelError(
             f"'{path.name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>."
         )
@@ -75,6 +80,8 @@ def _clean(content: bytes) -> bytes:
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
         content = content.decode("utf-16", errors="replace").encode()
     content = content[max(content.find(b"<"), 0) : content.rfind(b">") + 1]
+    if b"<OpenSimDocument" not in content:  # task sets of OpenSim 2 end with a tag that they never opened
+        content = content.removesuffix(b"</OpenSimDocument>")
     text = content.decode("utf-8", errors="replace").encode()
     text = _STRAY.sub(b"", text)
     text = re.sub(rb'^(<\?xml[^>]*?)\s+encoding\s*=\s*["\'][^"\']*["\']', rb"\1", text, count=1)
@@ -92,3 +99,11 @@ def _parsed(content: bytes, name: str) -> ET.Element:
     except (ET.ParseError, ValueError, LookupError) as error:
         raise ModelError(f"'{name}' is no XML file: {error}.") from error
     return root
+
+
+def model_bytes(model: ET.Element, version: str) -> bytes:
+    """Return the content of an .osim file that holds a <Model> element of a version of the format."""
+    root = ET.Element("OpenSimDocument", {"Version": version})
+    root.append(model)
+    content: bytes = ET.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return _DOTTED.sub(lambda m: m[1] + m[2].replace(b".", b"::"), content)

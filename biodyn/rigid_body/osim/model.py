@@ -22,7 +22,7 @@ from biodyn.rigid_body.joint import INERTIA_TOLERANCE, Body, Joint
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, number, numbers, text_of
-from biodyn.rigid_body.osim.functions import function_of
+from biodyn.rigid_body.osim.functions import function_of, is_function
 from biodyn.rigid_body.osim.joints import Step, steps_of, turning_coordinates
 from biodyn.rigid_body.osim.tree import Frame, JointElement, Mass, joints, masses, stations
 
@@ -34,7 +34,7 @@ class Coordinate:
     """One coordinate of the model: rad or m, and the joint it belongs to.
 
     rotational: its unit is rad. to_ground: its joint hangs on ground. lower, upper: its range, whether or not the model keeps
-    to it (clamped).
+    to it (clamped). prescription: of a prescribed coordinate its value through time, s; None = its default.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Coordinate:
     clamped: bool
     locked: bool
     prescribed: bool
+    prescription: Function | None = None
 
 
 @dataclass(frozen=True)
@@ -128,10 +129,20 @@ def from_osim(path: str | Path) -> OpenSimModel:
     Muscles, geometry, contact and controllers are passed over (notes count them). Raises ModelError in one sentence: not
     OpenSim's file, joints or functions of a kind that is not read, no tree, masses that no body has.
     """
+    return model_of(model_document(path)[0])
+
+
+def model_document(path: str | Path) -> tuple[ET.Element, str]:
+    """Return the <Model> element of an .osim file and the file's version; ModelError as for `from_osim`."""
     root = read_document(path)
     model = root.find("Model")
     if model is None:
         raise ModelError(f"'{Path(path).name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
+    return model, root.get("Version", "")
+
+
+def model_of(model: ET.Element) -> OpenSimModel:
+    """Return the model of a <Model> element; ModelError as for `from_osim`."""
     found = list(joints(model))
     body_masses = masses(model)
     coordinates, steps, turning = _moved(found)
@@ -195,7 +206,17 @@ def _coordinate(element: ET.Element, joint: JointElement, turns: bool) -> Coordi
         clamped=is_true(element, "clamped"),
         locked=is_true(element, "locked"),
         prescribed=is_true(element, "prescribed"),
+        prescription=_prescription(element),
     )
+
+
+def _prescription(element: ET.Element) -> Function | None:
+    """The function of time of a prescribed coordinate; one that is not read would only matter where it is used."""
+    holder = element.find("prescribed_function")
+    if not is_true(element, "prescribed") or holder is None:
+        return None
+    inside = next((child for child in holder if is_function(child)), None)
+    return None if inside is None else function_of(inside)
 
 
 def _bodies(

@@ -121,6 +121,30 @@ def stations(model: ET.Element) -> Iterator[tuple[str, Frame]]:
             yield name_of(element), Frame(frame.body, frame.R, p)
 
 
+def bases(model: ET.Element) -> Iterator[tuple[ET.Element, str, str | None]]:
+    """Go through what lies on a body: its element, the tag that holds its place there, and the body (None = ground).
+
+    Markers, the offset frames of joints and model (4.x), and the places of joints on parent and child (before).
+    """
+    bodies, shared = {name_of(body) for body in members(model, "BodySet")}, _offsets(model)
+    for frame in shared.values():
+        yield frame, "translation", _resolved(_socket(frame, "parent"), shared, bodies, "a frame").body
+    for element in members(model, "MarkerSet"):
+        if element.tag == "Marker":
+            path = _socket(element, "parent_frame") or text_of(element, "body")
+            yield element, "location", _resolved(path, shared, bodies, f"marker '{name_of(element)}'").body
+    for joint in members(model, "JointSet"):
+        own = _offsets(joint)
+        for frame in own.values():
+            yield frame, "translation", _resolved(_socket(frame, "parent"), {**shared, **own}, bodies, "a joint").body
+    for body in members(model, "BodySet"):
+        holder = body.find("Joint")
+        for joint in () if holder is None else holder:
+            parent = text_of(joint, "parent_body")
+            yield joint, "location_in_parent", None if parent.lower() == GROUND else parent
+            yield joint, "location", name_of(body)
+
+
 def _placed(body: str | None, element: ET.Element, place: str, turn: str) -> Frame:
     return Frame(body, _turn(numbers(element, turn, 3, _ZERO)), numbers(element, place, 3, _ZERO))
 

@@ -1,0 +1,117 @@
+"""How large the bodies of an imported model are: recorded distances between markers over modelled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import ModelError
+from biodyn.rigid_body.osim.model import OpenSimModel
+
+# Markers nearer than this tell more of where they were stuck than of how long a body is.
+_LEAST_PAIR_M: Final = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class StandingMarkers:
+    """Markers of a static trial: labels, positions (T, M, 3) m (NaN = unseen), times (T,) s."""
+
+    labels: tuple[str, ...]
+    positions: FloatArray
+    time_s: FloatArray
+
+    def part(self, range_s: tuple[float, float] | None) -> StandingMarkers:
+        """Return the frames of a time range, from the last one before its begin to the first one at or behind its end."""
+        if range_s is None:
+            return self
+        slack = 1e-6
+        before = np.flatnonzero(self.time_s <= range_s[0] + slack)
+        first = int(before[-1]) if before.size else 0
+        behind = np.flatnonzero(self.time_s >= range_s[1] - slack)
+        last = int(behind[behind >= first][0]) if (behind >= first).any() else len(self.time_s) - 1
+        return StandingMarkers(self.labels, self.positions[first : last + 1], self.time_s[first : last + 1])
+
+    def mean(self) -> FloatArray:
+        """Return the mean places (M, 3), NaN of a marker never seen."""
+        seen = np.asarray(np.isfinite(self.positions).all(axis=2))
+        total = np.where(seen[..., None], self.positions, 0.0).sum(axis=0)
+        count = seen.sum(axis=0)[:, None]
+        return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+
+    def distance(self, a: str, b: str) -> float:
+        """Return the mean distance of two markers, m; NaN where one is not there or they are never seen together."""
+        if a not in self.labels or b not in self.labels:
+            return float("nan")
+        ends = [self.positions[:, self.labels.index(name)] for name in (a, b)]
+        lengths = np.linalg.norm(ends[0] - ends[1], axis=1)
+        return float(np.nanmean(lengths)) if np.isfinite(lengths).any() else float("nan")
+
+
+def marker_places(model: OpenSimModel) -> dict[str, FloatArray]:
+    """Return where the markers (3,) m of a model are in ground, its coordinates at their defaults."""
+    R, p = model.coupled.body_poses(model.default_configuration()[None])
+    places = {}
+    for marker in model.markers:
+        place = np.array(marker.place_m)
+        if marker.body is None:
+            places[marker.name] = place
+        else:
+            b = model.multibody.body_index(marker.body)
+            places[marker.name] = R[0, b] @ place + p[0, b]
+    return places
+
+
+def measured_factor(
+    pairs: Sequence[tuple[str, str]], places: Mapping[str, FloatArray], standing: StandingMarkers
+) -> float:
+    """Return the mean of recorded over modelled distance of pairs of markers; NaN where a marker is missing."""
+    ratios = []
+    for a, b in pairs:
+        if a not in places or b not in places:
+            return float("nan")
+        modelled = float(np.linalg.norm(places[a] - places[b]))
+        ratios.append(standing.distance(a, b) / modelled if modelled > 0.0 else float("nan"))
+    return float(np.mean(ratios)) if ratios else float("nan")
+
+
+def factors_by_body(model: OpenSimModel, standing: StandingMarkers) -> tuple[dict[str, float], float, tuple[str, ...]]:
+    """Return a factor for every body, the factor of the whole body, and the bodies that their own markers measure.
+
+    Of a body whose markers are in both files: the least-squares ratio of the distances between its own markers, which no pose
+    changes; opposite sides (names that end in _r and _l) share one. Other bodies have the ratio over all such distances.
+    Raises ModelError where no body carries two common markers.
+    """
+    sums: dict[str, FloatArray] = {}
+    for body in {marker.body for marker in model.markers if marker.body is not None}:
+        own = [m for m in model.markers if m.body == body and m.name in standing.labels]
+        total = np.zeros(2)
+        for i, a in enumerate(own):
+            for b in own[:i]:
+                modelled = float(np.linalg.norm(np.subtract(a.place_m, b.place_m)))
+                recorded = standing.distance(a.name, b.name)
+                if modelled >= _LEAST_PAIR_M and np.isfinite(recorded):
+                    total += (recorded * modelled, modelled**2)
+        sums[str(body)] = total
+    whole = np.sum(list(sums.values()), axis=0) if sums else np.zeros(2)
+    if not whole[1] > 0.0:
+        raise ModelError(
+            "No body of the model has two markers that the static trial has too: its size cannot be measured.",
+            "Name the markers as the model does, or give an OpenSim scale set-up (--scale-setup SETUP.xml).",
+        )
+    overall = float(whole[0] / whole[1])
+    factors, measured = {}, []
+    for body in (one.name for one in model.multibody.bodies if "/" not in one.name):
+        both = sums.get(body, np.zeros(2)) + sums.get(_other_side(body), np.zeros(2))
+        factors[body] = float(both[0] / both[1]) if both[1] > 0.0 else overall
+        if both[1] > 0.0:
+            measured.append(body)
+    return factors, overall, tuple(measured)
+
+
+def _other_side(body: str) -> str:
+    swap = {"_r": "_l", "_l": "_r"}
+    return body[:-2] + swap[body[-2:]] if body[-2:] in swap else ""

@@ -1,0 +1,228 @@
+"""Coordinates of an imported model from marker positions: OpenSim's inverse kinematics problem, solved to its end.
+
+Per frame the minimum over q of  sum_m w_m |p_WM - x_m(q)|^2 + W sum_j c_j (q_j - target_j)^2,  W = sum of w over the markers
+seen, within the ranges of clamped coordinates; locked and prescribed ones are given, coupled ones follow. OpenSim divides the
+markers' part by their summed weights, which is why W stands before the second sum (Simbody, Markers::calcGoal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import ModelError
+from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
+from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
+from biodyn.rigid_body.osim.model import Coordinate, Marker, OpenSimModel
+
+_SHOWN = 6  # names in a message
+# OpenSim's advice is 20 mm RMS for a good fit; beyond the second, names mean other places, or the model another person.
+_FAR_M, _TOO_FAR_M = 0.03, 0.08
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What is followed.
+
+    Attributes:
+        markers: weight by name; None = every marker of the model counts 1.
+        coordinates: by name weight and target, rad or m, a number or (T,); None = the model's default.
+    """
+
+    markers: Mapping[str, float] | None = None
+    coordinates: Mapping[str, tuple[float, float | FloatArray | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """Coordinates fitted to markers.
+
+    Attributes:
+        q: (T, n) of all coordinates of the model, rad and m, NaN in frames without enough markers.
+        labels, weights: of the M markers followed. solution: errors (T, M) m, cost, steps, status of every frame.
+        notes: what was left out, and what the markers leave open.
+    """
+
+    q: FloatArray
+    labels: tuple[str, ...]
+    weights: FloatArray
+    solution: InverseKinematics
+    notes: tuple[Diagnostic, ...]
+
+    @property
+    def rms_m(self) -> float:
+        """RMS distance of all markers from their places on the model, m."""
+        return float(np.sqrt(np.nanmean(self.solution.marker_error**2)))
+
+
+def fit_model(
+    model: OpenSimModel, labels: Sequence[str], p_WM: FloatArray, time_s: FloatArray, tasks: Tasks | None = None
+) -> ModelFit:
+    """Return the coordinates that bring the markers of a model nearest to recorded ones.
+
+    labels, p_WM: (T, M, 3) m in the model's ground frame, NaN = unseen; time_s: (T,) for prescribed coordinates.
+    Raises ModelError: fewer than three markers common to model, recording and tasks, or none with a weight above 0.
+    """
+    tasks = tasks or Tasks()
+    chosen, notes = _followed(model, labels, tasks)
+    places = {marker.name: marker for marker in model.markers}
+    weights = np.array([1.0 if tasks.markers is None else tasks.markers[name] for name in chosen])
+    if np.count_nonzero(weights > 0.0) < MIN_MARKERS:
+        raise ModelError(
+            f"Only {np.count_nonzero(weights > 0.0)} of the {len(chosen)} markers followed have a weight above 0; a fit needs "
+            f"{MIN_MARKERS}."
+        )
+    names, coupled = model.independent()
+    own = {one.name: one for one in model.coordinates}
+    free = [own[name] for name in names]
+    lower, upper, given = _limits(free, time_s)
+    pulls, targets, more = _pulls(free, given, tasks, len(time_s))
+    default = np.array([one.default for one in free])
+    solution = fit_coordinates(
+        coupled,
+        np.array([model.multibody.body_index(str(places[name].body)) for name in chosen]),
+        np.array([places[name].place_m for name in chosen]),
+        p_WM[:, [list(labels).index(name) for name in chosen]],
+        weights,
+        lower,
+        upper,
+        _starts(free, default),
+        np.array([one.to_ground for one in free]),
+        pulls,
+        targets,
+    )
+    q = np.full((len(p_WM), len(model.coordinates)), np.nan)
+    seen = solution.status != UNSEEN
+    if seen.any():
+        q[seen] = _all_coordinates(model, names, solution.q[seen])
+    return ModelFit(q, tuple(chosen), weights, solution, (*notes, *more, *_findings(solution)))
+
+
+def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
+    everything = np.empty((len(q), len(model.coordinates)))
+    at = [k for k, one in enumerate(model.coordinates) if one.name in names]
+    everything[:, at] = q
+    return model.with_couplings(everything)
+
+
+def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple[list[str], list[Diagnostic]]:
+    """Return the markers common to all, in the model's order, and what was named in vain."""
+    on_model = {marker.name: marker for marker in model.markers}
+    wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
+    chosen = [name for name, one in on_model.items() if name in wanted and name in labels and _movable(one)]
+    if len(chosen) < MIN_MARKERS:
+        raise ModelError(
+            f"Model and recording have {len(chosen)} markers in common"
+            + (" that the set-up follows" if tasks.markers is not None else "")
+            + f"; a fit needs {MIN_MARKERS}.",
+            f"The model's are {_listed(on_model)}; the recording's {_listed(labels)}.",
+        )
+    notes = []
+    lacking = [name for name in wanted if name not in chosen]
+    if tasks.markers is not None and lacking:
+        notes.append(
+            Diagnostic(
+                "ik-tasks-unused",
+                "warning",
+                f"{len(lacking)} of {len(wanted)} markers that the set-up follows are not on the model or not in the recording: "
+                f"{_listed(sorted(lacking))}.",
+                value=float(len(lacking)),
+            )
+        )
+    return chosen, notes
+
+
+def _movable(marker: Marker) -> bool:
+    return marker.body is not None
+
+
+def _limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return lower and upper limits (1 or T, n), and which coordinates are given: locked or prescribed."""
+    prescribed = any(one.prescribed and one.prescription is not None for one in free)
+    rows = len(time_s) if prescribed else 1
+    lower, upper = np.full((rows, len(free)), -np.inf), np.full((rows, len(free)), np.inf)
+    given = np.zeros(len(free), dtype=np.bool_)
+    for k, one in enumerate(free):
+        if one.locked or one.prescribed:
+            given[k] = True
+            function = one.prescription if one.prescribed else None
+            lower[:, k] = one.default if function is None else function.at(time_s[None])[0]
+            upper[:, k] = lower[:, k]
+        elif one.clamped and one.lower <= one.upper:
+            lower[:, k], upper[:, k] = one.lower, one.upper
+    return lower, upper, given
+
+
+def _pulls(
+    free: Sequence[Coordinate], given: BoolArray, tasks: Tasks, frames: int
+) -> tuple[FloatArray, FloatArray, list[Diagnostic]]:
+    """Return weights (n,) and targets (1 or T, n) of the coordinate tasks, and a note on those that cannot be followed."""
+    long = any(isinstance(target, np.ndarray) for _, target in tasks.coordinates.values())
+    pulls, targets = np.zeros(len(free)), np.zeros((frames if long else 1, len(free)))
+    for k, one in enumerate(free):
+        weight, target = tasks.coordinates.get(one.name, (0.0, None))
+        targets[:, k] = one.default if target is None else target
+        pulls[k] = 0.0 if given[k] else weight
+    unused = [name for name in tasks.coordinates if name not in {one.name for one in free}]
+    if not unused:
+        return pulls, targets, []
+    message = f"Coordinates that the set-up follows are not on the model, or coupled: {_listed(unused)}."
+    return pulls, targets, [Diagnostic("ik-tasks-unused", "warning", message, value=float(len(unused)))]
+
+
+def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
+    """Return configurations (K, n) to try the first frame from: the default, and it turned by right angles about each axis."""
+    starts = [default]
+    for k, one in enumerate(free):
+        if one.to_ground and one.rotational and not one.locked:
+            for turn in (0.5 * np.pi, np.pi, -0.5 * np.pi):
+                start = default.copy()
+                start[k] += turn
+                starts.append(start)
+    return np.array(starts)
+
+
+def _findings(solution: InverseKinematics) -> list[Diagnostic]:
+    said = (
+        (STOPPED, "ik-not-converged", "The fit did not converge in"),
+        (UNDETERMINED, "ik-undetermined", "The markers leave some coordinate undetermined in"),
+        (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
+    )
+    notes = []
+    for status, code, words in said:
+        count = int(np.count_nonzero(solution.status == status))
+        if count:
+            message = f"{words} {count} of {len(solution.status)} frames."
+            notes.append(Diagnostic(code, "warning", message, value=float(count)))
+    rms = float(np.sqrt(np.nanmean(solution.marker_error**2))) if seen_any(solution) else 0.0
+    if rms > _FAR_M:
+        message = (
+            f"The markers lie {1e3 * rms:.0f} mm RMS from their places on the model: do not trust angles and torques."
+        )
+        hint = "Scale the model to the person (--scale-setup or --static), and see that equal names mean equal places."
+        notes.append(
+            Diagnostic(
+                "model-far",
+                "error" if rms > _TOO_FAR_M else "warning",
+                message,
+                value=rms,
+                limit=_FAR_M,
+                unit="m",
+                hint=hint,
+            )
+        )
+    return notes
+
+
+def seen_any(solution: InverseKinematics) -> bool:
+    """Whether any marker was fitted in any frame."""
+    return bool(np.isfinite(solution.marker_error).any())
+
+
+def _listed(names: Sequence[str] | Mapping[str, object]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:_SHOWN]) + (" ..." if len(shown) > _SHOWN else "") if shown else "none"

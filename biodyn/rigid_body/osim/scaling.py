@@ -1,0 +1,199 @@
+"""An OpenSim model scaled body by body, as OpenSim's Model::scale does it, on the elements of its file.
+
+What lies on a body (centre of mass, frames of joints, markers) moves with the body's three factors; translations that a joint's
+functions give, and the radii of an ellipsoid, with those of its parent. Inertias: squared factor where all three are equal,
+else as a cylinder's, whose axis is that of the least moment (OpenSim, Body::scaleInertialProperties).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from xml.etree import ElementTree as ET
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import ModelError
+from biodyn.rigid_body.osim.elements import members, name_of, number, numbers, text_of
+from biodyn.rigid_body.osim.functions import is_function
+from biodyn.rigid_body.osim.tree import bases, joints
+
+_ONE = np.ones(3)
+_ZERO = np.zeros(3)
+_KEYS = ("xx", "yy", "zz", "xy", "xz", "yz")
+
+
+def scaled(
+    model: ET.Element, factors: Mapping[str, FloatArray], mass_kg: float | None = None, keep_shares: bool = True
+) -> ET.Element:
+    """Return the <Model> with its bodies scaled by `factors` (3,) along their axes; bodies not named keep their size.
+
+    mass_kg: of all bodies together, None = as they come. keep_shares: every body keeps its share of the mass; else the shares
+    follow the volumes. Muscles, geometry and contact shapes are left as they are: nothing here uses them.
+    Raises ModelError for factors that are not positive.
+    """
+    for name, factor in factors.items():
+        if not (np.isfinite(factor).all() and (np.asarray(factor) > 0.0).all()):
+            raise ModelError(f"The scale factors of '{name}' must be positive numbers, found {np.asarray(factor)}.")
+    made = copy.deepcopy(model)
+    for element, tag, holder in bases(made):
+        _multiply(element, tag, factors.get(str(holder), _ONE))
+    sliding: dict[str, FloatArray] = {}
+    for joint in joints(made):
+        parent = factors.get(str(joint.parent.body), _ONE)
+        sliding |= dict.fromkeys(_sliding(joint.element), parent)
+        if joint.element.tag == "EllipsoidJoint":
+            _multiply(joint.element, "radii_x_y_z", parent)
+        _scale_translations(joint.element, parent)
+    _scale_couplings(made, sliding)
+    bodies = [body for body in members(made, "BodySet") if body.find("mass") is not None]
+    for body in bodies:
+        _scale_mass(body, factors.get(name_of(body), _ONE), keep_shares)
+    total = sum(number(body, "mass", 0.0) for body in bodies)
+    if mass_kg is not None:
+        if not (np.isfinite(mass_kg) and mass_kg > 0.0 and total > 0.0):
+            raise ModelError(f"A model of {total:g} kg cannot be given the mass {mass_kg:g} kg.")
+        for body in bodies:
+            _set(body, "mass", [number(body, "mass", 0.0) * mass_kg / total])
+            _set_inertia(body, _inertia(body) * mass_kg / total)
+    return made
+
+
+def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Element:
+    """Return the <Model> with other <Marker> elements: those of the same names replaced, the rest added."""
+    made = copy.deepcopy(model)
+    holder = made.find("MarkerSet")
+    if holder is None:
+        holder = ET.SubElement(made, "MarkerSet")
+    inside = holder.find("objects")
+    if inside is None:
+        inside = ET.SubElement(holder, "objects")
+    for element in [one for one in inside if name_of(one) in markers]:
+        inside.remove(element)
+    inside.extend(copy.deepcopy(one) for one in markers.values())
+    return made
+
+
+def move_markers(model: ET.Element, places: Mapping[str, FloatArray], drop_others: bool) -> None:
+    """Set places (3,) m on their bodies of the markers named, in place; `drop_others` removes markers that are not."""
+    for element in list(members(model, "MarkerSet")):
+        if name_of(element) in places:
+            _set(element, "location", list(places[name_of(element)]))
+        elif drop_others and element.tag == "Marker":
+            holder = next(one for one in model.iter() if element in list(one))
+            holder.remove(element)
+
+
+def _multiply(element: ET.Element, tag: str, factor: FloatArray) -> None:
+    if element.find(tag) is not None and (factor != 1.0).any():
+        _set(element, tag, list(numbers(element, tag, 3, _ZERO) * factor))
+
+
+def _set(element: ET.Element, tag: str, values: list[float]) -> None:
+    found = element.find(tag)
+    if found is None:
+        found = ET.SubElement(element, tag)
+    found.text = " ".join(repr(float(value)) for value in values)
+
+
+def _scale_translations(joint: ET.Element, factor: FloatArray) -> None:
+    """Put the parent's factor along each axis before the functions of a custom joint's translations."""
+    transform = joint.find("SpatialTransform")
+    axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
+    for k, axis in enumerate(axes):
+        name = name_of(axis)
+        slides = name.startswith("translation") if name else k >= 3
+        if transform is None:
+            slides = text_of(axis, "is_rotation").lower() != "true"
+        if axis.tag != "TransformAxis" or not slides:
+            continue
+        inside = axis.find("function")
+        holder = axis if inside is None else inside
+        function = next((child for child in holder if is_function(child)), None)
+        if function is None or _is_coordinate(function):
+            continue
+        multiplier = ET.Element("MultiplierFunction", {"name": function.get("name", "")})
+        _set(multiplier, "scale", [float(numbers(axis, "axis", 3) @ factor)])
+        ET.SubElement(multiplier, "function").append(function)
+        holder.insert(list(holder).index(function), multiplier)
+        holder.remove(function)
+
+
+def _sliding(joint: ET.Element) -> list[str]:
+    """Return the coordinates of a custom joint that turn nothing: they are lengths."""
+    transform = joint.find("SpatialTransform")
+    axes = list(members(joint, "TransformAxisSet")) if transform is None else list(transform)
+    moved: dict[bool, set[str]] = {True: set(), False: set()}
+    for k, axis in enumerate(axes):
+        name = name_of(axis)
+        turns = name.startswith("rotation") if name else k < 3
+        moved[turns] |= set(text_of(axis, "coordinates", "coordinate").split())
+    slides = moved[False] - moved[True]
+    return [*slides, *(name_of(one) for one in joint.iter("Coordinate") if joint.tag == "SliderJoint")]
+
+
+def _scale_couplings(model: ET.Element, sliding: Mapping[str, FloatArray]) -> None:
+    """Scale what couplings give to coordinates that are lengths, by the factor of their joint's parent.
+
+    Raises ModelError where that body has three different factors: the coupling does not say along which axis it goes.
+    """
+    for element in members(model, "ConstraintSet"):
+        name = text_of(element, "dependent_coordinate_name")
+        factor = sliding.get(name)
+        if element.tag != "CoordinateCouplerConstraint" or factor is None or (factor == 1.0).all():
+            continue
+        if not np.allclose(factor, factor[0], rtol=1e-12, atol=0.0):
+            raise ModelError(
+                f"The coupled coordinate '{name}' is a length on a body that is scaled by {factor}: which of the three it takes "
+                "is not said; scale that body by one factor."
+            )
+        _set(element, "scale_factor", [number(element, "scale_factor", 1.0) * float(factor[0])])
+
+
+def _is_coordinate(function: ET.Element) -> bool:
+    """Whether the function is the coordinate itself, which is no length of the model."""
+    if function.tag != "LinearFunction":
+        return False
+    coefficients = numbers(function, "coefficients")
+    return len(coefficients) == 2 and coefficients[0] == 1.0 and coefficients[1] == 0.0
+
+
+def _scale_mass(body: ET.Element, factor: FloatArray, keep_shares: bool) -> None:
+    _multiply(body, "mass_center", factor)
+    before, inertia, volume = number(body, "mass", 0.0), _inertia(body), float(np.prod(factor))
+    mass = before if keep_shares else before * volume
+    _set(body, "mass", [mass])
+    if before <= 0.0:
+        return
+    if np.allclose(factor, factor[0], rtol=1e-14, atol=0.0):
+        _set_inertia(body, inertia * factor[0] ** 2 * (mass / before))
+        return
+    axis = int(np.argmin(np.diag(inertia)))
+    across = [k for k in range(3) if k != axis]
+    other = 1 if axis == 0 else 0
+    radius2 = max(2.0 * inertia[axis, axis] / before, 0.0)
+    length2 = max(3.0 * (inertia[other, other] - 0.25 * before * radius2) / before, 0.0) * factor[axis] ** 2
+    radius2 *= factor[across[0]] * factor[across[1]]
+    made = inertia * np.outer(factor, factor) * (mass / before)
+    for k in across:
+        made[k, k] = mass * (length2 / 3.0 + 0.25 * radius2)
+    made[axis, axis] = 0.5 * mass * radius2
+    _set_inertia(body, made)
+
+
+def _inertia(body: ET.Element) -> FloatArray:
+    if body.find("inertia") is not None:
+        xx, yy, zz, xy, xz, yz = numbers(body, "inertia", 6)
+    else:
+        xx, yy, zz, xy, xz, yz = (number(body, f"inertia_{key}", 0.0) for key in _KEYS)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _set_inertia(body: ET.Element, inertia: FloatArray) -> None:
+    six = [float(inertia[i, k]) for i, k in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    if body.find("inertia") is not None:
+        _set(body, "inertia", six)
+    else:
+        for key, value in zip(_KEYS, six, strict=True):
+            _set(body, f"inertia_{key}", [value])

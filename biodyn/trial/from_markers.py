@@ -1,0 +1,172 @@
+"""Joint torques of an OpenSim model from a recording of markers: its inverse kinematics, then its inverse dynamics.
+
+The coordinates are those at which OpenSim's objective is least (`processing.kinematics.model_markers`); they are smoothed and
+differentiated as OpenSim's tool does it (`processing.signals.coordinate_motion`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError, SettingsError
+from biodyn.io.opensim.external_loads import read_external_loads
+from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
+from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
+from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
+from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
+from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.trial.from_coordinates import too_short
+from biodyn.trial.model_plates import plate_loads
+from biodyn.trial.model_recording import read_points, tasks_of
+from biodyn.trial.model_result import CoordinateResult
+from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
+from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
+
+# No camera sees a marker as exactly as this.
+_OWN_MARKERS_M: Final = 1e-6
+
+
+def run_markers(
+    walk: str | Path,
+    model: str | Path,
+    forces: str | Path | None = None,
+    ik_setup: str | Path | None = None,
+    static: str | Path | None = None,
+    scale_setup: str | Path | None = None,
+    mass_kg: float | None = None,
+    cutoff_hz: float | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> CoordinateResult:
+    """Return the joint torques of an OpenSim model that follows the markers of a recording.
+
+    Parameters:
+        walk: .trc or .c3d. model: .osim whose markers have the recording's names.
+        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates, where
+            it has some and the model has the usual feet.
+        ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
+        static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
+            scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
+        cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = as noise and speed of the markers ask for it
+            (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
+
+    Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
+    """
+    progress("reading")
+    sized = _sized(model, static, scale_setup, mass_kg)
+    body = from_osim(model) if sized is None else sized.model
+    setup = None if ik_setup is None else read_ik_setup(ik_setup)
+    files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
+    if setup is not None:
+        files["ik_setup"] = setup.path
+    points = read_points(walk, body, keep_heading=forces is not None)
+    kept = _part_named(setup, Path(walk), points.time_s)
+    time_s, positions = points.time_s[kept], points.positions[kept]
+    progress("inverse kinematics")
+    fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
+    chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
+    hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
+    said: list[Diagnostic] = []
+    loads, acting = [], no_loads(len(time_s))
+    if forces is not None:
+        measured = read_external_loads(forces)
+        files["forces"] = measured.table.path
+        loads, acting = [(load.name, load.body) for load in measured.loads], table_loads(body, measured, time_s)
+    elif kept == slice(None):
+        progress("contacts")
+        on_plates, loads, said = plate_loads(body, points.recording, fit.q, hz, body.multibody.total_mass_kg)
+        acting = acting if on_plates is None else on_plates
+    progress("inverse dynamics")
+    result = solved(body, fit, time_s, acting, hz)
+    return replace(
+        result,
+        files=files,
+        loads=loads,
+        scaling={} if sized is None else sized.record,
+        model_file=None if sized is None else sized.content,
+        notes=(
+            *(() if sized is None else sized.notes),
+            *points.notes,
+            *chosen,
+            *said,
+            *(() if setup is None else setup.notes),
+            *result.notes,
+        ),
+    )
+
+
+def _sized(
+    model: str | Path, static: str | Path | None, scale_setup: str | Path | None, mass_kg: float | None
+) -> ScaledModel | None:
+    """Return the model scaled to the person, None where nothing was given to do it by."""
+    if scale_setup is not None:
+        return scaled_by_setup(model, scale_setup, static, mass_kg)
+    if static is not None:
+        return scaled_by_markers(model, static, mass_kg)
+    if mass_kg is not None:
+        raise SettingsError(
+            "A body mass alone scales no model: give a static trial too (--static), or an OpenSim scale set-up."
+        )
+    return None
+
+
+def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
+    """Return the cut-off that the markers ask for, as a note with its value."""
+    if fit.rms_m < _OWN_MARKERS_M:
+        message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
+        return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
+    found = automatic_cutoff(positions, rate_hz)
+    message = (
+        f"Coordinates are low-passed at {found.cutoff_hz:g} Hz, chosen by the markers' noise and the speed of the steps "
+        "(signals.cutoff_hz gives another one)."
+    )
+    return Diagnostic("model-cutoff", "info", message, value=found.cutoff_hz, unit="Hz")
+
+
+def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
+    """Return the torques of a fitted motion (T, n) under loads; frames without coordinates have none."""
+    q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
+    stretches = _stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
+    if not stretches:
+        raise InputFileError(
+            f"No {LEAST_ROWS} frames in a row show enough markers of the model; accelerations need as many."
+        )
+    for at in stretches:
+        q[at], v[at], vdot[at] = coordinate_motion(time_s[at], fit.q[at], cutoff_hz)
+    tau, proof = torques(model, q, v, vdot, loads)
+    tau[~loads.covered] = np.nan
+    return CoordinateResult(
+        model=model,
+        files={},
+        loads=(),
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        cutoff_hz=cutoff_hz,
+        notes=(*fit.notes, *too_short(loads.covered), *model.notes),
+        proof=proof,
+        fit=fit,
+    )
+
+
+def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
+    """Return the frames the set-up asks for, where it was written for this very recording."""
+    if setup is None or setup.time_range_s is None or Path(setup.marker_file.strip()).name != walk.name:
+        return slice(None)
+    first, last = (int(np.argmin(np.abs(time_s - t))) for t in setup.time_range_s)
+    return slice(first, last + 1)
+
+
+def _stretches(known: np.ndarray) -> list[slice]:
+    """Return the unbroken stretches of True that are long enough to differentiate."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [slice(int(a), int(b)) for a, b in pairs if b - a >= LEAST_ROWS]

@@ -1,0 +1,170 @@
+"""What a run of an OpenSim model gives: coordinates, torques, marker errors, and the folder that holds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.io import file_sha256
+from biodyn.output.store.names import COORDINATES, KIND_ENTRY, RECORD_NAME, RECORD_VERSION, TABLES_FOLDER, table_path
+from biodyn.output.store.record.run import versions
+from biodyn.output.store.replacing import writing
+from biodyn.output.store.write import seal
+from biodyn.output.tables.csv import write_csv
+from biodyn.processing.kinematics.model_markers import ModelFit
+from biodyn.rigid_body import OpenSimModel
+from biodyn.trial.model_torques import PROOF_LIMIT
+
+#: Of a result folder: the model as it was scaled.
+MODEL_NAME = "model.osim"
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateResult:
+    """Joint torques of an OpenSim model.
+
+    Attributes:
+        model: the OpenSim model, scaled where it was. files: what was read, by what it is (motion, model, forces, ...).
+        loads: name and body of every load; none = a body in the air.
+        time_s: (T,). q, v, vdot, tau: (T, n) in the order of `model.coordinates`; rad, m, N m, N. NaN where the motion is not
+            known; tau also where the forces are not.
+        cutoff_hz: of the coordinates, 0 = none. notes: what was assumed or left out.
+        proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
+        fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
+        scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
+        model_file: an .osim file of it.
+    """
+
+    model: OpenSimModel
+    files: Mapping[str, Path]
+    loads: Sequence[tuple[str, str]]
+    time_s: FloatArray
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    tau: FloatArray
+    cutoff_hz: float
+    notes: tuple[Diagnostic, ...]
+    proof: float
+    fit: ModelFit | None = None
+    scaling: Mapping[str, Any] = field(default_factory=dict)
+    model_file: bytes | None = None
+
+    @property
+    def joint_angles(self) -> pd.DataFrame:
+        """time_s, then <coordinate>_deg or _m."""
+        return self._table(self.q, "_deg", "_m", np.degrees(1.0))
+
+    @property
+    def joint_torques(self) -> pd.DataFrame:
+        """time_s, then <coordinate>_Nm or _N; those of the joint to ground are the residual."""
+        return self._table(self.tau, "_Nm", "_N", 1.0)
+
+    @property
+    def marker_errors(self) -> pd.DataFrame | None:
+        """time_s, distance of each marker from its place on the model (m), rms; None where no markers were fitted."""
+        if self.fit is None:
+            return None
+        errors = self.fit.solution.marker_error
+        seen = np.isfinite(errors)
+        total = np.nansum(errors**2, axis=1)
+        rms = np.sqrt(np.divide(total, seen.sum(axis=1), out=np.full(len(total), np.nan), where=seen.any(axis=1)))
+        columns = {label: errors[:, k] for k, label in enumerate(self.fit.labels)}
+        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": rms})
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by name."""
+        found = {"joint_angles": self.joint_angles, "joint_torques": self.joint_torques}
+        errors = self.marker_errors
+        return found if errors is None else {**found, "marker_errors": errors}
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """RMS of the torques and forces of the joint to ground, N m and N by coordinate: of a free root zero for perfect data."""
+        return {
+            c.name: float(np.sqrt(np.nanmean(self.tau[:, k] ** 2)))
+            for k, c in enumerate(self.model.coordinates)
+            if c.to_ground and np.isfinite(self.tau[:, k]).any()
+        }
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """What run.json holds."""
+        return {
+            "record_version": RECORD_VERSION,
+            KIND_ENTRY: COORDINATES,
+            "versions": versions(),
+            "input": {
+                "frames": len(self.time_s),
+                **{name: {"name": path.name, "sha256": file_sha256(path)} for name, path in self.files.items()},
+            },
+            "settings": {"cutoff_hz": self.cutoff_hz},
+            "subject": {"mass_kg": self.model.multibody.total_mass_kg},
+            "loads": [{"name": name, "body": body} for name, body in self.loads],
+            **({} if self.fit is None else {"inverse_kinematics": _fit_record(self.fit)}),
+            **({"scaling": self.scaling} if self.scaling else {}),
+            "residual_rms": self.residual,
+            "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
+            "diagnostics": [note.as_dict() for note in self.notes],
+        }
+
+    def save(self, folder: str | Path, force: bool = False) -> Path:
+        """Write run.json and the tables; ResultError where the folder cannot become a result (see `writing`)."""
+        with writing(Path(folder), force) as place:
+            (place / TABLES_FOLDER).mkdir()
+            for name, table in self.tables.items():
+                write_csv(table, place / table_path(name))
+            if self.model_file is not None:
+                (place / MODEL_NAME).write_bytes(self.model_file)
+            text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
+            (place / RECORD_NAME).write_text(text, encoding="utf-8")
+            seal(place)
+        return Path(folder)
+
+    def summary(self) -> list[str]:
+        """Lines for the screen."""
+        loads = [f"{name} on {body}" for name, body in self.loads]
+        residual = ", ".join(f"{name} {value:.1f}" for name, value in self.residual.items())
+        lines = [
+            f"Model: {self.model.name}, {self.model.multibody.total_mass_kg:.1f} kg, {len(self.model.coordinates)} coordinates",
+            f"Motion: {len(self.time_s)} rows, {self.time_s[0]:.2f}-{self.time_s[-1]:.2f} s, "
+            + (f"low-passed at {self.cutoff_hz:g} Hz" if self.cutoff_hz else "as given"),
+        ]
+        if self.fit is not None:
+            lines.append(
+                f"Markers: {len(self.fit.labels)} followed, {1e3 * self.fit.rms_m:.1f} mm RMS from their places on the model"
+            )
+        return [
+            *lines,
+            f"Loads: {', '.join(loads) or 'none'}",
+            f"Residual of the joint to ground, RMS (Nm, N): {residual or 'no such joint'}",
+            f"Mass matrix times acceleration plus bias gives the same torques within {self.proof:.0e} of the largest "
+            f"(limit {PROOF_LIMIT:.0e}).",
+        ]
+
+    def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
+        columns = {"time_s": self.time_s}
+        for k, c in enumerate(self.model.coordinates):
+            columns[c.name + (turning if c.rotational else sliding)] = values[:, k] * (factor if c.rotational else 1.0)
+        return pd.DataFrame(columns)
+
+
+def _fit_record(fit: ModelFit) -> dict[str, Any]:
+    """What the record tells of a fit to markers."""
+    status = fit.solution.status
+    return {
+        "markers": {label: float(weight) for label, weight in zip(fit.labels, fit.weights, strict=True)},
+        "rms_m": fit.rms_m,
+        "frames_not_converged": int(np.count_nonzero(status == 1)),
+        "frames_undetermined": int(np.count_nonzero(status == 3)),
+        "frames_unseen": int(np.count_nonzero(status == 2)),
+    }
