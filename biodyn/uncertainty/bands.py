@@ -41,6 +41,9 @@ UNSEEN = "unseen_segments"
 #: Frames whose columns are held at a time: what bounds the memory, whatever the length of the trial.
 BLOCK_FRAMES = 256
 _CACHED_FRAMES = 64  # keeps the largest arrays in the processor's cache
+# Over a period of the filter a square estimated from noise has one or two degrees of freedom: where the noise is as large as that
+# of poses can be, only what exceeds it twice is more than noise.
+_TWICE = 2.0
 _UNRELATED = 1e-7  # correlation that is round-off: far from the ends an error and its rate have none
 _MARGIN_FRAMES = 2  # that the difference formula needs on both sides
 _LEAST_FRAMES = 2 * _MARGIN_FRAMES + 1  # that it needs at all
@@ -175,6 +178,12 @@ class _MarkerMoments:
     skin: FloatArray
     poses: PosePoints | None = None
 
+    def moments_of(self, moments: FloatArray) -> FloatArray:
+        """Moments (T, M or 1, 6) of single markers as those of what `noise_m` belongs to."""
+        if self.poses is None or moments.shape[1] == 1:
+            return moments
+        return self.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
+
 
 def _marker_moments(inputs: TrialInputs, magnitudes: Magnitudes) -> _MarkerMoments:
     rate_hz, cutoff_hz, order = inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order
@@ -242,11 +251,8 @@ def _propagate(
         g = _torque_weights(rows, A, inner, rate_hz)
         variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
-            if column.noise is not None and noise_taken_off:
-                moments = column.noise[own]
-                if markers.poses is not None and moments.shape[1] > 1:
-                    moments = markers.poses.of_each(moments.transpose(0, 2, 1)).transpose(0, 2, 1)
-                known[name][own] = _quadratic(g, moments, markers.noise_m)
+            for moments in column.noise if noise_taken_off else ():
+                known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
         skin = _torque_weights(rows, _along_segments(A, attitude[wide]), inner, rate_hz)
         variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
     moved = (steps, *rates(steps, rate_hz))
@@ -260,10 +266,10 @@ def _propagate(
             by_motion = np.asarray(sum(part @ step[:, :, here] for part, step in zip(G, moved, strict=True)))
             change = change + by_motion
         variance[name] = variance[name] + np.sum(change**2, axis=2)
-        if column.noise is not None and noise_taken_off:
-            through_markers = by_motion[:, :, -1] ** 2
+        if column.noise and noise_taken_off:
+            through_markers = np.sum(by_motion[:, :, -len(column.noise) :] ** 2, axis=2)
             variance[name] -= through_markers
-            estimated += through_markers - known[name]
+            estimated += through_markers - (1.0 if markers.poses is None else _TWICE) * known[name]
     return variance, estimated
 
 

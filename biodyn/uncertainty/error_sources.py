@@ -39,13 +39,13 @@ class Columns:
     Attributes:
         torque: (T, C, P) change of the torques at the same motion, Nm.
         gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
-        noise: (T, M or 1, 6) moments (`spectra`) of the white marker noise that the last column holds for each unit of it, where
-            that column was estimated from noisy markers: what it adds to the column's square is known, and taken off.
+        noise: of the last columns that were estimated from noisy markers, moments (T, M or 1, 6) (`spectra`) of the white marker
+            noise that each holds for each unit of it: what it adds to the column's square is known, and taken off.
     """
 
     torque: FloatArray
     gradient: FloatArray
-    noise: FloatArray | None = None
+    noise: tuple[FloatArray, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,17 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
     fitted = Fitted.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
-    noise = white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, lambda x: _taken_away(inputs, x))
+    held = [lambda x: _taken_away(inputs, x)]
+    if inputs.poses is not None:  # errors from frame to frame may be large there, and are counted by themselves
+
+        def through(x: FloatArray) -> list[FloatArray]:
+            def smoothed(hz: float) -> FloatArray:
+                return butterworth_lowpass(x, inputs.rate_hz, hz, inputs.filter_order)
+
+            return slope_and_bend(smoothed, inputs.cutoff_hz)
+
+        held = [lambda x: through(x)[0], lambda x: through(x)[1], *held]
+    noise = [white_noise(seen, inputs.rate_hz, inputs.cutoff_hz, what) for what in held]
 
     def columns(frames: Frames) -> Columns:
         places = fitted.places(frames.q)
@@ -182,7 +192,7 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             [_by_wrenches(frames, change[frames.at]) for change in loads],
             [-_marker_forces(frames, fitted, places, np.nan_to_num(change[frames.at])) for change in moved],
         )
-        return replace(change, noise=noise[frames.at])
+        return replace(change, noise=tuple(one[frames.at] for one in noise))
 
     return columns
 
