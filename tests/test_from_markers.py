@@ -291,3 +291,11 @@ def test_plates_load_the_foot_that_stands_on_them():
         off = np.abs(by_plates.tau - by_table.tau)[known, k]
         # plates lose the level they have in swing and what is below the threshold of a contact
         assert np.sqrt(np.mean(off**2)) < (8.0 if c.to_ground else 2.5), c.name
+
+
+def test_computed_points_are_turned_with_the_markers():
+    data = recordings() / "opensim"
+    model = from_osim(data / "arnold2013_synthetic/subject18/subject18.osim")
+    points = read_points(data / "c3d_to_grf/walking2.c3d", model, keep_heading=False)  # Z up
+    hip, front = (points.positions[:, points.labels.index(name)] for name in ("RHJC", "RASI"))
+    assert np.nanmax(np.linalg.norm(hip - front, axis=1)) < 0.3

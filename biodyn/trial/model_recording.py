@@ -50,22 +50,23 @@ def read_points(path: str | Path, model: OpenSimModel, keep_heading: bool = True
 
     keep_heading: a laboratory with Z up is only tilted; else X becomes the direction of travel.
     """
-    recording, notes = _upright(read(path), keep_heading)
+    recording, R_WL, notes = _upright(read(path), keep_heading)
     start_s = first_time_s(path) if Path(path).suffix.lower() == ".trc" else 0.0
     time_s = start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
-    labels, positions = model_points(recording, model)
+    labels, positions = model_points(recording, model, R_WL)
     return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes))
 
 
-def model_points(recording: Recording, model: OpenSimModel) -> tuple[tuple[str, ...], FloatArray]:
+def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) -> tuple[tuple[str, ...], FloatArray]:
     """Return labels and positions (T, M, 3) m of the recorded points that the model has as markers.
 
-    Points that a program computed (joint centres, say) are followed too where the model has a marker of their name.
+    Points that a program computed (joint centres, say) are followed too where the model has a marker of their name; the
+    recording keeps them in the laboratory's frame, from which R_WL (3, 3) turns them.
     """
     markers = recording.markers
     names = {marker.name for marker in model.markers}
     computed = [
-        (label, output.values * _METRES[output.unit.lower()])
+        (label, output.values @ R_WL.T * _METRES[output.unit.lower()])
         for label, output in recording.model_outputs.items()
         if label in names - set(markers.labels) and output.unit.lower() in _METRES and output.kind == "virtual_point"
     ]
@@ -102,24 +103,24 @@ def _of_reading(recording: Recording, labels: tuple[str, ...]) -> list[Diagnosti
     return [note for note in recording.diagnostics if not (followed and note.code == "computed-points")]
 
 
-def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, list[Diagnostic]]:
-    """Return the recording in a frame with Y up, as models have it: turned only where it is not.
+def _upright(recording: Recording, keep_heading: bool) -> tuple[Recording, FloatArray, list[Diagnostic]]:
+    """Return the recording in a frame with Y up, as models have it, and its turn (3, 3): the unit matrix where Y is up.
 
     A file that does not tell its vertical axis (.trc) is taken as it is, unless a body stands upright along Z in it.
     """
     told = recording.vertical is not None or bool(recording.plates)
     if not told and not _stands_along_z(recording.markers.positions):
-        return recording, []
+        return recording, np.eye(3), []
     world = find_world(recording)
     up = world.R_WL[1]
     if up[1] > 0.5:
-        return recording, []
+        return recording, np.eye(3), []
     turn = _Z_UP if keep_heading and up[2] > 0.5 else world.R_WL
     axis = "+-"[int(up.sum() < 0)] + "XYZ"[int(np.argmax(np.abs(up)))]
     message = f"{axis} of the laboratory is up; markers and plates are turned to the model's ground, Y up" + (
         ", X staying X: the forces given must be in that frame." if turn is _Z_UP else ", X in the direction of travel."
     )
-    return recording.rotated(turn), [Diagnostic("model-ground", "info", message)]
+    return recording.rotated(turn), turn, [Diagnostic("model-ground", "info", message)]
 
 
 def _stands_along_z(positions: FloatArray) -> bool:
