@@ -45,6 +45,7 @@ _TEMPLATE = """
 </tbody></table>
 </details>
 {% endif %}
+<script>addEventListener("beforeprint", () => document.querySelectorAll("details.printed").forEach((one) => { one.open = true; }));</script>
 """
 
 
