@@ -95,6 +95,24 @@ def test_check_says_what_is_in_a_file(laboratory: Laboratory) -> None:
         assert said in result.stdout
 
 
+def test_quiet_json_and_open(
+    laboratory: Laboratory, quick: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))
+    out = tmp_path / "out"
+    result = biodyn("run", laboratory.walk, "--settings", quick, "--out", out, "--json", "--quiet", "--open")
+    assert result.exit_code == FINE, result.output
+    record = json.loads(result.stdout)
+    assert record == json.loads((out / "run.json").read_text(encoding="utf-8"))
+    said = [line for line in result.stderr.splitlines() if line and not line.startswith("Compiling")]
+    assert said[0].startswith("Verdict:")
+    assert said[1] == f"Result: {out}"
+    assert said[2].startswith("There is no report to open")
+    assert len(said) == 3
+    assert opened == []
+
+
 def test_models_lists_the_library() -> None:
     result = biodyn("models")
     assert result.exit_code == FINE

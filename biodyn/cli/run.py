@@ -11,7 +11,7 @@ import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
 from biodyn.cli.options import Entries, Preset
-from biodyn.cli.screen import open_console, print_diagnostics, progress
+from biodyn.cli.screen import Shown, open_console, progress, tell_result
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,11 +92,17 @@ def run(
             metavar="SETUP.xml",
         ),
     ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict and the result folder only.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print run.json on standard output; words go to standard error.")
+    ] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.store.replacing import default_folder, require_free
 
-    console = open_console()
+    console = open_console(on_error=as_json)
+    shown = Shown(quiet, as_json, open_page)
     with plain_errors():
         folder = out if out is not None else default_folder(walk)
         require_free(folder, force)  # before any work is done
@@ -109,17 +115,14 @@ def run(
                 "--preset": preset,
             }
             chosen = (settings, entries or ())
-            _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console)
+            _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
             return
         frames = _frame_range(static_frames)
         with progress(console) as step:
             given = (walk, static, frames, mass, height, settings)
             result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step)
-        for line in result.summary():
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-        print_diagnostics(console, tuple(result.verdict.besides(result.diagnostics)))
-        console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
+        tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
     if result.failed:
         raise typer.Exit(CHECKS_FAILED)
 
@@ -135,6 +138,7 @@ def _on_model(
     force: bool,
     others: Mapping[str, object],
     console: Console,
+    shown: Shown,
 ) -> None:
     """Torques of an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
@@ -168,10 +172,7 @@ def _on_model(
             else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
         )
         result.save(folder, force=force)
-    for line in result.summary():
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    print_diagnostics(console, result.notes)
-    console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
+    tell_result(console, result.summary(), result.notes, folder, shown)
 
 
 def _analysed(

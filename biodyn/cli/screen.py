@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,11 +37,48 @@ def progress(console: Console) -> Iterator[Callable[[str], None]]:
         yield lambda name: status.update(f"{name} ...")
 
 
-def open_console() -> Console:
-    """Return where commands print."""
+def open_console(on_error: bool = False) -> Console:
+    """Return where commands print: standard output, or standard error where that is for something else."""
     from rich.console import Console
 
-    return Console()
+    return Console(stderr=on_error)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How much of a result is told: `quiet` the first line and the folder, `as_json` the record too; `open_page` in a browser."""
+
+    quiet: bool = False
+    as_json: bool = False
+    open_page: bool = False
+
+
+def tell_result(
+    console: Console, lines: Sequence[str], findings: tuple[Diagnostic, ...], folder: Path, shown: Shown
+) -> None:
+    """Print what an analysis says of itself, where its result lies, and what else was asked for."""
+    for line in lines[:1] if shown.quiet else lines:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if not shown.quiet:
+        print_diagnostics(console, findings)
+    console.print(f"Result: {folder}", highlight=False, markup=False, soft_wrap=True)
+    if shown.as_json:
+        print((folder / "run.json").read_text(encoding="utf-8"), end="")
+    if shown.open_page:
+        _open(folder / "report.html", console)
+
+
+def _open(page: Path, console: Console) -> None:
+    import webbrowser
+
+    if not page.is_file():
+        console.print(
+            "There is no report to open: [output] report is off, or results of this kind have none.",
+            highlight=False,
+            markup=False,
+        )
+    elif not webbrowser.open(page.resolve().as_uri()):
+        console.print(f"No browser was found; the report is {page}.", highlight=False, markup=False, soft_wrap=True)
 
 
 def print_diagnostics(console: Console, diagnostics: tuple[Diagnostic, ...]) -> None:
