@@ -197,7 +197,9 @@ def _findings(solution: InverseKinematics) -> list[Diagnostic]:
             notes.append(Diagnostic(code, "warning", message, value=float(count)))
     overall = float(rms(solution.marker_error.reshape(-1)))
     if overall > _FAR_M:
-        message = f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * _FAR_M:.0f} mm). Do not use the torques."
+        message = (
+            f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * _FAR_M:.0f} mm). Do not use the torques."
+        )
         hint = "Scale the model to the person (--scale-setup or --static), and see that equal names mean equal places."
         notes.append(
             Diagnostic(
