@@ -152,7 +152,7 @@ class Comparison:
                         "mean": one.mean,
                         "size": one.size,
                         "shares": dict(one.shares),
-                        "left": one.left,
+                        "unexplained_rms": one.left,
                     }
                     for one in self.differences
                 ],
