@@ -2,13 +2,15 @@
 
 In: the recording of a walk and one of standing, or a folder of many. Out: joint torques with bands, checks and a verdict, as
 values and as result folders; of a study also one data set, group statistics and a report. `run_trial` does what `biodyn run`
-does, `load` opens what it wrote, `replay` does what `biodyn replay` does, and `run_study` what `biodyn study` does; `read`
-opens a recording of any format. Imports are lazy, so that the command line answers at once.
+does, `run_session` what `biodyn session` does, `run_study` what `biodyn study` does, `compare` what `biodyn compare` does
+and `replay` what `biodyn replay` does; `load` opens a result, its `export` writes it for other programs, and `read` opens a
+recording of any format. Imports are lazy, so that the command line answers at once.
 
 Packages import only those below them. Along the data's way: `recording` (what a file holds), `io`, `session`, `model`,
-`processing`, `verification`, `uncertainty`, `analysis`, `checks`, `output`; `trial` puts them in order, `study` takes many
-trials, `cli` is the command line. Beneath them: `library` (tables), `geometry`, `kernels` and `rigid_body` (dynamics),
-`statistics`, `variables` (what a number means). `simulation` makes walks whose torques are known. Begin with `trial/steps.py`.
+`processing`, `estimation`, `verification`, `comparison` (why two analyses differ), `uncertainty`, `analysis`, `checks`,
+`output`; `trial` puts them in order, `study` takes many trials, `cli` is the command line. Beneath them: `library` (tables),
+`geometry`, `kernels` and `rigid_body` (dynamics), `statistics`, `variables` (what a number means). `simulation` makes walks
+whose torques are known. Begin with `trial/steps.py`.
 """
 
 import lazy_loader

@@ -334,7 +334,7 @@ def test_a_result_of_given_coordinates_is_exported_as_tables(tmp_path):
     made = export(folder, "mat")
     read = loadmat(made.folder / "motion.mat", simplify_cells=True)
     np.testing.assert_allclose(read["joint_torques"]["c0_Nm"], result.tau[:, 1], atol=10.0**-DECIMALS)
-    for to, words in (("opensim", "given coordinates"), ("c3d", "given coordinates")):
+    for to, words in (("opensim", "an OpenSim model"), ("c3d", "an OpenSim model")):
         with pytest.raises(ResultError, match=words):
             export(folder, to)
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_dir()) == ["result", "result_mat"]

@@ -156,8 +156,10 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     def biodyn(*words):
         return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
 
-    result = biodyn("run", motion, "--model", model, "--out", out)
+    choices = ("--forces", "none", "--set", "signals.cutoff_hz=6", "--set", "model.knee=rotation")
+    result = biodyn("run", motion, "--model", model, "--out", out, *choices)
     assert result.exit_code == 0, result.output
+    assert "without effect: model.knee." in result.output
     torques = pd.read_csv(out / "tables" / "joint_torques.csv")
     assert list(torques) == ["time_s", "hinge_Nm", "c0_Nm"]
     assert len(torques) == len(t)

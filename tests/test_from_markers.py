@@ -296,6 +296,6 @@ def test_plates_load_the_foot_that_stands_on_them():
 def test_computed_points_are_turned_with_the_markers():
     data = recordings() / "opensim"
     model = from_osim(data / "arnold2013_synthetic/subject18/subject18.osim")
-    points = read_points(data / "c3d_to_grf/walking2.c3d", model, keep_heading=False)  # Z up
+    points = read_points(data / "c3d_to_grf/walking2.c3d", model, forces_beside=True)  # Z up
     hip, front = (points.positions[:, points.labels.index(name)] for name in ("RHJC", "RASI"))
     assert np.nanmax(np.linalg.norm(hip - front, axis=1)) < 0.3

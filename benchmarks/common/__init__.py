@@ -5,7 +5,7 @@ A benchmark asks (`arguments`), finds recordings (`data`) or simulates a session
 last run that was asked for the same on the same kind of machine, and keeps them as JSON in benchmarks/results/. What is held
 against an older version runs in a process of its own with that tree on the path (`trees`).
 
-Read in this order: record, timing, data, sessions, arguments, tables, trees.
+Read in this order: record, timing, data, sessions, people, arguments, tables, trees.
 """
 
 import sys

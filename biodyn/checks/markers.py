@@ -28,6 +28,7 @@ from biodyn.processing.signals.rms import rms
 _FAIL_FACTOR = 2.0
 # Poses of markerless systems are off by more than markers.
 _POSE_FACTOR = 2.0
+_POSE_TITLE = "Pose tracking error"
 _MM = 1000.0
 
 
@@ -155,17 +156,17 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     """The same of measured poses: RMS distance of the origins decides; attitudes are told."""
     overall = float(rms(misfit.origin_m.reshape(-1)))
     if not np.isfinite(overall):
-        return CheckResult("not_assessed", "No frame could be fitted.")
+        return CheckResult("not_assessed", "No frame could be fitted.", title=_POSE_TITLE)
     frame, segment = divmod(int(np.nanargmax(misfit.origin_m)), misfit.origin_m.shape[1])
     largest, label = float(misfit.origin_m[frame, segment]), misfit.labels[segment]
     turn = float(np.rad2deg(rms(misfit.turn_rad.reshape(-1))))
     status: Status = "pass" if overall <= limit else ("warn" if overall <= _FAIL_FACTOR * limit else "fail")
     text = (
-        f"Segments' origins {_MM * overall:.0f} mm RMS from the skeleton (limit {_MM * limit:.0f} mm), "
-        f"{_MM * largest:.0f} mm max ({label}, {trial.analysis.time_s[frame]:.2f} s); their attitudes {turn:.1f} degrees RMS."
+        f"Origins {_MM * overall:.0f} mm RMS (limit {_MM * limit:.0f} mm), {_MM * largest:.0f} mm max ({label}, "
+        f"{trial.analysis.time_s[frame]:.2f} s); orientations {turn:.1f} degrees RMS."
     )
     hint = f"Check {label} first: frames in which it jumps, or another person that was tracked."
-    return CheckResult(status, text, overall, hint=hint)
+    return CheckResult(status, text, overall, hint=hint, title=_POSE_TITLE)
 
 
 @check(

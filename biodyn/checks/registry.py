@@ -42,6 +42,7 @@ class CheckResult:
         limit: only where the trial itself tells it; else it is the definition's.
         hint: what to do where the check does not pass.
         findings: what is wrong, each with its numbers, its frames and its cause.
+        title: where another than the definition's says what was checked in this trial.
     """
 
     status: Status | None = None
@@ -50,6 +51,7 @@ class CheckResult:
     limit: float | None = None
     hint: str = ""
     findings: tuple[Diagnostic, ...] = ()
+    title: str = ""
 
 
 CheckFunction = Callable[[Any, float], CheckResult]

@@ -74,7 +74,7 @@ def _outcome(definition: CheckDefinition, result: CheckResult, diagnostics: Sequ
     own = [note for note in diagnostics if note.code in definition.findings]
     return Check(
         code=definition.code,
-        title=definition.title,
+        title=result.title or definition.title,
         status=result.status or _status(definition, result, own),
         text=result.text,
         value=result.value,

@@ -4,10 +4,10 @@ In: words of a terminal. Out: lines on it, result folders, and an exit code (`en
 the function of `biodyn.trial` or `biodyn.study` that does the same from Python, and prints what that returns; it computes
 nothing. Imports inside commands are lazy, so that help answers at once.
 
-Read `run` first; `session`, `study`, `check`, `replay`, `report` and `models` are built like it. `options` are those
-that several commands have, `screen` is how commands print and show
-progress, `endings` how they end: exit codes, one sentence for what cannot be done, signals, faults of the program itself.
-A new command is a function in a file of its own and a line in the list below, whose order is that of the help.
+Read `run` first; `session`, `study`, `check`, `compare`, `replay`, `report`, `export` and `models` are built like it.
+`options` are those that several commands have, `screen` is how commands print and show progress, `endings` how they end:
+exit codes, one sentence for what cannot be done, signals, faults of the program itself. A new command is a function in a
+file of its own and a line in the list below, whose order is that of the help.
 """
 
 from __future__ import annotations

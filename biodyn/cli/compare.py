@@ -33,7 +33,7 @@ def compare(
             step("comparing")
             found = compare_results(first, second)
             folder = None if out is None else found.save(out)
-        rows = [("difference in", "RMS", "curve's RMS", "because of"), *found.rows()]
+        rows = [("difference in", "RMS", "RMS of the first", "causes"), *found.rows()]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         for what, rms, size, why in rows:
             line = f"{what:<{widths[0]}}  {rms:>{widths[1]}}  {size:>{widths[2]}}  {why}"

@@ -13,17 +13,21 @@ from biodyn.cli.screen import open_console, progress
 
 def export(
     result: Annotated[Path, typer.Argument(help="A result folder of 'biodyn run'.", metavar="RESULT_DIR")],
-    to: Annotated[str, typer.Option(help="What for: opensim, c3d, mat or xlsx.")],
-    out: Annotated[Path | None, typer.Option(help="Where to; by default RESULT_DIR_<format>.")] = None,
+    to: Annotated[str, typer.Option(help="Format: opensim, c3d, mat or xlsx.", metavar="FORMAT")],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; by default RESULT_DIR_<format>.", metavar="DIR")
+    ] = None,
     convention: Annotated[
-        str, typer.Option(help="Names, signs, frames and units of: isb, opensim, plug_in_gait or visual3d.")
+        str,
+        typer.Option(help="Names, signs, frames and units of: isb, opensim, plug_in_gait or visual3d.", metavar="NAME"),
     ] = "",
     recording: Annotated[
-        Path | None, typer.Option(help="The walk's C3D, where it is no longer where it was analysed (--to c3d).")
+        Path | None,
+        typer.Option(help="The walk's C3D, if it was moved since the analysis (--to c3d).", metavar="WALK.c3d"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
 ) -> None:
-    """A result in the files of other programs: OpenSim, C3D, MATLAB, spreadsheets."""
+    """Write a result for other programs: OpenSim, C3D, MATLAB, spreadsheets."""
     console = open_console()
     with plain_errors():
         with progress(console) as step:

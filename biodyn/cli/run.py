@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -163,8 +163,10 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
-    given_hz = None if settings is None and not entries else settings_from(settings, entries=entries).signals.cutoff_hz
+    stated = settings_from(settings, entries=entries).model_dump(exclude_unset=True)
+    given_hz = stated.get("signals", {}).get("cutoff_hz")
     hz = None if isinstance(given_hz, str) else given_hz
+    _tell_unused(stated, console)
     with progress(console) as step:
         result = (
             run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
@@ -173,6 +175,19 @@ def _on_model(
         )
         result.save(folder, force=force)
     tell_result(console, result.summary(), result.notes, folder, shown)
+
+
+def _tell_unused(stated: Mapping[str, Any], console: Console) -> None:
+    """Say which settings a run on an OpenSim model does not use."""
+    unused = [
+        f"{section}.{key}"
+        for section, table in stated.items()
+        for key in (table if isinstance(table, Mapping) else ())
+        if (section, key) != ("signals", "cutoff_hz")
+    ]
+    if unused:
+        text = f"warning: with --model only signals.cutoff_hz is used; without effect: {', '.join(unused)}."
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _analysed(

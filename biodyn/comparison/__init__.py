@@ -6,6 +6,7 @@ Not to be confused with `biodyn.trial.compare`, which only measures how well two
 
 Read `segments` (an analysis as moving segments in World, whatever its coordinates are), `loads` (joint angles and moments of
 them), `smoothing` (the filter that lies between two motions), `exchange` (an analysis with some parts of another one),
-`shapley` (shares that do not depend on the order of exchange), `differences` (the two together), then `channels`
-(signs, axes, frames and units of stored curves) and `laboratory` (segments as the laboratory's software had them).
+`shapley` (shares that do not depend on the order of exchange), `differences` (the two together) and `facts` (what differs, in
+numbers), then `channels` (signs, axes, frames and units of stored curves), `laboratory` (segments as the laboratory's software
+had them) and `curves` (two sets of torque curves of which nothing else is known).
 """

@@ -212,7 +212,7 @@ def _ways(
 def _small_turn(cross: FloatArray) -> FloatArray:
     """The rotation (3, 3) that brings vectors nearest to others (Kabsch 1976), of which `cross` is the sum of outer products.
 
-    None (the identity) where it is no small one.
+    The identity where it is no small one.
     """
     U, _, Vt = np.linalg.svd(cross)
     turn = Vt.T @ np.diag([1.0, 1.0, np.sign(np.linalg.det(Vt.T @ U.T))]) @ U.T

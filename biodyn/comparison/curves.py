@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.comparison.channels import units_to_nm
 from biodyn.comparison.shapley import parts_of_difference
-from biodyn.comparison.smoothing import RelativeFilter, better_of, filter_between
+from biodyn.comparison.smoothing import RelativeFilter, filter_of_either
 from biodyn.conventions import BoolArray, FloatArray
 
 SIGN, UNIT, SHIFT, FILTER = "sign", "unit", "time shift", "smoothing"
@@ -46,7 +46,8 @@ def curve_causes(first: FloatArray, other: FloatArray, rate_hz: float, mass_kg: 
     in_nm = other * factor * signs
     shift = _shift(first, in_nm, known, rate_hz)
     moved = _later(first, shift)
-    between = _filter(moved, in_nm, known & np.isfinite(moved).all(axis=1), rate_hz)
+    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (moved, in_nm))
+    between = filter_of_either(a, b, known & np.isfinite(moved).all(axis=1), rate_hz)
 
     def value(held: frozenset[str]) -> FloatArray:
         found = first
@@ -100,13 +101,3 @@ def _shift(first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: floa
         left[frames] = float(np.nanmean(apart**2))
     best = min(left, key=lambda frames: left[frames])
     return best if left[best] < (1.0 - _LEAST_EXPLAINED) * left[0] else 0
-
-
-def _filter(
-    first: FloatArray, other: FloatArray, known: BoolArray, rate_hz: float
-) -> tuple[RelativeFilter, bool] | None:
-    a, b = (np.repeat(x[:, :, None], 3, axis=2) for x in (first, other))
-    found = [filter_between(a, b, known, rate_hz), filter_between(b, a, known, rate_hz)]
-    best = better_of(found)
-    chosen = None if best is None else found[best]
-    return None if chosen is None else (chosen, best == 0)

@@ -19,8 +19,8 @@ Quantity = Literal["angle", "moment"]
 UNITS: dict[Quantity, str] = {"moment": "Nm", "angle": "deg"}
 #: What no exchanged cause accounts for.
 UNEXPLAINED = "unexplained"
-# Fewer frames in common are no comparison.
-_LEAST_FRAMES = 12
+#: Fewer frames in common are no comparison.
+LEAST_FRAMES = 12
 # A difference below this share of the curve's own size has no cause worth naming.
 _NOTHING = 1e-6
 
@@ -75,7 +75,7 @@ def analyses_in_common(
         )
     names = [name for name in a.names if name in b.names]
     frames = a.known & b.known
-    if len(names) < 2 or frames.sum() < _LEAST_FRAMES:
+    if len(names) < 2 or frames.sum() < LEAST_FRAMES:
         raise ResultError(
             f"The two results have {frames.sum()} frames and {len(names)} segments in common: nothing can be compared.",
             "Compare two analyses of the same file.",
@@ -94,7 +94,7 @@ def differences(exchange: Exchange) -> tuple[Difference, ...]:
         scale = np.rad2deg(1.0) if quantity == "angle" else 1.0
         for s in joints_of(a):
             frames = valid[:, s] if quantity == "moment" else np.ones(len(valid), dtype=bool)
-            if frames.sum() < _LEAST_FRAMES:
+            if frames.sum() < LEAST_FRAMES:
                 continue
             for plane, name in enumerate(PLANES):
                 curves = {cause: scale * part[:, s, plane] for cause, part in parts.items()}

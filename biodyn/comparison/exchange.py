@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,8 +11,9 @@ from scipy.spatial.transform import Rotation
 from biodyn.comparison.loads import in_planes, joint_angles, moment_of_ground, moment_of_segments
 from biodyn.comparison.segments import MovingBody, SegmentInertias, SegmentMotion
 from biodyn.comparison.shapley import parts_of_difference
-from biodyn.comparison.smoothing import RelativeFilter, better_of, filter_between, filter_of_cutoffs
+from biodyn.comparison.smoothing import RelativeFilter, filter_of_cutoffs, filter_of_either
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.rotations import angle_between
 from biodyn.processing.signals.filtering import finite_stretches
 
 CENTRES, AXES, SMOOTHING, FIT = "joint centres", "segment axes", "smoothing of motion", "fit of motion"
@@ -74,8 +74,8 @@ class Exchange:
             for child in (c for c in self._all if self.a.parents[c] == s):
                 line_a = _line(self.a.motion, s, child)
                 line_b = self.turn[s] @ _line(self.b.motion, s, child)
-                if _angle(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < _ALONG_RAD and (
-                    _angle(line_a, np.array([0.0, -1.0, 0.0])) < _ALONG_RAD
+                if angle_between(_line(self.b.motion, s, child), np.array([0.0, -1.0, 0.0])) < _ALONG_RAD and (
+                    angle_between(line_a, np.array([0.0, -1.0, 0.0])) < _ALONG_RAD
                 ):
                     found[s] = _least_turn(line_a, line_b)
         return found
@@ -98,7 +98,7 @@ class Exchange:
         if self.cutoffs_hz is not None:
             return filter_of_cutoffs(*self.cutoffs_hz)
         a, b = (_accelerations(motion) for motion in (self.a.motion, self._b_by_geometry_of_a))
-        return _filter(a, b, self.a.known & self.b.known, self.rate_hz)
+        return filter_of_either(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
     def _motions(self) -> dict[frozenset[str], SegmentMotion]:
@@ -147,7 +147,7 @@ class Exchange:
             return filter_of_cutoffs(*self.force_cutoffs_hz)
         same = ~self._contact
         a, b = (body.wrench[..., 3:] * same[..., None] for body in (self.a, self.b))
-        return _filter(a, b, self.a.known & self.b.known, self.rate_hz)
+        return filter_of_either(a, b, self.a.known & self.b.known, self.rate_hz)
 
     @cached_property
     def _smoothing_of_force(self) -> FloatArray:
@@ -238,20 +238,6 @@ def _added(first: _Parts, second: _Parts) -> _Parts:
     return parts, first[1] + second[1], first[2] + second[2]
 
 
-def _filter(a: FloatArray, b: FloatArray, known: BoolArray, rate_hz: float) -> tuple[RelativeFilter, bool] | None:
-    options: list[Callable[[], RelativeFilter | None]] = [
-        lambda: filter_between(a, b, known, rate_hz),
-        lambda: filter_between(b, a, known, rate_hz),
-    ]
-    found = [option() for option in options]
-    best = better_of(found)
-    if best is None:
-        return None
-    chosen = found[best]
-    assert chosen is not None
-    return chosen, best == 0
-
-
 def _accelerations(motion: SegmentMotion) -> FloatArray:
     return np.concatenate([motion.a, motion.alpha], axis=1)
 
@@ -278,10 +264,6 @@ def _line(motion: SegmentMotion, segment: int, child: int) -> FloatArray:
     apart = motion.p[:, child] - motion.p[:, segment]
     mean = np.nanmean(np.einsum("tji,tj->ti", motion.R[:, segment], apart), axis=0)
     return np.asarray(mean / np.linalg.norm(mean))
-
-
-def _angle(a: FloatArray, b: FloatArray) -> float:
-    return float(np.arccos(np.clip(a @ b, -1.0, 1.0)))
 
 
 def _least_turn(a: FloatArray, b: FloatArray) -> FloatArray:

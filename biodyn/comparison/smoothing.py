@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,6 +105,21 @@ def filter_between(
     return RelativeFilter(*_TRIALS[best], float(explained[best])) if explained[best] >= LEAST_EXPLAINED else None
 
 
+def filter_of_either(
+    first: FloatArray, second: FloatArray, known: BoolArray, rate_hz: float
+) -> tuple[RelativeFilter, bool] | None:
+    """Return the filter between two signals (T, K, 3) and whether the first is the sharper; None where there is none."""
+    found = [
+        (between, is_first)
+        for between, is_first in (
+            (filter_between(first, second, known, rate_hz), True),
+            (filter_between(second, first, known, rate_hz), False),
+        )
+        if between is not None
+    ]
+    return max(found, key=lambda item: item[0].explained, default=None)
+
+
 def _upper_half(explained: FloatArray) -> FloatArray:
     """Mean of the better half of each row (N, K): the others jump, or are hardly known."""
     own = np.sort(explained, axis=1)
@@ -134,9 +148,3 @@ def _odd_spectrum(x: FloatArray, rate_hz: float) -> tuple[NDArray[np.complex128]
 
 def _butterworth(frequency_hz: FloatArray, cutoff_hz: float) -> FloatArray:
     return np.asarray(1.0 / (1.0 + (_CORRECTION * frequency_hz / cutoff_hz) ** 4))
-
-
-def better_of(options: Sequence[RelativeFilter | None]) -> int | None:
-    """Index of the filter that explains most, None where there is none."""
-    found = [(option.explained, i) for i, option in enumerate(options) if option is not None]
-    return max(found)[1] if found else None

@@ -46,7 +46,7 @@ def with_subject_beside(recording: Recording) -> Recording:
     if mass_kg is None and height_m is None:
         return recording
     told = [f"{mass_kg:g} kg" if mass_kg else "no mass", f"{height_m:g} m" if height_m else "no height"]
-    note = Diagnostic("subject-beside", "info", f"The person is that of '{path.name}': {', '.join(told)}.")
+    note = Diagnostic("subject-beside", "info", f"Subject data are those of '{path.name}': {', '.join(told)}.")
     return replace(
         recording,
         subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex, file=path.name),

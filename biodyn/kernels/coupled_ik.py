@@ -55,7 +55,6 @@ class Room(NamedTuple):
     drive: FloatArray  # (n,) minus half the gradient
     right: FloatArray  # (n,)
     step: FloatArray  # (n,)
-    scale: FloatArray  # (n,) diagonal before it was factorised
     pinned: BoolArray  # (n,)
 
 

@@ -1,13 +1,14 @@
 """Studies: from a folder of recordings to one tidy data set, group results and a report.
 
-In: a folder of C3D files, or a study.toml that says more of it. Out: an output folder with a result folder a trial, a data set
-(study.parquet, study.csv, summary.csv), group results (group/), pages (report.html, subjects/) and study.json. A run that was
-stopped resumes where it stopped; one trial's failure never stops the others; the same inputs give the same bytes.
+In: a folder of C3D files, or a study.toml that says more of it. Out: an output folder with a result folder a trial, a data
+set (study.parquet, study.csv, summary.csv), group results (group/), pages (report.html, subjects/) and study.json. A run
+that was stopped resumes where it stopped; one trial's failure never stops the others; the same inputs give the same bytes.
 
 Read `study` first: it is the only place that knows the order of the steps. Then the steps in their order: `discovery` finds
-out what is in the folder and makes a `plan`; `running` analyses each trial in a process that may die and leaves a `record`;
-`collecting` streams what the trials wrote into one data set; `group` compares subjects' means; `report` shows. `result` opens
-what a study wrote, `study_record` is study.json, `output_folder` whose folder it is, `exclusion` which trials count.
+out what is in the folder and makes a `plan`, `choices` puts a caller's settings over it; `running` analyses each trial in a
+process that may die and leaves a `record`; `collecting` streams what the trials wrote into one data set; `group` compares
+subjects' means; `report` shows. `result` opens what a study wrote, `study_record` is study.json, `output_folder` whose
+folder it is, `exclusion` which trials count. `one_session` is a study of one person and day, with one page.
 """
 
 import lazy_loader

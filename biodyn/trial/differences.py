@@ -38,7 +38,6 @@ from biodyn.trial.torque_tables import (
     SUFFIXES,
     TorqueTable,
     compare_tables,
-    is_coordinates_result,
     table_of_file,
     table_of_folder,
     table_of_frame,
@@ -153,7 +152,7 @@ class Comparison:
                         "mean": one.mean,
                         "size": one.size,
                         "shares": dict(one.shares),
-                        "left": one.left,
+                        "unexplained_rms": one.left,
                     }
                     for one in self.differences
                 ],
@@ -245,13 +244,13 @@ def _opened(source: Result) -> _Opened:
 
 
 def _torques_alone(source: Result) -> TorqueTable | None:
-    """The torques of what holds nothing else: a table of OpenSim, a result from given coordinates."""
+    """The torques of what holds nothing else: a table of OpenSim, a result of an OpenSim model."""
     if not isinstance(source, str | Path):
         return None
     path = Path(source)
     if path.suffix.lower() in SUFFIXES:
         return table_of_file(path)
-    return table_of_folder(path) if is_coordinates_result(path) else None
+    return table_of_folder(path)
 
 
 def _torques(opened: _Opened) -> TorqueTable:

@@ -16,7 +16,8 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.opensim.external_loads import read_external_loads
-from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.opensim.storage import MOST_RADIANS, Storage, read_storage
+from biodyn.io.reading import NO_FORCES
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.model_result import CoordinateResult
@@ -24,8 +25,6 @@ from biodyn.trial.model_torques import no_loads, table_loads, torques
 
 #: What nearly all set-ups of OpenSim's tool ask for.
 CUTOFF_HZ: Final = 6.0
-# No joint turns farther: numbers beyond this are degrees.
-_MOST_RADIANS: Final = 4.0 * np.pi
 
 
 def run_coordinates(
@@ -38,7 +37,7 @@ def run_coordinates(
 
     Parameters:
         motion: .mot or .sto with coordinates; those that it lacks follow their coupling, or stay at the model's default.
-        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = no load.
+        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None, "none" = no load.
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none. Forces are taken as they are, by OpenSim's
             splines between their rows.
 
@@ -51,7 +50,7 @@ def run_coordinates(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
     q, v, vdot = coordinate_motion(table.time_s, given, cutoff_hz)
-    loads = None if forces is None else read_external_loads(forces)
+    loads = None if forces is None or str(forces) == NO_FORCES else read_external_loads(forces)
     acting = no_loads(len(q)) if loads is None else table_loads(body, loads, table.time_s)
     tau, proof = torques(body, q, v, vdot, acting)
     tau[~acting.covered] = np.nan
@@ -94,7 +93,7 @@ def _coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[
     degrees = table.in_degrees
     if degrees is None:
         largest = max((float(np.nanmax(np.abs(table.column(c.name)))) for c in named if c.rotational), default=0.0)
-        degrees = largest > _MOST_RADIANS
+        degrees = largest > MOST_RADIANS
         unit = "degrees" if degrees else "radians"
         message = f"'{table.path.name}' does not say its unit of angle: taken as {unit} (largest number {largest:.3g})."
         notes.append(Diagnostic("angle-unit-assumed", "info", message, value=largest))

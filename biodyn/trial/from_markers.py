@@ -6,8 +6,8 @@ differentiated as OpenSim's tool does it (`processing.signals.coordinate_motion`
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,13 +18,15 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
+from biodyn.io.reading import NO_FORCES
 from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
+from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.from_coordinates import too_short
 from biodyn.trial.model_plates import plate_loads
-from biodyn.trial.model_recording import read_points, tasks_of
+from biodyn.trial.model_recording import Points, read_points, tasks_of
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
@@ -49,11 +51,11 @@ def run_markers(
     Parameters:
         walk: .trc or .c3d. model: .osim whose markers have the recording's names.
         forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates, where
-            it has some and the model has the usual feet.
+            it has some and the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
         static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
-        cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = as noise and speed of the markers ask for it
+        cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
@@ -65,40 +67,63 @@ def run_markers(
     files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
     if setup is not None:
         files["ik_setup"] = setup.path
-    points = read_points(walk, body, keep_heading=forces is not None)
+    points = read_points(walk, body, forces_beside=forces is None)
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
     fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
-    said: list[Diagnostic] = []
-    loads, acting = [], no_loads(len(time_s))
-    if forces is not None:
-        measured = read_external_loads(forces)
-        files["forces"] = measured.table.path
-        loads, acting = [(load.name, load.body) for load in measured.loads], table_loads(body, measured, time_s)
-    elif kept == slice(None):
-        progress("contacts")
-        on_plates, loads, said = plate_loads(body, points.recording, fit.q, hz, body.multibody.total_mass_kg)
-        acting = acting if on_plates is None else on_plates
+    progress("contacts")
+    acting = _acting(body, points if kept == slice(None) else None, fit, time_s, hz, forces)
+    if acting.table is not None:
+        files["forces"] = acting.table
     progress("inverse dynamics")
-    result = solved(body, fit, time_s, acting, hz)
+    result = solved(body, fit, time_s, acting.loads, hz)
     return replace(
         result,
         files=files,
-        loads=loads,
+        loads=acting.named,
         scaling={} if sized is None else sized.record,
         model_file=None if sized is None else sized.content,
         notes=(
             *(() if sized is None else sized.notes),
             *points.notes,
             *chosen,
-            *said,
+            *acting.notes,
             *(() if setup is None else setup.notes),
             *result.notes,
         ),
     )
+
+
+@dataclass(frozen=True)
+class _Acting:
+    """Loads on the model, name and body of each, the table they were read from (None = none), and what is said of them."""
+
+    loads: Loads
+    named: Sequence[tuple[str, str]] = ()
+    table: Path | None = None
+    notes: Sequence[Diagnostic] = ()
+
+
+def _acting(
+    model: OpenSimModel,
+    points: Points | None,
+    fit: ModelFit,
+    time_s: FloatArray,
+    cutoff_hz: float,
+    forces: str | Path | None,
+) -> _Acting:
+    """Return the loads of a file of forces, else of the plates of a recording that is followed whole (`points`)."""
+    if forces is not None and str(forces) != NO_FORCES:
+        measured = read_external_loads(forces)
+        named = [(load.name, load.body) for load in measured.loads]
+        return _Acting(table_loads(model, measured, time_s), named, measured.table.path)
+    if points is None or forces is not None:
+        return _Acting(no_loads(len(time_s)))
+    on_plates, named, notes = plate_loads(model, points.recording, fit.q, cutoff_hz, model.multibody.total_mass_kg)
+    return _Acting(no_loads(len(time_s)) if on_plates is None else on_plates, named, None, notes)
 
 
 def _sized(
@@ -123,8 +148,7 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
     found = automatic_cutoff(positions, rate_hz)
     message = (
-        f"Coordinates are low-passed at {found.cutoff_hz:g} Hz, chosen by the markers' noise and the speed of the steps "
-        "(signals.cutoff_hz gives another one)."
+        f"Coordinates are low-passed at {found.cutoff_hz:g} Hz: {found.reason} (signals.cutoff_hz sets another one)."
     )
     return Diagnostic("model-cutoff", "info", message, value=found.cutoff_hz, unit="Hz")
 
@@ -132,7 +156,8 @@ def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diag
 def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads, cutoff_hz: float) -> CoordinateResult:
     """Return the torques of a fitted motion (T, n) under loads; frames without coordinates have none."""
     q, v, vdot = (np.full_like(fit.q, np.nan) for _ in range(3))
-    stretches = _stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
+    runs = finite_stretches(np.asarray(np.isfinite(fit.q).all(axis=1)))
+    stretches = [slice(first, stop) for first, stop in runs if stop - first >= LEAST_ROWS]
     if not stretches:
         raise InputFileError(
             f"No {LEAST_ROWS} frames in a row show enough markers of the model; accelerations need as many."
@@ -163,10 +188,3 @@ def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:
         return slice(None)
     first, last = (int(np.argmin(np.abs(time_s - t))) for t in setup.time_range_s)
     return slice(first, last + 1)
-
-
-def _stretches(known: np.ndarray) -> list[slice]:
-    """Return the unbroken stretches of True that are long enough to differentiate."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(int)))
-    pairs = zip(edges[::2], edges[1::2], strict=True)
-    return [slice(int(a), int(b)) for a, b in pairs if b - a >= LEAST_ROWS]

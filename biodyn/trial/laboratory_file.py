@@ -17,18 +17,17 @@ from biodyn.comparison.channels import (
     read_channel,
     unwritten,
 )
-from biodyn.comparison.differences import Difference, analyses_in_common, difference, explained
+from biodyn.comparison.differences import LEAST_FRAMES, Difference, analyses_in_common, difference, explained
 from biodyn.comparison.exchange import Exchange
-from biodyn.comparison.facts import Fact, facts
+from biodyn.comparison.facts import Fact, facts, joint_words
 from biodyn.comparison.laboratory import laboratory_body, laboratory_table, measured_wrenches
 from biodyn.comparison.loads import PLANES, in_planes, moment_of_ground, moment_of_segments
 from biodyn.comparison.segments import MovingBody
-from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray, Side, other_side
+from biodyn.conventions import SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.library.tables import for_each_side
 from biodyn.recording import Contact, Recording
 
-_LEAST_FRAMES = 12
 # Forces as they were measured are assumed where they explain this much more of the difference.
 _LEAST_GAIN = 0.02
 _ASSUMED = "That the software did not filter the plates' forces is assumed: it explains more of the difference."
@@ -169,7 +168,7 @@ def _moments(
     for joint, reading in zip(joints, readings, strict=True):
         s = joint.segment
         frames = _frames(b, joint)
-        if frames.sum() < _LEAST_FRAMES:
+        if frames.sum() < LEAST_FRAMES:
             continue
         theirs, as_expected = (_in_planes(b, joint, way, mass_kg) for way in (reading.found, reading.expected))
         own = {cause: part[:, s] for cause, part in parts.items()}
@@ -228,7 +227,7 @@ def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
         if joint.entry.get("mirrored") and joint.side == "l":
             signs[1:] *= -1.0
         frames = np.isfinite(joint.channel).all(axis=1) & (joint.channel != 0.0).any(axis=1)
-        if frames.sum() < _LEAST_FRAMES:
+        if frames.sum() < LEAST_FRAMES:
             continue
         for plane, name in enumerate(PLANES):
             curves = {cause: np.rad2deg(part[:, s, plane]) for cause, part in parts.items()}
@@ -239,7 +238,7 @@ def _angles(exchange: Exchange, joints: Sequence[_Joint]) -> list[Difference]:
 
 def _writing_facts(exchange: Exchange, readings: Mapping[int, Reading]) -> Iterator[Fact]:
     for s, reading in readings.items():
-        name = f"{SIDE_NAMES.get(exchange.a.sides[s], '')} {exchange.a.joints[s]}".strip()
+        name = joint_words(exchange, s)
         if not reading.is_told:
             yield Fact(
                 "convention", f"{name}: the file's moment is too unlike the computed one to tell how it is written"

@@ -12,16 +12,16 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io import read
-from biodyn.io.opensim.first_time import first_time_s
+from biodyn.io.names import names
 from biodyn.io.opensim.ik_setup import IkSetup
 from biodyn.io.opensim.storage import read_storage
+from biodyn.io.reading import NO_FORCES
 from biodyn.processing.kinematics.model_markers import Tasks
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 
-_METRES: Final = {"m": 1.0, "cm": 0.01, "mm": 0.001, "meters": 1.0, "millimeters": 0.001}
 # A body that stands: its markers span more than this, and that much more than they do across.
 _BODY_M: Final = 0.8
 _LONGER: Final = 1.3
@@ -45,14 +45,14 @@ class Points:
     notes: tuple[Diagnostic, ...]
 
 
-def read_points(path: str | Path, model: OpenSimModel, keep_heading: bool = True) -> Points:
+def read_points(path: str | Path, model: OpenSimModel, forces_beside: bool = False) -> Points:
     """Return the points of a .trc or .c3d in the ground of a model; InputFileError where it cannot be read.
 
-    keep_heading: a laboratory with Z up is only tilted; else X becomes the direction of travel.
+    forces_beside: the forces that lie in a file beside it are read too; frames that they do not cover are left out, and of a
+    laboratory with Z up X becomes the direction of travel. Else such a laboratory is only tilted.
     """
-    recording, R_WL, notes = _upright(read(path), keep_heading)
-    start_s = first_time_s(path) if Path(path).suffix.lower() == ".trc" else 0.0
-    time_s = start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
+    recording, R_WL, notes = _upright(read(path, None if forces_beside else NO_FORCES), not forces_beside)
+    time_s = recording.start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
     labels, positions = model_points(recording, model, R_WL)
     return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes))
 
@@ -63,12 +63,12 @@ def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) ->
     Points that a program computed (joint centres, say) are followed too where the model has a marker of their name; the
     recording keeps them in the laboratory's frame, from which R_WL (3, 3) turns them.
     """
-    markers = recording.markers
-    names = {marker.name for marker in model.markers}
+    markers, metres = recording.markers, names()["length_units"]
+    wanted = {marker.name for marker in model.markers} - set(markers.labels)
     computed = [
-        (label, output.values @ R_WL.T * _METRES[output.unit.lower()])
+        (label, output.values @ R_WL.T * metres[output.unit.lower()])
         for label, output in recording.model_outputs.items()
-        if label in names - set(markers.labels) and output.unit.lower() in _METRES and output.kind == "virtual_point"
+        if label in wanted and output.unit.lower() in metres and output.kind == "virtual_point"
     ]
     if not computed:
         return markers.labels, markers.positions

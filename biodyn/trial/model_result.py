@@ -20,7 +20,9 @@ from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
 from biodyn.processing.kinematics.model_markers import ModelFit
+from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body import OpenSimModel
+from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.trial.model_torques import PROOF_LIMIT
 
 #: Of a result folder: the model as it was scaled.
@@ -74,11 +76,8 @@ class CoordinateResult:
         if self.fit is None:
             return None
         errors = self.fit.solution.marker_error
-        seen = np.isfinite(errors)
-        total = np.nansum(errors**2, axis=1)
-        rms = np.sqrt(np.divide(total, seen.sum(axis=1), out=np.full(len(total), np.nan), where=seen.any(axis=1)))
         columns = {label: errors[:, k] for k, label in enumerate(self.fit.labels)}
-        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": rms})
+        return pd.DataFrame({"time_s": self.time_s, **columns, "rms": rms(errors)})
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
@@ -140,9 +139,7 @@ class CoordinateResult:
             + (f"low-passed at {self.cutoff_hz:g} Hz" if self.cutoff_hz else "as given"),
         ]
         if self.fit is not None:
-            lines.append(
-                f"Markers: {len(self.fit.labels)} followed, {1e3 * self.fit.rms_m:.1f} mm RMS from their places on the model"
-            )
+            lines.append(f"Marker tracking error: {1e3 * self.fit.rms_m:.1f} mm RMS ({len(self.fit.labels)} markers)")
         return [
             *lines,
             f"Loads: {', '.join(loads) or 'none'}",
@@ -164,7 +161,7 @@ def _fit_record(fit: ModelFit) -> dict[str, Any]:
     return {
         "markers": {label: float(weight) for label, weight in zip(fit.labels, fit.weights, strict=True)},
         "rms_m": fit.rms_m,
-        "frames_not_converged": int(np.count_nonzero(status == 1)),
-        "frames_undetermined": int(np.count_nonzero(status == 3)),
-        "frames_unseen": int(np.count_nonzero(status == 2)),
+        "frames_not_converged": int(np.count_nonzero(status == STOPPED)),
+        "frames_undetermined": int(np.count_nonzero(status == UNDETERMINED)),
+        "frames_unseen": int(np.count_nonzero(status == UNSEEN)),
     }

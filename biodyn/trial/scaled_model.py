@@ -79,8 +79,7 @@ def scaled_by_setup(
     if asked.place:
         standing = given or asked.place_markers
         files["static"] = _named(standing, asked.path)
-        moved, more = _place(document, asked, _standing(standing, asked.path, generic))
-        notes += more
+        moved = _place(document, asked, _standing(standing, asked.path, generic))
     made = model_of(document)
     content = model_bytes(document, version)
     return ScaledModel(made, content, _record(factors, made, moved), files, tuple(notes))
@@ -98,7 +97,7 @@ def scaled_by_markers(model: str | Path, static: str | Path, mass_kg: float | No
     by_body, overall, measured = factors_by_body(generic, standing)
     factors = {body: np.full(3, factor) for body, factor in by_body.items()}
     document = scaled(document, factors, mass_kg)
-    moved = _move(document, standing.mean(), standing.labels, fit_to(document, standing), drop_others=True)
+    moved = _move(document, standing.mean(), standing.labels, fit_to(document, standing))
     made = model_of(document)
     total = made.multibody.total_mass_kg
     own = ", the generic model's own" if mass_kg is None else ""
@@ -162,7 +161,7 @@ def _measure(
         )
     if not lacking:
         return []
-    message = f"Measurements that could not be taken, for want of markers: {', '.join(lacking)}; their bodies keep their size."
+    message = f"Measurements without their markers: {', '.join(lacking)}; their bodies keep their size."
     return [Diagnostic("scale-measurement", "warning", message, value=float(len(lacking)))]
 
 
@@ -178,18 +177,13 @@ def _unknown(factors: dict[str, FloatArray], model: OpenSimModel) -> list[Diagno
     return [Diagnostic("scale-unknown-body", "info", message, value=float(len(unknown)))]
 
 
-def _place(
-    document: ET.Element, asked: ScaleSetup, standing: StandingMarkers
-) -> tuple[tuple[str, ...], list[Diagnostic]]:
+def _place(document: ET.Element, asked: ScaleSetup, standing: StandingMarkers) -> tuple[str, ...]:
     part = standing.part(asked.place_range_s)
     setup = IkSetup(asked.path, asked.weights, asked.tasks, asked.coordinate_file)
-    moved = _move(document, part.mean(), part.labels, fit_to(document, part, setup), drop_others=True)
-    return moved, []
+    return _move(document, part.mean(), part.labels, fit_to(document, part, setup))
 
 
-def _move(
-    document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray, drop_others: bool
-) -> tuple[str, ...]:
+def _move(document: ET.Element, mean: FloatArray, labels: tuple[str, ...], q: FloatArray) -> tuple[str, ...]:
     """Place every marker that is not fixed where the recording has it (M, 3) in the pose q; return those moved."""
     model = model_of(document)
     R, p = model.coupled.body_poses(q[None])
@@ -208,7 +202,7 @@ def _move(
             b = model.multibody.body_index(marker.body)
             places[marker.name] = R[0, b].T @ (place - p[0, b])
             moved.append(marker.name)
-    move_markers(document, places, drop_others)
+    move_markers(document, places)
     return tuple(moved)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +11,18 @@ import numpy as np
 import pandas as pd
 
 from biodyn.comparison.curves import FILTER, SHIFT, SIGN, UNIT, curve_causes
-from biodyn.comparison.differences import Difference, difference
+from biodyn.comparison.differences import LEAST_FRAMES, Difference, difference
 from biodyn.comparison.facts import Fact
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.output.store.names import COORDINATES, KIND_ENTRY, RECORD_NAME, table_path
+from biodyn.output.store.names import table_path
+from biodyn.output.store.owned import model_record
 from biodyn.output.tables.csv import read_csv
 
 #: Tables of OpenSim.
 SUFFIXES = (".sto", ".mot")
 _THEIR_TORQUE, _OUR_TORQUE = "_moment", "_Nm"
-_LEAST_FRAMES = 12
 
 
 @dataclass(frozen=True)
@@ -36,20 +35,13 @@ class TorqueTable:
     mass_kg: float
 
 
-def is_coordinates_result(folder: Path) -> bool:
-    """True for a folder that `run MOTION --model` wrote: tables and a record, no segments."""
-    try:
-        record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(record, dict) and record.get(KIND_ENTRY) == COORDINATES
-
-
-def table_of_folder(folder: Path) -> TorqueTable:
-    """The joint torques of such a folder."""
+def table_of_folder(folder: Path) -> TorqueTable | None:
+    """The joint torques of a folder that `run --model` wrote: tables and a record, no segments; None of any other folder."""
+    record = model_record(folder)
+    if record is None:
+        return None
     try:
         table = read_csv(folder / table_path("joint_torques"))
-        record = json.loads((folder / RECORD_NAME).read_text(encoding="utf-8"))
         return table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"'{folder}' is damaged or was changed: {error}.", "Run the trial again.") from error
@@ -84,7 +76,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     names = [
         name
         for name, values in ours.torques.items()
-        if name in theirs.torques and np.isfinite(values).sum() >= _LEAST_FRAMES
+        if name in theirs.torques and np.isfinite(values).sum() >= LEAST_FRAMES
     ]
     if not names:
         raise ResultError(
@@ -96,7 +88,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     other = np.stack([np.interp(time_s, theirs.time_s, theirs.torques[name], np.nan, np.nan) for name in names], axis=1)
     rate_hz = (len(ours.time_s) - 1) / float(ours.time_s[-1] - ours.time_s[0])
     frames = np.asarray(np.isfinite(first).all(axis=1) & np.isfinite(other).all(axis=1))
-    if frames.sum() < _LEAST_FRAMES:
+    if frames.sum() < LEAST_FRAMES:
         raise ResultError(
             f"'{ours.name}' and '{theirs.name}' have {frames.sum()} frames in common.",
             "Give a table of the same recording.",
@@ -131,7 +123,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
 def _common_time(ours: TorqueTable, theirs: TorqueTable) -> tuple[FloatArray, tuple[str, ...]]:
     """Our frames on the clock of the table; results count from the file's first frame, tables may not."""
     inside = (ours.time_s >= theirs.time_s[0] - 1e-6) & (ours.time_s <= theirs.time_s[-1] + 1e-6)
-    if inside.sum() >= _LEAST_FRAMES:
+    if inside.sum() >= LEAST_FRAMES:
         return ours.time_s, ()
     if len(ours.time_s) == len(theirs.time_s):
         return theirs.time_s, ("The times differ: the tables are compared row by row.",)

@@ -17,7 +17,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN
 from biodyn.io.ground_forces.columns import ForceColumns
-from biodyn.io.opensim.storage import Storage
+from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.recording import ForcePlate
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
@@ -28,7 +28,6 @@ _LEAST_N = 5.0
 _LARGEST_NUMBER = 1e9  # N, mm, N mm: nothing in a laboratory is larger
 _LARGEST_M = 25.0  # farther from its origin no plate of a laboratory lies
 _LEAST_OVERLAP_S = 0.2
-_JITTER = 0.1  # of the time between two rows: rounding of the times
 
 
 @dataclass(frozen=True)
@@ -116,13 +115,10 @@ def _covered(table: Storage, frame_count: int, rate_hz: float, start_s: float) -
 
 def _row_times(times: FloatArray) -> tuple[float, FloatArray]:
     """Rows per second, and the times (T,) of the rows: even ones where what is written is even but for rounding."""
-    count = len(times)
-    measured = (count - 1) / float(times[-1] - times[0])
-    for rate_hz in (float(round(measured)), measured):
-        even = times[0] + np.arange(count) / max(rate_hz, 1e-9)
-        if np.abs(even - times).max() * measured <= _JITTER:
-            return rate_hz, even
-    return measured, times
+    even_hz = even_rate_hz(times)
+    if even_hz is None:
+        return (len(times) - 1) / float(times[-1] - times[0]), times
+    return even_hz, times[0] + np.arange(len(times)) / even_hz
 
 
 def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, bool]:
@@ -189,7 +185,7 @@ def _name(one: ForceColumns) -> str:
 
 
 def _never_loaded(table: Storage, one: ForceColumns) -> Diagnostic:
-    text = f"The force {_name(one)} of '{table.path.name}' is never there: no plate is made of it."
+    text = f"The force {_name(one)} of '{table.path.name}' is zero throughout and left out."
     return Diagnostic("force-never-there", "info", text)
 
 

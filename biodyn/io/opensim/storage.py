@@ -16,7 +16,10 @@ from biodyn.io.text import clean_text
 
 #: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
 MOST_BYTES: Final = 2_000_000_000
+#: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.
+MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
+_JITTER: Final = 0.1  # of the time between two rows: rounding of the times
 # What C runtimes print for a number that is none.
 _NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
 
@@ -47,6 +50,15 @@ class Storage:
             shown = ", ".join(self.names[:6])
             raise InputFileError(f"'{self.path.name}' has no column '{name}'.", f"It has {shown} ...")
         return self.values[:, self.names.index(name)]
+
+
+def even_rate_hz(time_s: FloatArray) -> float | None:
+    """Return the rate of rows that are even but for the rounding of their times (T,), a whole number if one fits; else None."""
+    measured = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
+    for rate_hz in (float(round(measured)), measured):
+        if rate_hz > 0.0 and np.abs(time_s[0] + np.arange(len(time_s)) / rate_hz - time_s).max() * rate_hz <= _JITTER:
+            return rate_hz
+    return None
 
 
 def read_storage(path: str | Path) -> Storage:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
@@ -16,16 +15,13 @@ from biodyn.io.ground_forces.virtual_plates import virtual_plates
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
-from biodyn.io.opensim.storage import Storage
+from biodyn.io.opensim.storage import MOST_RADIANS, Storage, even_rate_hz
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.recording import Coordinates, Markers, Recording, StoredMotion
 from biodyn.recording.coordinates import CoordinateUnit
 
-# No joint turns farther: numbers beyond this are degrees.
-_MOST_RADIANS: Final = 4.0 * np.pi
 _SLIDING = re.compile(r"(?i).*_t[xyz]|.*_translation(_[xyz])?")
-_JITTER = 0.1  # of the time between two rows
 
 
 def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = "", angle: str = "") -> Recording:
@@ -83,27 +79,22 @@ def _rate(table: Storage) -> tuple[float, FloatArray, tuple[Diagnostic, ...]]:
     times = table.time_s
     if len(times) < 2:
         raise InputFileError(f"'{table.path.name}' holds {len(times)} row: no motion.")
-    span = float(times[-1] - times[0])
-    rate_hz = (len(times) - 1) / span if len(times) > 1 and span > 0.0 else float("nan")
-    for rate in (float(round(rate_hz)) if np.isfinite(rate_hz) else rate_hz, rate_hz):
-        if rate > 0.0 and np.abs(times[0] + np.arange(len(times)) / rate - times).max() * rate <= _JITTER:
-            rate_hz = rate
-            break
-    else:
-        steps = np.diff(times)
-        note = Diagnostic(
-            "rows-uneven",
-            "warning",
-            f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {rate_hz:.6g} rows per "
-            "second, between them linearly.",
-            value=float(steps.max()),
-            unit="s",
-        )
-        if RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
-            return rate_hz, times[0] + np.arange(len(times)) / rate_hz, (note,)
+    rate_hz = (len(times) - 1) / float(times[-1] - times[0])
     if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
         raise InputFileError(f"'{table.path.name}' has {rate_hz:.3g} rows per second: no motion is recorded like that.")
-    return rate_hz, times, ()
+    even_hz = even_rate_hz(times)
+    if even_hz is not None:
+        return even_hz, times, ()
+    steps = np.diff(times)
+    note = Diagnostic(
+        "rows-uneven",
+        "warning",
+        f"The rows of '{table.path.name}' are {steps.min():.4g} to {steps.max():.4g} s apart: read at {rate_hz:.6g} rows per "
+        "second, between them linearly.",
+        value=float(steps.max()),
+        unit="s",
+    )
+    return rate_hz, times[0] + np.arange(len(times)) / rate_hz, (note,)
 
 
 def _at(table: Storage, rows: FloatArray) -> Storage:
@@ -147,7 +138,7 @@ def _coordinates(
     largest = float(np.nanmax(np.abs(values[:, turning]), initial=0.0)) if any(turning) else 0.0
     degrees = angle == "deg" if angle else table.in_degrees
     if degrees is None:
-        degrees = largest > _MOST_RADIANS
+        degrees = largest > MOST_RADIANS
         text = (
             f"'{table.path.name}' does not say its unit of angle: taken as {'degrees' if degrees else 'radians'} (largest number "
             f"{largest:.3g})."

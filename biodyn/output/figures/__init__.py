@@ -10,6 +10,7 @@ Read in this order:
     svg.py, matplotlib_backend.py
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
+    differences.py                                     the figure of a comparison
     replay.py, animation.py                            figures of a forward replay; its moving picture is matplotlib's own
 Figures over the gait cycle are entries of library/figures/display.toml; those of studies are in study/report.
 """

@@ -72,7 +72,7 @@ def _bars(rows: Sequence[Difference], colors: dict[str, str]) -> Panel:
     unit = rows[0].unit
     return Panel(
         f"RMS by cause, {rows[0].plane}",
-        Axis(f"{unit}; left of zero: hides what others do", holds=(0.0,), grid=True),
+        Axis(f"{unit}; negative: offsets other causes", holds=(0.0,), grid=True),
         Axis("", limits=(float(at[-1]) - 0.7, 0.7), ticks=ticks),
         tuple(layers),
     )

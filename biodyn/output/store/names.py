@@ -9,7 +9,7 @@ RECORD_NAME = "run.json"
 #: Where `run.json` lists the files that were written with it.
 FILES_ENTRY = "files"
 
-#: Where `run.json` says what kind of result it is, if not a walk's; and the kind that comes from given coordinates.
+#: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
 KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 

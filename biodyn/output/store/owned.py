@@ -13,7 +13,7 @@ from typing import Any
 
 from biodyn.errors import ResultError, printable
 from biodyn.library.load import load_table
-from biodyn.output.store.names import FILES_ENTRY, RECORD_NAME
+from biodyn.output.store.names import COORDINATES, FILES_ENTRY, KIND_ENTRY, RECORD_NAME
 
 #: What can be made again from the rest, so that a changed one is no loss.
 _REMADE = ("report.html", "figures/", "replay/")
@@ -65,6 +65,12 @@ def raw_record(folder: Path) -> Mapping[str, Any] | None:
     if not isinstance(content, dict) or "biodyn" not in dict_of(content.get("versions")):
         return None
     return content
+
+
+def model_record(folder: Path) -> Mapping[str, Any] | None:
+    """Return `run.json` of a result that holds the torques of an OpenSim model alone; None of any other folder."""
+    record = raw_record(folder)
+    return record if record is not None and record.get(KIND_ENTRY) == COORDINATES else None
 
 
 def dict_of(value: Any) -> Mapping[str, Any]:

@@ -183,7 +183,7 @@ def read_view(folder: Path) -> TrialView:
 
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:
-    """Return record and tables of a result of given coordinates; ResultError where a table cannot be read."""
+    """Return record and tables of a result of an OpenSim model; ResultError where a table cannot be read."""
     from biodyn.output.report.view import TrialView
 
     listed = [Path(path) for path in listed_files(record) or {}]

@@ -6,8 +6,9 @@ they are asked for). Modules of this package are looked through for them: a new 
 written to `tables/<name>.csv`, read back by `biodyn.load` and an attribute of every result.
 
 Read `registry.py` (what a table is, and their list), then `time_series.py` (a row a frame), `gait.py` (events, contacts,
-cycles, parameters), `contributions.py`, `uncertainty.py` and `sensitivity.py` (on request), `replay.py` (of a forward
-replay, which has a folder of its own), `lazy.py` (tables as attributes of a result) and `csv.py` (how they are written).
+cycles, parameters), `poses.py` (of measured poses), `contributions.py`, `uncertainty.py` and `sensitivity.py` (on request),
+`replay.py` (of a forward replay, which has a folder of its own), `differences.py` (of a comparison), `lazy.py` (tables as
+attributes of a result) and `csv.py` (how they are written).
 """
 
 from biodyn.output.tables.csv import write_csv

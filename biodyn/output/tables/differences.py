@@ -19,8 +19,8 @@ def causes_in(found: Sequence[Difference]) -> list[str]:
 
 
 def difference_table(found: Sequence[Difference]) -> pd.DataFrame:
-    """Return a row per difference: what, its unit, rms, mean (second minus first), size (RMS of the first), left (RMS that is
-    not explained), and a column of per cents per cause.
+    """Return a row per difference: what, its unit, rms, mean (second minus first), size (RMS of the first),
+    unexplained_rms (RMS of what no cause explains), and a column of per cents per cause.
     """
     causes = causes_in(found)
     return pd.DataFrame(
@@ -34,7 +34,7 @@ def difference_table(found: Sequence[Difference]) -> pd.DataFrame:
                 "rms": one.rms,
                 "mean": one.mean,
                 "size": one.size,
-                "left": one.left,
+                "unexplained_rms": one.left,
             }
             | {f"{cause.replace(' ', '_')}_pct": _per_cent(one, cause) for cause in causes}
             for one in found

@@ -6,4 +6,5 @@ stage has no numbers of its own that a user would choose). Comes out: body mass 
 
 Read `standing` (the quietest half second, averaged), `subject` and `body_mass` (mass and height: given, stored or
 measured) and `subject_fit`: joint centres, axial rotation offsets and marker places fitted over static trial and walk.
+`model_scaling` tells how large the bodies of an imported model are.
 """

@@ -15,9 +15,10 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
+from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
-from biodyn.rigid_body.osim.model import Coordinate, Marker, OpenSimModel
+from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
 _SHOWN = 6  # names in a message
 # OpenSim's advice is 20 mm RMS for a good fit; beyond the second, names mean other places, or the model another person.
@@ -56,7 +57,7 @@ class ModelFit:
     @property
     def rms_m(self) -> float:
         """RMS distance of all markers from their places on the model, m."""
-        return float(np.sqrt(np.nanmean(self.solution.marker_error**2)))
+        return float(rms(self.solution.marker_error.reshape(-1)))
 
 
 def fit_model(
@@ -113,7 +114,7 @@ def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple
     """Return the markers common to all, in the model's order, and what was named in vain."""
     on_model = {marker.name: marker for marker in model.markers}
     wanted = set(on_model) if tasks.markers is None else set(tasks.markers)
-    chosen = [name for name, one in on_model.items() if name in wanted and name in labels and _movable(one)]
+    chosen = [name for name, one in on_model.items() if name in wanted and name in labels and one.body is not None]
     if len(chosen) < MIN_MARKERS:
         raise ModelError(
             f"Model and recording have {len(chosen)} markers in common"
@@ -134,10 +135,6 @@ def _followed(model: OpenSimModel, labels: Sequence[str], tasks: Tasks) -> tuple
             )
         )
     return chosen, notes
-
-
-def _movable(marker: Marker) -> bool:
-    return marker.body is not None
 
 
 def _limits(free: Sequence[Coordinate], time_s: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -198,29 +195,24 @@ def _findings(solution: InverseKinematics) -> list[Diagnostic]:
         if count:
             message = f"{words} {count} of {len(solution.status)} frames."
             notes.append(Diagnostic(code, "warning", message, value=float(count)))
-    rms = float(np.sqrt(np.nanmean(solution.marker_error**2))) if seen_any(solution) else 0.0
-    if rms > _FAR_M:
+    overall = float(rms(solution.marker_error.reshape(-1)))
+    if overall > _FAR_M:
         message = (
-            f"The markers lie {1e3 * rms:.0f} mm RMS from their places on the model: do not trust angles and torques."
+            f"Marker tracking error: {1e3 * overall:.0f} mm RMS (limit {1e3 * _FAR_M:.0f} mm). Do not use the torques."
         )
         hint = "Scale the model to the person (--scale-setup or --static), and see that equal names mean equal places."
         notes.append(
             Diagnostic(
                 "model-far",
-                "error" if rms > _TOO_FAR_M else "warning",
+                "error" if overall > _TOO_FAR_M else "warning",
                 message,
-                value=rms,
+                value=overall,
                 limit=_FAR_M,
                 unit="m",
                 hint=hint,
             )
         )
     return notes
-
-
-def seen_any(solution: InverseKinematics) -> bool:
-    """Whether any marker was fitted in any frame."""
-    return bool(np.isfinite(solution.marker_error).any())
 
 
 def _listed(names: Sequence[str] | Mapping[str, object]) -> str:

@@ -110,6 +110,5 @@ def _room(n: int) -> Room:
         drive=np.zeros(n),
         right=np.zeros(n),
         step=np.zeros(n),
-        scale=np.zeros(n),
         pinned=np.zeros(n, dtype=np.bool_),
     )

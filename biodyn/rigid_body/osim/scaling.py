@@ -75,12 +75,12 @@ def with_markers(model: ET.Element, markers: Mapping[str, ET.Element]) -> ET.Ele
     return made
 
 
-def move_markers(model: ET.Element, places: Mapping[str, FloatArray], drop_others: bool) -> None:
-    """Set places (3,) m on their bodies of the markers named, in place; `drop_others` removes markers that are not."""
+def move_markers(model: ET.Element, places: Mapping[str, FloatArray]) -> None:
+    """Set places (3,) m on their bodies of the markers named, in place; other markers are removed."""
     for element in list(members(model, "MarkerSet")):
         if name_of(element) in places:
             _set(element, "location", list(places[name_of(element)]))
-        elif drop_others and element.tag == "Marker":
+        elif element.tag == "Marker":
             holder = next(one for one in model.iter() if element in list(one))
             holder.remove(element)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 from biodyn.errors import ResultError
 from biodyn.output.store.exported import write_export
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.names import COORDINATES, KIND_ENTRY
-from biodyn.output.store.owned import raw_record
+from biodyn.output.store.owned import model_record
 from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
@@ -116,17 +115,15 @@ def _beside(result: Path, to: str) -> Path:
 
 
 def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: str) -> TrialView:
-    """Record, tables and arrays; of a result of given coordinates the tables alone, which few formats can do with."""
-    if isinstance(source, StoredResult):
-        return source.view
+    """Record, tables and arrays; of a result of an OpenSim model the tables alone, which few formats can do with."""
     if not isinstance(source, str | Path):
         return source.view
-    record = raw_record(Path(source))
-    if record is None or record.get(KIND_ENTRY) != COORDINATES:
+    record = model_record(Path(source))
+    if record is None:
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
         raise ResultError(
-            f"'{source}' holds joint torques from given coordinates: its model, motion and loads are the files they came from.",
+            f"'{source}' holds joint torques of an OpenSim model: its model, motion and loads are the files they came from.",
             f"Export it to {' or '.join(_OF_TABLES)}, without --convention.",
         )
     return coordinates_view(Path(source), record)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import SIDE_NAMES, FloatArray, Side
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import matrices_from_quaternions
 from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
@@ -27,7 +27,6 @@ _OPENSIMS: Final = "inverse_dynamics_opensim.sto"
 # Below this vertical force the point of application is not told by the wrench, N (contact threshold of the plates).
 _LEAST_N: Final = 20.0
 _LABORATORY_M: Final = 100.0
-_SIDES: Final = {"r": "right", "l": "left"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,11 +223,12 @@ def _loads(
     """The loads (body and prefix of columns by name) and their columns."""
     loads: dict[str, tuple[str, str]] = {}
     columns: dict[str, FloatArray] = {}
-    for k, side in enumerate(str(side) for side in view.arrays["sides"]):
+    sides: list[Side] = [str(side) for side in view.arrays["sides"]]  # type: ignore[misc]
+    for k, side in enumerate(sides):
         wrench = moved.wrenches[motion.rows, k]
         body = component_name(moved.multibody.body_names[int(moved.wrench_bodies[k])])
         prefix = f"ground_force_{side}"
-        loads[f"{_SIDES.get(side, side)}_foot"] = (body, prefix)
+        loads[f"{SIDE_NAMES[side]}_foot"] = (body, prefix)
         point = point_of_application(wrench, _height(view, side, motion.rows))
         torque = wrench[:, :3] - np.cross(point, wrench[:, 3:])
         for word, vectors in (("v", wrench[:, 3:]), ("p", point), ("m", torque)):

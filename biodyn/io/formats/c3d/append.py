@@ -72,7 +72,7 @@ def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] 
         )
     layout = data_layout(header)
     content = path.read_bytes()
-    records = Records.parsed(_section(content, header, layout), path.name)
+    records = Records.parsed(_section(content, layout), path.name)
     _require_sound(header, layout, records, points, path)
     taken, notes = _fitting(points, layout)
     taken, renamed = _distinct(taken, header.point_labels)
@@ -82,7 +82,7 @@ def appended(path: Path, points: Sequence[NewPoint], events: Sequence[NewEvent] 
     return _joined(content, header, layout, records, taken), tuple(notes)
 
 
-def _section(content: bytes, header: C3dHeader, layout: DataLayout) -> bytes:
+def _section(content: bytes, layout: DataLayout) -> bytes:
     start = (content[0] - 1) * BLOCK_BYTES
     return content[start + 4 : max(layout.start_byte, start + 4)]
 
