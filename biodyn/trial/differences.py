@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,8 @@ _PARTS = ("input", "settings", "subject", "contacts", "cutoff_hz", "force_cutoff
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
+# Per cent: where causes take away less, they are none.
+_LEAST_TOLD = 1.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,11 @@ class Comparison:
                 continue
             said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
             told = 100 * self.explained[quantity]
-            lines.append(f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}.")
+            lines.append(
+                f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}."
+                if said and told >= _LEAST_TOLD
+                else f"No cause explains the differences in joint {quantity}s: {_largest(own)}."
+            )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
         return [*lines, *self.notes]
@@ -175,6 +181,14 @@ class Comparison:
         figure = differences_figure(self.differences, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(png(figure))
         return target
+
+
+def _largest(own: Sequence[Difference]) -> str:
+    """How large they are at most, against the curves."""
+    most = max(own, key=lambda one: one.rms)
+    part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
+    where = f"{SIDE_NAMES.get(most.side, '')} {most.joint} {most.plane}".strip()
+    return f"at most {most.rms:.3g} {most.unit} RMS ({where}, {part:.2g} % of the curve)"
 
 
 def _is_worth_saying(cause: str, share: float) -> bool:
