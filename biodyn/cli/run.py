@@ -159,6 +159,11 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
+    unused = [entry for entry in entries if entry.partition("=")[0].strip() != "signals.cutoff_hz"]
+    if unused:
+        raise SettingsError(
+            f"'{unused[0]}' has no meaning with --model: of the settings it follows signals.cutoff_hz alone."
+        )
     given_hz = None if settings is None and not entries else settings_from(settings, entries=entries).signals.cutoff_hz
     hz = None if isinstance(given_hz, str) else given_hz
     with progress(console) as step:
@@ -170,7 +175,7 @@ def _on_model(
         result.save(folder, force=force)
     for line in result.summary():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    print_diagnostics(console, result.notes)
+    print_diagnostics(console, result.findings)
     console.print(f"Result: {folder}", highlight=False, soft_wrap=True)
 
 
