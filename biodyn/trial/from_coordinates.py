@@ -17,6 +17,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.reading import NO_FORCES
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.model_result import CoordinateResult
@@ -38,7 +39,7 @@ def run_coordinates(
 
     Parameters:
         motion: .mot or .sto with coordinates; those that it lacks follow their coupling, or stay at the model's default.
-        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = no load.
+        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None, "none" = no load.
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none. Forces are taken as they are, by OpenSim's
             splines between their rows.
 
@@ -51,7 +52,7 @@ def run_coordinates(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
     q, v, vdot = coordinate_motion(table.time_s, given, cutoff_hz)
-    loads = None if forces is None else read_external_loads(forces)
+    loads = None if forces is None or str(forces) == NO_FORCES else read_external_loads(forces)
     acting = no_loads(len(q)) if loads is None else table_loads(body, loads, table.time_s)
     tau, proof = torques(body, q, v, vdot, acting)
     tau[~acting.covered] = np.nan

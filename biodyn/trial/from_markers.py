@@ -18,6 +18,7 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
+from biodyn.io.reading import NO_FORCES
 from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
@@ -48,8 +49,8 @@ def run_markers(
 
     Parameters:
         walk: .trc or .c3d. model: .osim whose markers have the recording's names.
-        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates, where
-            it has some and the model has the usual feet.
+        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates or, of a
+            TRC, the forces beside it, where there are some and the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
         static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
@@ -65,7 +66,8 @@ def run_markers(
     files = {"motion": Path(walk), "model": Path(model), **({} if sized is None else sized.files)}
     if setup is not None:
         files["ik_setup"] = setup.path
-    points = read_points(walk, body, keep_heading=forces is not None)
+    # forces that were named are read by themselves: what lies beside the walk is then not looked for
+    points = read_points(walk, body, forces is not None, None if forces is None else NO_FORCES)
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
@@ -74,14 +76,17 @@ def run_markers(
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     said: list[Diagnostic] = []
     loads, acting = [], no_loads(len(time_s))
-    if forces is not None:
+    if forces is None:
+        progress("contacts")
+        # the zero of plates and the feet that come and go are seen in the whole recording
+        whole = fit if kept == slice(None) else fit_model(body, points.labels, points.positions, points.time_s)
+        on_plates, loads, said = plate_loads(body, points.recording, whole.q, hz, body.multibody.total_mass_kg)
+        acting = acting if on_plates is None else on_plates.only(kept)
+        files |= {f"also_read_{k}": path for k, (path, _) in enumerate(points.recording.also_read, start=1)}
+    elif str(forces) != NO_FORCES:
         measured = read_external_loads(forces)
         files["forces"] = measured.table.path
         loads, acting = [(load.name, load.body) for load in measured.loads], table_loads(body, measured, time_s)
-    elif kept == slice(None):
-        progress("contacts")
-        on_plates, loads, said = plate_loads(body, points.recording, fit.q, hz, body.multibody.total_mass_kg)
-        acting = acting if on_plates is None else on_plates
     progress("inverse dynamics")
     result = solved(body, fit, time_s, acting, hz)
     return replace(

@@ -45,12 +45,14 @@ class Points:
     notes: tuple[Diagnostic, ...]
 
 
-def read_points(path: str | Path, model: OpenSimModel, keep_heading: bool = True) -> Points:
+def read_points(
+    path: str | Path, model: OpenSimModel, keep_heading: bool = True, forces: str | Path | None = None
+) -> Points:
     """Return the points of a .trc or .c3d in the ground of a model; InputFileError where it cannot be read.
 
-    keep_heading: a laboratory with Z up is only tilted; else X becomes the direction of travel.
+    keep_heading: a laboratory with Z up is only tilted; else X becomes the direction of travel. forces: as of `io.read`.
     """
-    recording, R_WL, notes = _upright(read(path), keep_heading)
+    recording, R_WL, notes = _upright(read(path, forces), keep_heading)
     start_s = first_time_s(path) if Path(path).suffix.lower() == ".trc" else 0.0
     time_s = start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
     labels, positions = model_points(recording, model, R_WL)
