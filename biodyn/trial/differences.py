@@ -28,6 +28,7 @@ from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult, load
+from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
 from biodyn.output.store.record.run import PARTS
 from biodyn.output.tables.csv import write_csv
@@ -167,14 +168,22 @@ class Comparison:
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there."""
+        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there.
+
+        Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
+        """
         from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.matplotlib_backend import png
 
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise ResultError(f"'{target}' is a file, not a folder.", "Choose another --out.")
-        target.mkdir(parents=True, exist_ok=True)
+        if any((target / name).exists() for name in (RESULT_RECORD, "study.json")):
+            raise ResultError(f"'{target}' holds a result: nothing is added to it.", "Choose another --out.")
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultError(f"'{target}' cannot be written: {error.strerror}.", "Choose another --out.") from error
         write_csv(self.table, target / TABLE_NAME)
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
