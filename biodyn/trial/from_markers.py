@@ -75,7 +75,8 @@ def run_markers(
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     said: list[Diagnostic] = []
-    loads, acting = [], no_loads(len(time_s))
+    loads: list[tuple[str, str]] = []
+    acting = no_loads(len(time_s))
     if forces is None:
         progress("contacts")
         # the zero of plates and the feet that come and go are seen in the whole recording

@@ -81,6 +81,7 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     assert "four points of each measured pose, filtered" in words
     assert "measured markers" not in words
     assert "(chosen from the poses)" in words
+    assert "overflow-wrap: anywhere; }" in words.partition("h1 {")[2][:120]  # a name without spaces is not cut off on a phone
 
 
 def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:
