@@ -54,6 +54,19 @@ def test_the_command_prints_the_table_and_the_causes(folder):
     assert "Joint moments are equal." in done.output
 
 
+def test_differences_without_a_cause_are_said_in_a_sentence(folder, tmp_path):
+    """As of a table with fewer digits: not "0 % is explained: ."."""
+    torques = pd.read_csv(folder / "tables" / "joint_torques.csv").filter(regex="^time_s$|_Nm$")
+    torques = torques.drop(columns=[name for name in torques if name.startswith("residual")]).dropna(how="all", axis=1)
+    path, values = tmp_path / "rounded.sto", torques.round(2).to_numpy()
+    names = ["time", *(f"{name.removesuffix('_Nm')}_moment" for name in torques.columns[1:])]
+    head = f"rounded\nversion=1\nnRows={values.shape[0]}\nnColumns={values.shape[1]}\ninDegrees=no\nendheader\n"
+    path.write_text(head + "\t".join(names) + "\n" + "\n".join("\t".join(map(str, row)) for row in values) + "\n")
+    said = " ".join(run(folder, path).output.split())
+    assert "No cause explains the differences in joint moments: at most 0.00" in said
+    assert "is explained: ." not in said
+
+
 def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tmp_path):
     done = run(folder, laboratory.walk)
     assert done.exit_code == 2
@@ -65,6 +78,10 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(folder, laboratory, tm
         biodyn.compare(folder, tmp_path)
     with pytest.raises(ResultError, match="is a file"):
         biodyn.compare(folder, folder).save(folder / "run.json")
+    with pytest.raises(ResultError, match="holds a result"):
+        biodyn.compare(folder, folder).save(folder)
+    with pytest.raises(ResultError, match="cannot be written"):
+        biodyn.compare(folder, folder).save(tmp_path / "study.json" / "inside")
 
 
 def test_a_table_of_torques_is_compared_by_the_names_of_its_columns(folder, tmp_path):

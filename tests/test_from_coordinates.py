@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -172,11 +174,28 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
         (("run", motion, "--out", tmp_path / "no"), "--model"),
         (("run", motion, "--model", model, "--mass", "70", "--out", tmp_path / "no"), "--mass"),
         (("run", model, "--model", model, "--out", tmp_path / "no"), "no recording of a known format"),
+        (
+            ("run", motion, "--model", model, "--set", "model.fit=none", "--out", tmp_path / "no"),
+            "signals.cutoff_hz alone",
+        ),
     ):
         refused = biodyn(*words)
         assert refused.exit_code == 2
         assert why in refused.output
     assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize(("frames", "is_told"), [(9, False), (60, True)])
+def test_a_body_that_nothing_bears_is_told(swing, frames, is_told):
+    """As where a foot stands on unmeasured floor, or no forces were named."""
+    result = run_coordinates(*reversed(swing[:2]))
+    slides = [SimpleNamespace(name=f"t{axis}", to_ground=True, rotational=False) for axis in "xyz"]
+    model = SimpleNamespace(coordinates=slides, multibody=SimpleNamespace(total_mass_kg=70.0))
+    force = np.zeros((201, 3))
+    force[:frames, 1] = 300.0
+    codes = {note.code for note in replace(result, model=model, tau=force).findings}
+    assert ("forces-missing" in codes) is is_told
+    assert "forces-missing" not in {note.code for note in result.findings}  # held at the ground by hinges
 
 
 @pytest.mark.parametrize("cutoff_hz", [0.0, 6.0])

@@ -293,6 +293,24 @@ def test_plates_load_the_foot_that_stands_on_them():
         assert np.sqrt(np.mean(off**2)) < (8.0 if c.to_ground else 2.5), c.name
 
 
+@pytest.mark.slow
+def test_forces_beside_a_walk_are_used_where_a_setup_names_a_part_of_it():
+    """They were said to be used, and were not: the joint to ground bore the body, 725 N."""
+    data = recordings() / "opensim"
+    case, model = data / "gait2354_tutorial", data / "core_ik/subject01_simbody.osim"
+    result = run_markers(case / "subject01_walk1.trc", model, ik_setup=case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    assert len(result.time_s) == 73
+    assert [body for _, body in result.loads] == ["calcn_r", "calcn_l"]
+    assert result.residual["pelvis_ty"] < 60.0
+    assert {path.name for name, path in result.files.items() if name.startswith("also_read")} >= {
+        "subject01_walk1_grf.xml"
+    }
+    without = run_markers(case / "subject01_walk1.trc", model, "none", case / "subject01_Setup_IK.xml", cutoff_hz=6.0)
+    assert not without.loads
+    assert not any("ground forces are those" in note.message for note in without.notes)
+    assert "forces-missing" in {note.code for note in without.findings}
+
+
 def test_computed_points_are_turned_with_the_markers():
     data = recordings() / "opensim"
     model = from_osim(data / "arnold2013_synthetic/subject18/subject18.osim")

@@ -163,6 +163,11 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
+    unused = [entry for entry in entries if entry.partition("=")[0].strip() != "signals.cutoff_hz"]
+    if unused:
+        raise SettingsError(
+            f"'{unused[0]}' has no meaning with --model: of the settings it follows signals.cutoff_hz alone."
+        )
     stated = settings_from(settings, entries=entries).model_dump(exclude_unset=True)
     given_hz = stated.get("signals", {}).get("cutoff_hz")
     hz = None if isinstance(given_hz, str) else given_hz
@@ -174,7 +179,7 @@ def _on_model(
             else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
         )
         result.save(folder, force=force)
-    tell_result(console, result.summary(), result.notes, folder, shown)
+    tell_result(console, result.summary(), result.findings, folder, shown)
 
 
 def _tell_unused(stated: Mapping[str, Any], console: Console) -> None:

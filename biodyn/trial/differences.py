@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult, load
+from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
 from biodyn.output.store.record.run import PARTS
 from biodyn.output.tables.csv import write_csv
@@ -57,6 +58,8 @@ _PARTS = ("input", "settings", "subject", "contacts", "cutoff_hz", "force_cutoff
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
+# Per cent: where causes take away less, they are none.
+_LEAST_TOLD = 1.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,11 @@ class Comparison:
                 continue
             said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
             told = 100 * self.explained[quantity]
-            lines.append(f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}.")
+            lines.append(
+                f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}."
+                if said and told >= _LEAST_TOLD
+                else f"No cause explains the differences in joint {quantity}s: {_largest(own)}."
+            )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
         return [*lines, *self.notes]
@@ -160,20 +167,36 @@ class Comparison:
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there."""
+        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there.
+
+        Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
+        """
         from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.matplotlib_backend import png
 
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise ResultError(f"'{target}' is a file, not a folder.", "Choose another --out.")
-        target.mkdir(parents=True, exist_ok=True)
+        if any((target / name).exists() for name in (RESULT_RECORD, "study.json")):
+            raise ResultError(f"'{target}' holds a result: nothing is added to it.", "Choose another --out.")
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultError(f"'{target}' cannot be written: {error.strerror}.", "Choose another --out.") from error
         write_csv(self.table, target / TABLE_NAME)
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
         figure = differences_figure(self.differences, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(png(figure))
         return target
+
+
+def _largest(own: Sequence[Difference]) -> str:
+    """How large they are at most, against the curves."""
+    most = max(own, key=lambda one: one.rms)
+    part = 100.0 * most.rms / most.size if most.size > 0.0 else float("inf")
+    where = f"{SIDE_NAMES.get(most.side, '')} {most.joint} {most.plane}".strip()
+    return f"at most {most.rms:.3g} {most.unit} RMS ({where}, {part:.2g} % of the curve)"
 
 
 def _is_worth_saying(cause: str, share: float) -> bool:

@@ -6,8 +6,8 @@ differentiated as OpenSim's tool does it (`processing.signals.coordinate_motion`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -50,8 +50,8 @@ def run_markers(
 
     Parameters:
         walk: .trc or .c3d. model: .osim whose markers have the recording's names.
-        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates, where
-            it has some and the model has the usual feet; "none" = no load.
+        forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = the recording's own plates or, of a
+            TRC, the forces beside it, where there are some and the model has the usual feet; "none" = no load.
         ik_setup: InverseKinematicsTool or IKTaskSet XML with weights; None = every marker counts 1.
         static, scale_setup, mass_kg: a static trial, an OpenSim ScaleTool XML and a body mass (kg) by which a generic model is
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
@@ -75,9 +75,8 @@ def run_markers(
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     progress("contacts")
-    acting = _acting(body, points if kept == slice(None) else None, fit, time_s, hz, forces)
-    if acting.table is not None:
-        files["forces"] = acting.table
+    acting = _acting(body, points, kept, fit, time_s, hz, forces)
+    files |= acting.files
     progress("inverse dynamics")
     result = solved(body, fit, time_s, acting.loads, hz)
     return replace(
@@ -99,31 +98,36 @@ def run_markers(
 
 @dataclass(frozen=True)
 class _Acting:
-    """Loads on the model, name and body of each, the table they were read from (None = none), and what is said of them."""
+    """Loads on the model, name and body of each, the files they were read from, and what is said of them."""
 
     loads: Loads
     named: Sequence[tuple[str, str]] = ()
-    table: Path | None = None
+    files: Mapping[str, Path] = field(default_factory=dict)
     notes: Sequence[Diagnostic] = ()
 
 
 def _acting(
     model: OpenSimModel,
-    points: Points | None,
+    points: Points,
+    kept: slice,
     fit: ModelFit,
     time_s: FloatArray,
     cutoff_hz: float,
     forces: str | Path | None,
 ) -> _Acting:
-    """Return the loads of a file of forces, else of the plates of a recording that is followed whole (`points`)."""
+    """Return the loads of a file of forces, else of the plates of the recording, in its frames `kept`."""
     if forces is not None and str(forces) != NO_FORCES:
         measured = read_external_loads(forces)
         named = [(load.name, load.body) for load in measured.loads]
-        return _Acting(table_loads(model, measured, time_s), named, measured.table.path)
-    if points is None or forces is not None:
+        return _Acting(table_loads(model, measured, time_s), named, {"forces": measured.table.path})
+    if forces is not None:
         return _Acting(no_loads(len(time_s)))
-    on_plates, named, notes = plate_loads(model, points.recording, fit.q, cutoff_hz, model.multibody.total_mass_kg)
-    return _Acting(no_loads(len(time_s)) if on_plates is None else on_plates, named, None, notes)
+    # the zero of plates and the feet that come and go are seen in the whole recording
+    whole = fit if kept == slice(None) else fit_model(model, points.labels, points.positions, points.time_s)
+    recording = points.recording
+    on_plates, named, notes = plate_loads(model, recording, whole.q, cutoff_hz, model.multibody.total_mass_kg)
+    files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
+    return _Acting(no_loads(len(time_s)) if on_plates is None else on_plates.only(kept), named, files, notes)
 
 
 def _sized(

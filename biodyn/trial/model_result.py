@@ -27,6 +27,9 @@ from biodyn.trial.model_torques import PROOF_LIMIT
 
 #: Of a result folder: the model as it was scaled.
 MODEL_NAME = "model.osim"
+_GRAVITY = 9.81  # m/s^2
+# Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much; of the frames, so many are told.
+_UNBORNE, _UNBORNE_FRAMES = 0.25, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,23 @@ class CoordinateResult:
         }
 
     @property
+    def findings(self) -> tuple[Diagnostic, ...]:
+        """The notes, and a warning where forces are missing that must have borne the body."""
+        root = [k for k, c in enumerate(self.model.coordinates) if c.to_ground and not c.rotational]
+        limit_n = _UNBORNE * self.model.multibody.total_mass_kg * _GRAVITY
+        force = np.linalg.norm(self.tau[:, root], axis=1) if root else np.zeros(len(self.tau))
+        known = np.isfinite(force)
+        share = float(np.mean(force[known] > limit_n)) if known.any() else 0.0
+        if share <= _UNBORNE_FRAMES:
+            return self.notes
+        message = (
+            f"In {100 * share:.0f} % of the frames the joint to ground bears more than {100 * _UNBORNE:.0f} % of body weight: "
+            "ground forces are missing or wrong there, and so are the torques of the legs that stand."
+        )
+        hint = "Use no torques of these frames; name the file of the forces with --forces."
+        return (*self.notes, Diagnostic("forces-missing", "warning", message, share, _UNBORNE_FRAMES, hint=hint))
+
+    @property
     def record(self) -> Mapping[str, Any]:
         """What run.json holds."""
         return {
@@ -113,7 +133,7 @@ class CoordinateResult:
             **({"scaling": self.scaling} if self.scaling else {}),
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
-            "diagnostics": [note.as_dict() for note in self.notes],
+            "diagnostics": [note.as_dict() for note in self.findings],
         }
 
     def save(self, folder: str | Path, force: bool = False) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -50,6 +50,10 @@ class MeasuredLoads(Loads):
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
         """Return the block's."""
         return self.F_Wo_W[rows]
+
+    def only(self, rows: slice) -> MeasuredLoads:
+        """Return the loads of some frames."""
+        return replace(self, covered=self.covered[rows], F_Wo_W=self.F_Wo_W[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,13 +122,14 @@ class TrialResult(ShownResult, TableAttributes):
         """Plain lines for the console: the verdict, what was used, and what the checks say."""
         a = self.analysis
         who = a.subject
+        points = "poses" if a.recording.on_poses else "markers"
         return [
             f"{self.verdict.sentence}.",
             a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{_measured(a)} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
-            *([] if a.propagation is None else [f"Filter: {a.propagation.signals.filter_words}"]),
+            *([] if a.propagation is None else [f"Filter: {a.propagation.signals.filter_words(points)}"]),
             *(
                 f"Plate {c.plate}, {c.start_s:.2f}-{c.end_s:.2f} s: {SIDE_NAMES[c.side] if c.side else 'no'} foot, "
                 f"{c.decision}: {c.reason}"

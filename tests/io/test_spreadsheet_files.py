@@ -160,3 +160,11 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path, name: str) 
         read(tmp_path / name)
     assert len(caught.value.message.splitlines()) == 1
     assert len(caught.value.message) < 400
+
+
+def test_a_damaged_parquet_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "walk.parquet"
+    path.write_bytes(b"PAR1" + bytes(200))
+    with pytest.raises(InputFileError, match="no sound Parquet") as refused:
+        read(path)
+    assert not refused.value.message.endswith("..")

@@ -339,3 +339,12 @@ def test_rows_left_out_are_no_frame_rate(real_data: Path) -> None:
     assert "step by 0.04 s, but by 0.008 s to line 118" in said(
         real_data / "opensim/c3d_to_grf/std_walking5_markers.trc"
     )
+
+
+def test_a_file_that_no_walk_fills_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.trc"
+    with path.open("wb") as stream:
+        stream.write(b"PathFileType\t4\t(X/Y/Z)\thuge.trc\n")
+        stream.truncate(20_000_000_000)  # holds no blocks on the disk
+    with pytest.raises(InputFileError, match="more than 2 GB"):
+        read(path)

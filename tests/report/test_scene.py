@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,27 @@ def test_forces_and_plates_are_those_of_the_tables(walk_result: TrialResult, dra
     assert force[:, 1] == pytest.approx(table["ground_force_r_y_N"].to_numpy(), abs=0.6, nan_ok=True)
     assert [plate["number"] for plate in drawn["plates"]] == [1, 2, 3]
     assert sum(len(plate["contacts"]) for plate in drawn["plates"]) == len(walk_result.analysis.contacts)
+
+
+def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result: TrialResult) -> None:
+    """The rectangle that stands for unknown edges was drawn like a real plate; its forces are shown all the same."""
+    view = walk_result.view
+    arrays = {**view.arrays, "plate_outlined": np.array([False, True, False])}
+    record = {**view.record, "static": {**view.record["static"], "source": "poses"}}
+    page = trial_report(replace(view, record=record, arrays=arrays), {})
+    data = re.search(r'<script type="application/json" id="scene-data">(.*?)</script>', page, re.S)
+    assert data is not None
+    found = json.loads(data[1])
+    assert [plate["number"] for plate in found["plates"]] == [2]
+    assert np.nanmax(whole(found["forces"][0]["force"])[:, 1]) > 500.0
+    words = " ".join(page.split())
+    assert "Force plates whose edges are not known are not drawn." in words
+    assert "four points of each measured pose, filtered" in words
+    assert "measured markers" not in words
+    assert "(chosen from the poses)" in words
+    assert (
+        "overflow-wrap: anywhere; }" in words.partition("h1 {")[2][:120]
+    )  # a name without spaces is not cut off on a phone
 
 
 def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:

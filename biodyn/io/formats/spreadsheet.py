@@ -58,7 +58,7 @@ def read_parquet(path: Path) -> Recording:
                 columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
     except (pyarrow.ArrowException, OSError, MemoryError) as error:
         raise InputFileError(
-            f"'{path.name}' is no sound Parquet file: {str(error).splitlines()[0][:100]}.", COPY_AGAIN
+            f"'{path.name}' is no sound Parquet file: {str(error).splitlines()[0][:100].rstrip('.')}.", COPY_AGAIN
         ) from error
     if not columns or not len(columns[0]) or len(set(names)) != len(names):
         raise InputFileError(f"'{path.name}' holds no table of numbers with a name for each column.")

@@ -26,7 +26,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import BiodynError, InputFileError
-from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, file_bytes
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes
 from biodyn.io.format import FORMATS, RATES_HZ, Format
 from biodyn.io.labels import PointRoles, point_roles
 from biodyn.io.length_units import length_unit
@@ -38,6 +38,7 @@ from biodyn.recording import Markers, ModelOutput, Recording, StoredMotion
 _MARK = "pathfiletype"
 _JITTER = 0.1  # of the time between two frames, beyond the rounding of the times
 _LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file does not state
+_MOST_BYTES = 2_000_000_000  # as of an OpenSim table: larger ones are no walk
 _NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
 
@@ -82,6 +83,9 @@ def read_trc(path: str | Path) -> Recording:
     frames or times are out of order, or in which no marker is ever seen.
     """
     place = Path(path)
+    check_path(place)
+    if place.stat().st_size > _MOST_BYTES:
+        raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the recording.")
     content = file_bytes(place)
     lines = list(_lines(content))
     head = _head(place, lines)

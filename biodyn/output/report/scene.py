@@ -127,7 +127,8 @@ def _markers(
 
 
 def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
-    """Corners and, of every contact, when and how it was decided."""
+    """Corners and, of every contact, when and how it was decided; plates whose edges are not known are not drawn."""
+    outlined = arrays.get("plate_outlined", np.ones(len(arrays["plate_numbers"]), dtype=bool))
     return [
         {
             "number": int(number),
@@ -138,7 +139,8 @@ def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any)
                 if c["plate"] == number
             ],
         }
-        for number, corners in zip(arrays["plate_numbers"], arrays["plate_corners_W"], strict=True)
+        for number, corners, known in zip(arrays["plate_numbers"], arrays["plate_corners_W"], outlined, strict=True)
+        if known
     ]
 
 

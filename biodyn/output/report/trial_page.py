@@ -43,6 +43,11 @@ class TrialPage:
         """The tables by name."""
         return self.view.tables
 
+    @property
+    def is_on_poses(self) -> bool:
+        """True where poses of segments were measured, not markers."""
+        return _on_poses(self.record)
+
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Curves over the cycle by variable and side, as they are shown."""
@@ -110,7 +115,7 @@ def _facts(page: TrialPage) -> list[Fact]:
         Fact(
             "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
             f"{_smoothing(record)} / {_hertz(record['force_cutoff_hz'])}",
-            f"Butterworth, zero lag, order {signals['filter_order']}",
+            f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}",
         ),
         Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
         _static_fact(static),
@@ -149,9 +154,16 @@ def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
-    if cutoff_hz and signals.get("method", "butterworth") != "butterworth":
+    if cutoff_hz and not _by_butterworth(signals):
         return str(record["smoothing"])
-    return _hertz(cutoff_hz) + (" (chosen from the markers)" if record.get("automatic_cutoff") else "")
+    chosen = (
+        f" (chosen from the {'poses' if _on_poses(record) else 'markers'})" if record.get("automatic_cutoff") else ""
+    )
+    return _hertz(cutoff_hz) + chosen
+
+
+def _by_butterworth(signals: Mapping[str, Any]) -> bool:
+    return bool(signals.get("method", "butterworth") == "butterworth")
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:

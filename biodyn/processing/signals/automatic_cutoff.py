@@ -46,19 +46,23 @@ class AutomaticCutoff:
         noise_m: white noise of the median marker, m an axis; NaN where unknown.
         speed_m_s: root mean square of how fast the median marker moves against the mean of all.
         asked_hz: what the lower quartile of the markers asks for, before bounds and rounding; NaN where nothing can be told.
+        points: what the points are called in sentences.
     """
 
     cutoff_hz: float
     noise_m: float
     speed_m_s: float
     asked_hz: float
+    points: str = "markers"
 
     @property
     def reason(self) -> str:
         """Why it is this cut-off, in words for a sentence."""
         if not np.isfinite(self.asked_hz):
-            return "the lowest that is chosen: the markers are seen too shortly to tell their noise"
-        asked = f"three markers in four (noise {1000.0 * self.noise_m:.2f} mm) ask for {self.asked_hz:.1f} Hz or more"
+            return f"the lowest that is chosen: the {self.points} are seen too shortly to tell their noise"
+        asked = (
+            f"three {self.points} in four (noise {1000.0 * self.noise_m:.2f} mm) ask for {self.asked_hz:.1f} Hz or more"
+        )
         if self.cutoff_hz > self.asked_hz + 0.5:
             return f"the lowest that is chosen; {asked}"
         if self.cutoff_hz < self.asked_hz - 0.5:

@@ -65,13 +65,12 @@ class TrialSignals:
         """Half the time over which the filter of the plate forces spreads an edge, s."""
         return 0.5 / self.force_cutoff_hz if self.force_cutoff_hz else 0.0
 
-    @property
-    def filter_words(self) -> str:
-        """What markers and forces passed, and why, for people."""
+    def filter_words(self, measured: str = "markers") -> str:
+        """What the points `measured` (as they are called) and the forces passed, and why, for people."""
         if self.force_cutoff_hz != self.cutoff_hz:
-            return f"markers {_hertz(self.cutoff_hz)}, forces {_hertz(self.force_cutoff_hz)}"
+            return f"{measured} {_hertz(self.cutoff_hz)}, forces {_hertz(self.force_cutoff_hz)}"
         chosen = "" if self.automatic is None else f": {self.automatic.reason}"
-        return f"markers and forces {_hertz(self.cutoff_hz)}{chosen}"
+        return f"{measured} and forces {_hertz(self.cutoff_hz)}{chosen}"
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -100,6 +99,8 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     automatic = None
     if settings.cutoff_hz == "auto":
         automatic = automatic_cutoff(markers.positions, markers.rate_hz)
+        if recording.on_poses:
+            automatic = replace(automatic, points="virtual points")
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
     bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
     smoothed = with_markers(bare, markers)

@@ -63,6 +63,7 @@ class RunFacts:
             ("skeleton", (model["citations"]["skeleton"]["title"], model["degrees_of_freedom"])),
             ("sex", record["subject"]["sex"]),
             ("fitted", len(record["marker_set"]["fitted"])),
+            ("static", record["static"].get("source", "static trial")),
             ("cutoff", record.get("cutoff_hz", record["settings"]["signals"]["cutoff_hz"])),
         ):
             self.counts.setdefault(name, Counter())[value] += 1

@@ -90,6 +90,8 @@ def export(
     """
     if to not in FORMATS:
         raise ResultError(f"There is no export to '{to}'.", f"There are {', '.join(FORMATS)}.")
+    if recording is not None and to != "c3d":
+        raise ResultError(f"An export to '{to}' takes nothing from the walk's own file.", "Leave --recording out.")
     place = source.folder if isinstance(source, StoredResult) else source if isinstance(source, str | Path) else None
     if folder is None and place is None:
         raise ResultError("A result that was not saved has no folder of its own.", "Say where to export it.")

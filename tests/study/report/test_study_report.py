@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote
 
 import numpy as np
@@ -16,12 +17,15 @@ from support.made_folder import MadeTrial, made_folder, two_by_two
 from biodyn.errors import ResultError
 from biodyn.output.figures.description import Area, Axis, Figure, Key, Line, Panel
 from biodyn.output.figures.svg import path_data, svg
+from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import StudyFile
 from biodyn.study.report import write_study_report
 from biodyn.study.report.findings import failures
 from biodyn.study.report.means import CurveMeans, over_subjects, parameter_means
+from biodyn.study.report.methods import RunFacts, study_methods
 from biodyn.study.report.source import StudySource
 from biodyn.study.report.words import Names, number, probability, spread
+from biodyn.trial.result import TrialResult
 
 _VOID = {"meta", "br", "img", "input", "link", "hr"}
 _EMPTY_SVG = {"path", "rect"}
@@ -194,6 +198,28 @@ def test_methods_tell_what_ran_and_cite(crossed: Path) -> None:
     assert "Differences." not in words  # all ran with the same settings
 
 
+@pytest.mark.parametrize(
+    ("source", "fit", "said"),
+    [
+        ("poses", "none", "Joint centres, axes and fixed angles are means of the poses over the frames of each walk"),
+        ("quiet part", "none", "Walks without a static trial were calibrated from quiet standing in them"),
+        ("static trial", "session", "fitted to the static trial and all walks of the session together"),
+    ],
+)
+def test_methods_say_what_the_model_came_from(walk_result: TrialResult, source: str, fit: str, said: str) -> None:
+    record = walk_result.view.record
+    record = {**record, "static": {**record["static"], "source": source}}
+    record["settings"] = {**record["settings"], "model": {**record["settings"]["model"], "fit": fit}}
+    record["subject_fit"] = None if fit == "none" else record["subject_fit"]
+    facts = RunFacts()
+    facts.add(SimpleNamespace(subject="S01"), record)  # type: ignore[arg-type]
+    source_of_page = SimpleNamespace(group={"options": AnalysisOptions().model_dump()}, table=lambda name: {})
+    text = " ".join(paragraph for _, paragraph in study_methods(source_of_page, facts).paragraphs)  # type: ignore[arg-type, union-attr]
+    assert said in text
+    assert ("static trial were averaged" in text) is (source == "static trial")
+    assert ("Hip joint centres" in text) is (source != "poses")
+
+
 def test_settings_that_differ_are_said_with_whose_they_are(tmp_path: Path) -> None:
     trials = [
         MadeTrial("S01", "a"), MadeTrial("S01", "b"),
@@ -255,7 +281,7 @@ def test_names_cannot_become_markup(tmp_path: Path) -> None:
     for path in (write_study_report(out), out / "subjects" / f"{evil}.html"):
         text = path.read_text(encoding="utf-8")
         page = _page(path)
-        assert text.count("<script>") == 1  # ours
+        assert text.count("<script>") == 2  # ours: sorting, and opening what is folded for print
         assert "<img" not in text
         assert "<i>" not in text
         assert evil in page.words

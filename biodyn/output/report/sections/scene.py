@@ -8,7 +8,7 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-<canvas tabindex="0" role="img" aria-label="The body model in motion with markers, force plates and ground reaction forces">This browser draws no pictures of its own; the curves below hold the same motion.</canvas>
+<canvas tabindex="0" role="img" aria-label="The body model in motion with {{ dots }}, force plates and ground reaction forces">This browser draws no pictures of its own; the curves below hold the same motion.</canvas>
 <div class="controls">
 <button type="button" data-do="play" aria-pressed="false">Play</button>
 <button type="button" data-do="back" aria-label="one frame back">‹</button>
@@ -21,12 +21,13 @@ _TEMPLATE = """
 <span>View: <button type="button" data-view="right">right</button> <button type="button" data-view="front">front</button> <button type="button" data-view="top">top</button> <button type="button" data-view="free">oblique</button></span>
 <label><input type="checkbox" data-show="follow" checked> follow</label>
 <label><input type="checkbox" data-show="body" checked> body</label>
-{% if has_markers %}<label><input type="checkbox" data-show="markers" checked> markers</label>{% endif %}
+{% if has_markers %}<label><input type="checkbox" data-show="markers" checked> {{ dots }}</label>{% endif %}
 <label><input type="checkbox" data-show="forces" checked> forces</label>
 </div>
 <p class="quiet small">Drag or arrow keys turn, wheel or + and − come nearer, space plays, comma and full stop step. Arrows: ground reaction
-force (1 m = 1000 N) of the right and left foot; at the pelvis the residual force, ten times as long.{% if has_markers %} Dots: measured
-markers, filtered; rings: their places on the body model; a red line where they are more than 2 cm apart.{% endif %}</p>
+force (1 m = 1000 N) of the right and left foot; at the pelvis the residual force, ten times as long.{% if has_markers %} Dots:
+{{ "four points of each measured pose" if on_poses else "measured markers" }}, filtered; rings: their places on the body model; a red line
+where they are more than 2 cm apart.{% endif %}{% if edges_unknown %} Force plates whose edges are not known are not drawn.{% endif %}</p>
 <script type="application/json" id="scene-data">{{ scene }}</script>
 <script>{{ script }}</script>
 """
@@ -38,5 +39,11 @@ def scene(page: TrialPage) -> Data | None:
     data = scene_data(page.view.arrays, page.tables, page.record.get("contacts"))
     if data is None:
         return None
-    has_markers = data["markers"] is not None
-    return {"scene": script_json(data), "script": resource("scene.js"), "has_markers": has_markers}
+    return {
+        "scene": script_json(data),
+        "script": resource("scene.js"),
+        "has_markers": data["markers"] is not None,
+        "on_poses": page.is_on_poses,
+        "dots": "poses" if page.is_on_poses else "markers",
+        "edges_unknown": len(data["plates"]) < len(page.view.arrays["plate_numbers"]),
+    }
