@@ -158,7 +158,9 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     def biodyn(*words):
         return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
 
-    choices = ("--forces", "none", "--set", "signals.cutoff_hz=6", "--set", "model.knee=rotation")
+    mine = tmp_path / "mine.toml"
+    mine.write_text('[model]\nknee = "rotation"\n', encoding="utf-8")
+    choices = ("--forces", "none", "--set", "signals.cutoff_hz=6", "--settings", mine)
     result = biodyn("run", motion, "--model", model, "--out", out, *choices)
     assert result.exit_code == 0, result.output
     assert "without effect: model.knee." in result.output
@@ -168,6 +170,9 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     record = json.loads((out / "run.json").read_text())
     assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
     assert {entry["path"] for entry in record["files"]} == {"tables/joint_angles.csv", "tables/joint_torques.csv"}
+    assert (
+        biodyn("run", motion, "--model", model, "--out", tmp_path / "no", "--set", "model.knee=rotation").exit_code == 2
+    )
     assert biodyn("run", motion, "--model", model, "--out", out).exit_code == 2  # not replaced unasked
     for words, why in (
         (("report", out), "an OpenSim model"),
