@@ -71,6 +71,7 @@ def test_a_saved_result_is_read_and_reported_again_alike(folder: Path, banded: b
     assert len((folder / "report.html").read_text(encoding="utf-8")) == pytest.approx(len(before), rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_table_of_empty_bands_is_no_band(folder: Path, banded: bool) -> None:
     """Results of earlier versions hold the table with empty columns."""
     if banded:

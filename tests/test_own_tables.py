@@ -284,6 +284,7 @@ def test_the_landmarks_page_is_up_to_date() -> None:
 # -- mutated tables -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_mutated_tables_are_refused_or_read(tmp_path: Path) -> None:
     """A small part of the corpus of benchmarks/mutated_tables.py, without whole analyses."""
     module = benchmark.load("mutated_tables")

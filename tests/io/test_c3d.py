@@ -34,6 +34,7 @@ def test_forked_and_fresh_process_read_the_same(write_c3d):
     assert fresh.facts == own.facts
 
 
+@pytest.mark.slow
 def test_reading_while_other_threads_run(write_c3d):
     """Threads that allocate, print and import while the reader forks, and readers in threads of their own."""
     from concurrent.futures import ThreadPoolExecutor

@@ -235,6 +235,7 @@ def test_memory_is_bounded(write_c3d, monkeypatch):
     assert "could not read this file" in note_of(write_c3d())
 
 
+@pytest.mark.slow
 def test_scrambled_bytes_never_get_past_the_reader(write_c3d):
     """Random bytes in header, parameters and data: every file is read or refused with InputFileError."""
     analogs = np.random.default_rng(0).normal(size=(600, 6))

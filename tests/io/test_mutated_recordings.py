@@ -27,6 +27,7 @@ def require_nothing_gave_way(bench: ModuleType, folder: Path, count: int, seed: 
     assert sum(outcome.compared for outcome in counts.outcomes) > 0.1 * count
 
 
+@pytest.mark.slow
 def test_forty_damaged_files(bench: ModuleType, tmp_path: Path) -> None:
     require_nothing_gave_way(bench, tmp_path, 40, seed=11)
 

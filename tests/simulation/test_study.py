@@ -37,6 +37,7 @@ def test_files_and_names(study):
         assert {path.name for path in subject.iterdir()} == expected
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(study, tmp_path):
     write_study(tmp_path, subjects=2, trials=4, seed=5, processes=1)
     assert _bytes(tmp_path) == _bytes(study)
@@ -88,6 +89,7 @@ def test_every_kind_of_damage_is_refused_with_its_reason(study, tmp_path, kind):
         assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_a_wrong_unit_of_lengths_is_put_right(study, tmp_path):
     walk = study / "S02" / "walk_fast_01.c3d"
     true = analyse_trial(walk, torques_only=True)

@@ -96,6 +96,7 @@ def test_what_a_killed_run_left_is_gone_after_the_next(recordings: Path, finishe
     assert hidden == [".running"]
 
 
+@pytest.mark.slow
 def test_another_place_and_number_of_workers_give_the_same_bytes(
     recordings: Path, finished: biodyn.StudyResult, tmp_path: Path
 ) -> None:

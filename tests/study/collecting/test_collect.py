@@ -261,6 +261,7 @@ def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:
         read_cycles(study_folder.out, cycle="first")
 
 
+@pytest.mark.slow
 def test_a_data_set_of_a_version_without_sites_is_read(study_folder: StudyFolder) -> None:
     collect(study_folder.plan, study_folder.out)
     path = study_folder.out / "study.parquet"

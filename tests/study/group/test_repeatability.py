@@ -53,6 +53,7 @@ def test_two_identical_sessions_agree_fully(tmp_path: Path) -> None:
     assert between["subjects"] == 5
 
 
+@pytest.mark.slow
 def test_the_error_between_sessions_is_the_one_put_in(tmp_path: Path) -> None:
     subjects, error, spread = 200, 2.0, 6.0
     random = np.random.default_rng(4)

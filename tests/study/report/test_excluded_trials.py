@@ -92,6 +92,7 @@ def test_summary_and_report_name_them(with_failed: Path) -> None:
     assert (with_failed / "subjects" / "S99.html").is_file()  # of whom nothing is left
 
 
+@pytest.mark.slow
 def test_who_asks_for_them_gets_them(tmp_path: Path, sound: Path) -> None:
     definition = StudyDefinition.model_validate({"analysis": {"include_failed": True}})
     trials = two_by_two(subjects=6)
