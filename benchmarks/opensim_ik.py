@@ -24,6 +24,19 @@ import numpy as np
 FRAMES = 150  # of each problem: OpenSim needs a tenth of a second a frame at accuracy 1e-9
 
 
+def followed(osim: Any, markers: dict[str, float], tasks: dict[str, tuple[float, float]]) -> tuple[Any, Any]:
+    """Return OpenSim's weights of markers, and its references of coordinates by (weight, value)."""
+    weights = osim.SetMarkerWeights()
+    for name, weight in markers.items():
+        weights.cloneAndAppend(osim.MarkerWeight(name, weight))
+    coordinates = osim.SimTKArrayCoordinateReference()
+    for name, (weight, value) in tasks.items():
+        one = osim.CoordinateReference(name, osim.Constant(value))
+        one.setWeight(weight)
+        coordinates.push_back(one)
+    return weights, coordinates
+
+
 def theirs(task: dict[str, Any]) -> None:
     """Run OpenSim's solver on one problem and write its solution, cost and time."""
     import opensim as osim
@@ -31,14 +44,7 @@ def theirs(task: dict[str, Any]) -> None:
     osim.Logger.setLevelString("Off")
     model = osim.Model(task["model"])
     state = model.initSystem()
-    weights = osim.SetMarkerWeights()
-    for name, weight in task["markers"].items():
-        weights.cloneAndAppend(osim.MarkerWeight(name, weight))
-    coordinates = osim.SimTKArrayCoordinateReference()
-    for name, (weight, value) in task["coordinates"].items():
-        one = osim.CoordinateReference(name, osim.Constant(value))
-        one.setWeight(weight)
-        coordinates.push_back(one)
+    weights, coordinates = followed(osim, task["markers"], task["coordinates"])
     out: dict[str, Any] = {}
     for accuracy in (1e-5, 1e-9):
         reference = osim.MarkersReference(task["trc"], weights, osim.Units("m"))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from opensim_ik import followed
 
 CASES = {
     "core_scale": (
@@ -40,14 +41,7 @@ def theirs(task: dict[str, Any]) -> None:
     osim.ScaleTool(task["setup"]).run()
     model = osim.Model("subject01_scaledOnly.osim")
     state = model.initSystem()
-    weights = osim.SetMarkerWeights()
-    for name, weight in task["weights"].items():
-        weights.cloneAndAppend(osim.MarkerWeight(name, weight))
-    coordinates = osim.SimTKArrayCoordinateReference()
-    for name, (weight, value) in task["tasks"].items():
-        one = osim.CoordinateReference(name, osim.Constant(value))
-        one.setWeight(weight)
-        coordinates.push_back(one)
+    weights, coordinates = followed(osim, task["weights"], task["tasks"])
     listed = model.getCoordinateSet()
     poses = []
     for accuracy, start in ((1e-9, None), (1e-9, task["pose"])):

@@ -15,9 +15,9 @@ from pathlib import Path
 import ezc3d
 import numpy as np
 from common import Record, parser_of, someone, tell
+from common.coverage import Rows, add_covered, print_covered, share_covered
 from support.poses import files_of_its_poses, with_its_segments
 
-from biodyn.analysis import TrialAnalysis
 from biodyn.library.pose_systems import pose_systems
 from biodyn.output.tables.poses import pose_angles
 from biodyn.simulation import Person, TrialOptions
@@ -25,7 +25,7 @@ from biodyn.simulation.files import write_c3d
 from biodyn.simulation.person import embody
 from biodyn.simulation.poses import PoseNoise, true_poses, with_errors, write_pose_c3d
 from biodyn.simulation.trial import SimulatedTrial, session, simulate_trial
-from biodyn.simulation.uncertain import covered, misplaced
+from biodyn.simulation.uncertain import misplaced
 from biodyn.simulation.walking import solve_walk
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
@@ -107,9 +107,6 @@ def recorded(
     return truth
 
 
-Rows = dict[str, list[tuple[float, float, float, int]]]
-
-
 def coverage(title: str, noise: PoseNoise, seeds: int, first: int, record: Record) -> None:
     """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
@@ -121,37 +118,16 @@ def coverage(title: str, noise: PoseNoise, seeds: int, first: int, record: Recor
             path = Path(folder) / "poses.c3d"
             truth = recorded(person, options, noise, magnitudes, path)
             analysis = analyse_trial(path, settings={"poses": sizes})
-        _add(rows, analysis, truth)
+        add_covered(rows, analysis, truth)
     print(f"\n{title}: true torque inside the 95 % band, {seeds} people (seeds {first} to {first + seeds - 1})")
-    print("  coordinate         per cent of frames (standard error)   rms error, Nm   rms band, 1 SD, Nm")
-    for name, found in rows.items():
-        inside, error2, sd2, frames = np.array(found).T
-        share, doubt = 100 * np.average(inside, weights=frames), 100 * inside.std() / np.sqrt(len(inside))
-        rms = [np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
-        print(f"  {name:18s} {share:5.1f} ({doubt:3.1f}) {rms[0]:25.2f} {rms[1]:15.2f}")
+    print_covered(rows)
     for which, chosen in (
         ("legs", [row for name, found in rows.items() if name.startswith(_LEGS) for row in found]),
         ("all", [row for found in rows.values() for row in found]),
     ):
-        inside, _, _, frames = np.array(chosen).T
-        share = 100 * float(np.average(inside, weights=frames))
+        share = share_covered(chosen)
         tell(f"{title}, {which}: {share:.1f} %")
         record.add(f"{title}: true torque inside the band, {which}", share, "% of the frames, 95 expected")
-
-
-def _add(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> None:
-    assert analysis.uncertainty is not None
-    true_of = {coordinate.name: coordinate.v_index for coordinate in truth.body.model.coordinates}
-    sd = analysis.uncertainty.total
-    for column, coordinate in enumerate(analysis.model.coordinates):
-        torque = analysis.dynamics.torques[:, column]
-        known = np.isfinite(torque) & np.isfinite(sd[:, column])
-        if not known.any():
-            continue
-        error = torque[known] - truth.tau[known, true_of[coordinate.name]]
-        inside = covered(error, sd[known, column])
-        row = (float(inside.mean()), float(np.mean(error**2)), float(np.mean(sd[known, column] ** 2)), int(known.sum()))
-        rows.setdefault(coordinate.name.removesuffix(f"_{coordinate.side}"), []).append(row)
 
 
 def main() -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, parser_of, sample_walks, someone, take_turns, tell
+from common.coverage import Rows, add_covered, print_covered, share_covered
 
-from biodyn.simulation.uncertain import covered, record_unlike
+from biodyn.simulation.uncertain import record_unlike
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import SOURCES, torque_uncertainty
 from biodyn.uncertainty.magnitudes import load_magnitudes
@@ -55,33 +56,16 @@ def monte_carlo(runs: int, seed: int, record: Record) -> None:
 def coverage(seeds: int, first: int, record: Record) -> None:
     """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
-    rows: dict[str, list[tuple[float, float, float, int]]] = {}
+    rows: Rows = {}
     for seed in range(first, first + seeds):
         person, options = someone(seed)
         with tempfile.TemporaryDirectory() as folder:
             truth, walk, static = record_unlike(person, options, magnitudes, Path(folder))
             analysis = analyse_trial(walk, static, settings=_WITH_BANDS)
-        assert analysis.uncertainty is not None
-        true_of = {coordinate.name: coordinate.v_index for coordinate in truth.body.model.coordinates}
-        sd = analysis.uncertainty.total
-        for column, coordinate in enumerate(analysis.model.coordinates):
-            torque = analysis.dynamics.torques[:, column]
-            known = np.isfinite(torque) & np.isfinite(sd[:, column])
-            if not known.any():
-                continue
-            error = torque[known] - truth.tau[known, true_of[coordinate.name]]
-            inside = covered(error, sd[known, column])
-            row = (inside.mean(), np.mean(error**2), np.mean(sd[known, column] ** 2), int(known.sum()))
-            rows.setdefault(coordinate.name.removesuffix(f"_{coordinate.side}"), []).append(row)
+        add_covered(rows, analysis, truth)
     print(f"\nTrue torque inside the 95 % band, {seeds} simulated people (seeds {first} to {first + seeds - 1})")
-    print("  coordinate         per cent of frames (standard error)   rms error, Nm   rms band, 1 SD, Nm")
-    everything = np.array([row for found in rows.values() for row in found])
-    for name, found in rows.items():
-        inside, error2, sd2, frames = np.array(found).T
-        share, doubt = 100 * np.average(inside, weights=frames), 100 * inside.std() / np.sqrt(len(inside))
-        rms = [np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
-        print(f"  {name:18s} {share:5.1f} ({doubt:3.1f}) {rms[0]:25.2f} {rms[1]:15.2f}")
-    share = 100 * float(np.average(everything[:, 0], weights=everything[:, 3]))
+    print_covered(rows)
+    share = share_covered(row for found in rows.values() for row in found)
     print(f"all torques: {share:.1f} %")
     record.add("true torque inside the band", share, "% of the frames, 95 expected")
 

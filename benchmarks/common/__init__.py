@@ -3,9 +3,10 @@
 A benchmark asks (`arguments`), finds recordings (`data`) or simulates a session (`sessions`), measures (`timing`), prints
 (`tables`), and adds each headline number to a `Record`. Its `close` prints the machine and every number beside that of the
 last run that was asked for the same on the same kind of machine, and keeps them as JSON in benchmarks/results/. What is held
-against an older version runs in a process of its own with that tree on the path (`trees`).
+against an older version runs in a process of its own with that tree on the path (`trees`). `coverage` counts how often the
+bands of simulated people hold.
 
-Read in this order: record, timing, data, sessions, people, arguments, tables, trees.
+Read in this order: record, timing, data, sessions, people, arguments, tables, trees, coverage.
 """
 
 import sys

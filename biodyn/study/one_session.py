@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,15 +63,10 @@ def open_session(
     return Study(definition, replace(plan, name=whose, trials=trials), SESSION)
 
 
-@dataclass(frozen=True)
-class _Listed:
+def _listed(names: Sequence[str]) -> str:
     """Names in a message: the first few."""
-
-    names: Sequence[str]
-
-    def __str__(self) -> str:
-        shown = ", ".join(name or "(none)" for name in self.names[:_LISTED])
-        return shown + (", ..." if len(self.names) > _LISTED else "")
+    shown = ", ".join(name or "(none)" for name in names[:_LISTED])
+    return shown + (", ..." if len(names) > _LISTED else "")
 
 
 def _place(given: Sequence[Path]) -> tuple[Path, list[Path] | None]:
@@ -118,13 +113,13 @@ def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
     people = list(dict.fromkeys(trial.subject for trial in trials))
     if len(people) > 1:
         raise StudyError(
-            f"'{root}' holds walks of {len(people)} people: {_Listed(people)}. A session is of one person and day.",
+            f"'{root}' holds walks of {len(people)} people: {_listed(people)}. A session is of one person and day.",
             "Name the walks of one person, say whose they are in a study.toml, or run 'biodyn study'.",
         )
     sessions = list(dict.fromkeys(trial.session for trial in trials))
     if len(sessions) > 1:
         raise StudyError(
-            f"'{root}' holds {len(sessions)} sessions of {people[0]}: {_Listed(sessions)}. A session is of one person and day.",
+            f"'{root}' holds {len(sessions)} sessions of {people[0]}: {_listed(sessions)}. A session is of one person and day.",
             "Name the walks of one session, or run 'biodyn study'.",
         )
     return ", ".join(filter(None, (people[0], sessions[0])))
