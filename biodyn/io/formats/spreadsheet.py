@@ -19,6 +19,7 @@ from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables import recording_of
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_roles
 from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
+from biodyn.io.text import clean_text
 from biodyn.recording import Recording
 
 _MOST_TEXT_BYTES = 500_000_000
@@ -54,12 +55,11 @@ def read_parquet(path: Path) -> Recording:
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = column.type
             if pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind):
-                names.append(str(name))
+                names.append(clean_text(str(name)))
                 columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
-        raise InputFileError(
-            f"'{path.name}' is no sound Parquet file: {str(error).splitlines()[0][:100].rstrip('.')}.", COPY_AGAIN
-        ) from error
+    except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        said = clean_text((str(error).splitlines() or [""])[0][:100]).rstrip(".")
+        raise InputFileError(f"'{path.name}' is no sound Parquet file: {said}.", COPY_AGAIN) from error
     if not columns or not len(columns[0]) or len(set(names)) != len(names):
         raise InputFileError(f"'{path.name}' holds no table of numbers with a name for each column.")
     return _recording(path, Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names)))

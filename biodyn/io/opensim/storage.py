@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
 from biodyn.io.text import clean_text
 
 #: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
@@ -20,6 +21,7 @@ MOST_BYTES: Final = 2_000_000_000
 MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
 _JITTER: Final = 0.1  # of the time between two rows: rounding of the times
+_ROWS: Final = re.compile(r"(?im)^\s*(?:nrows\s*=|datarows\s)\s*([0-9]{1,15})\s*$")
 # What C runtimes print for a number that is none.
 _NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
 
@@ -33,6 +35,7 @@ class Storage:
         in_degrees: the file's word for its angles; None where it says nothing.
         unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
             an error.
+        notes: what is odd about the table as a whole.
     """
 
     path: Path
@@ -41,6 +44,7 @@ class Storage:
     values: FloatArray
     in_degrees: bool | None
     unclear: frozenset[str] = frozenset()
+    notes: tuple[Diagnostic, ...] = ()
 
     def column(self, name: str) -> FloatArray:
         """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
@@ -87,7 +91,17 @@ def read_storage(path: str | Path) -> Storage:
         raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
     first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
     kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
-    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear)
+    notes = _counted(path, head, len(time_s))
+    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes)
+
+
+def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
+    """A note where the header states another number of rows: a copy that broke off between two rows looks whole."""
+    said = _ROWS.search("\n".join(head))
+    if said is None or int(said[1]) == found:
+        return ()
+    text = f"'{path.name}' announces {int(said[1])} rows and holds {found}; {found} are read."
+    return (Diagnostic("row-count", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),)
 
 
 def _lines(path: Path) -> list[str]:
@@ -119,7 +133,7 @@ def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
             found.append([float(word) for word in words])
         except ValueError as error:
             raise InputFileError(
-                f"Row {k + 1} of '{path.name}' holds what is no number: '{row.strip()[:60]}'."
+                f"Row {k + 1} of '{path.name}' holds what is no number: '{clean_text(row[:60])}'."
             ) from error
         if len(words) != columns:
             raise InputFileError(
