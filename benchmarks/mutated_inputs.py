@@ -103,7 +103,9 @@ def made_files(folder: Path) -> Path:
     export(folder / "result", "opensim", folder / "opensim")
     markers = read(c3d).markers
     names = [f"{label}_{axis}" for label in markers.labels for axis in "XYZ"]
-    table = np.column_stack([np.arange(markers.frame_count) / markers.rate_hz, markers.positions.reshape(markers.frame_count, -1)])
+    table = np.column_stack(
+        [np.arange(markers.frame_count) / markers.rate_hz, markers.positions.reshape(markers.frame_count, -1)]
+    )
     import pandas as pd
 
     frame = pd.DataFrame(np.round(table, 6), columns=["time", *names])
@@ -123,14 +125,16 @@ _URDF: Final = """<robot name="r"><link name="a"/><link name="b"><inertial><orig
 
 def kinds(made: Path) -> tuple[Kind, ...]:
     """Every kind of file but C3D and TOML."""
-    own = made / "opensim"
+    own, stored = made / "opensim", made / "result"
     model, loads = own / "model.osim", own / "external_loads.xml"
 
     def found(*suffixes: str, without: str = "") -> tuple[Path, ...]:
         real = [p for folder in recordings_at_hand()[1:] for s in suffixes for p in sorted(folder.rglob(f"*{s}"))]
         mine = [p for s in suffixes for p in sorted(own.glob(f"*{s}"))]
         return tuple(
-            p for p in (*mine, *mine, *real) if p.stat().st_size < _LARGEST_BYTES and not (without and without in p.name.lower())
+            p
+            for p in (*mine, *mine, *real)
+            if p.stat().st_size < _LARGEST_BYTES and not (without and without in p.name.lower())
         )
 
     def holding(word: bytes) -> tuple[Path, ...]:
@@ -157,8 +161,8 @@ def kinds(made: Path) -> tuple[Kind, ...]:
         Kind("scale set-up", holding(b"<ScaleTool"), XML, read_scale_setup),
         Kind("URDF", (own / "robot.urdf",), XML, lambda p: from_urdf(p.read_text(encoding="utf-8", errors="replace"))),
         Kind("b3d and others", tuple(found(".parquet")) + (made / "walk.c3d",), BLIND, _unknown),
-        Kind("result folder", (*[made / "result" / "run.json"] * 4, made / "result" / "result.npz", made / "result" / "tables" / "joint_torques.csv"),
-             (*BLIND, *[number, hostile_word, doubled_line, lost_line] * 3), _stored, root=made / "result"),
+        Kind("result folder", (*[stored / "run.json"] * 4, stored / "result.npz", stored / "tables" / "joint_torques.csv"),
+             (*BLIND, *[number, hostile_word, doubled_line, lost_line] * 3), _stored, root=stored),
     )  # fmt: skip
 
 
@@ -238,7 +242,9 @@ def tried(kind: Kind, path: Path, outcome: Outcome, analysed: bool) -> Outcome:
         finally:
             signal.alarm(0)
     outcome.seconds = time.perf_counter() - began
-    outcome.warned = "; ".join(sorted({f"{w.category.__name__}: {w.message} {Path(w.filename).name}:{w.lineno}" for w in caught}))[:300]
+    outcome.warned = "; ".join(
+        sorted({f"{w.category.__name__}: {w.message} {Path(w.filename).name}:{w.lineno}" for w in caught})
+    )[:300]
     if outcome.what == "read" and kind.doubt is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -332,7 +338,9 @@ def outcomes_of(kind: Kind, count: int, seed: int, folder: Path, every: int) -> 
     answer = folder / "answer.jsonl"
     while waiting:
         batch = waiting[:BATCH]
-        worker = multiprocessing.get_context("fork").Process(target=_work, args=(kind, batch, seed, folder, every, answer))
+        worker = multiprocessing.get_context("fork").Process(
+            target=_work, args=(kind, batch, seed, folder, every, answer)
+        )
         worker.start()
         worker.join(BATCH * LIMIT_S)
         hung = worker.is_alive()
@@ -384,7 +392,16 @@ def c3d_line(count: int, seed: int, folder: Path) -> Line:
     faults = sum(o.what not in ("read", "refused") or bool(o.problem and o.what == "refused") for o in counts.outcomes)
     compared = sum(o.compared for o in counts.outcomes)
     return Line(
-        *(len(counts.outcomes), counts.number("read"), counts.number("refused"), 0, 0, faults, compared, len(counts.silent)),
+        *(
+            len(counts.outcomes),
+            counts.number("read"),
+            counts.number("refused"),
+            0,
+            0,
+            faults,
+            compared,
+            len(counts.silent),
+        ),
         said=bad,
     )
 
@@ -442,7 +459,11 @@ def places_line(made: Path, folder: Path) -> Line:
     for suffix, path in strange_places(made, folder):
         tries: list[tuple[Any, ...]] = [("check", path), ("run", path, "--out", folder / "out", *_QUICK)]
         if suffix == ".toml":
-            tries += [("check", walk, "--settings", path), ("check", walk, "--marker-set", path), ("study", path, "--dry-run")]
+            tries += [
+                ("check", walk, "--settings", path),
+                ("check", walk, "--marker-set", path),
+                ("study", path, "--dry-run"),
+            ]
         if suffix == ".osim":
             tries += [(*motion, "--model", path)]
         if suffix in (".xml", ".mot"):
@@ -486,7 +507,10 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=40, help="every so many-th file is analysed as well; 0 = none")
     parser.add_argument("--folder", type=Path, help="keeps the files that gave way")
     chosen = parser.parse_args()
-    record, watch = Record("mutated_inputs", {"count": chosen.count, "seed": chosen.seed, "runs": chosen.runs}), Stopwatch()
+    record, watch = (
+        Record("mutated_inputs", {"count": chosen.count, "seed": chosen.seed, "runs": chosen.runs}),
+        Stopwatch(),
+    )
     every = Line()
     with tempfile.TemporaryDirectory() as temporary:
         folder = chosen.folder or Path(temporary)

@@ -1,6 +1,6 @@
-"""Seeded damage to the bytes of a file: blind, to tables of text, to XML, to TOML. Each takes bytes and a generator, returns bytes.
+"""Seeded damage to the bytes of a file: blind, to tables of text, to XML. Each takes bytes and a generator, returns bytes.
 
-`KINDS` names the damages that fit each kind of file; `damaged` chooses among them.
+`BLIND`, `TABLE` and `XML` are those that fit a kind of file; `damaged` chooses among them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,22 @@ _EXTREMES: Final = (
     *(b"4294967296", b"99999999999999999999", b"65536", b"0x10", b"1,5", b"1.2.3", b"--", b"", b"x", b"-1.#IND", b"1e", b"1_0"),
     *("\u0661\u0662".encode(), b"1e5000", b"9" * 5000, b"true", b"1 2", b"1\t2", b"\0"),
 )  # fmt: skip
-_UNITS: Final = (b"mm", b"m", b"cm", b"km", b"furlong", b"inch", b"", b"MM", b"\xb5m", b"deg", b"rad", b"N", b"kN", b"Nmm")
+_UNITS: Final = (
+    b"mm",
+    b"m",
+    b"cm",
+    b"km",
+    b"furlong",
+    b"inch",
+    b"",
+    b"MM",
+    b"\xb5m",
+    b"deg",
+    b"rad",
+    b"N",
+    b"kN",
+    b"Nmm",
+)
 
 
 def _some(rng: np.random.Generator, among: tuple[bytes, ...]) -> bytes:
@@ -164,13 +179,24 @@ def encoding(data: bytes, rng: np.random.Generator) -> bytes:
 
 def line_ends(data: bytes, rng: np.random.Generator) -> bytes:
     """Other ends of lines, everywhere or here and there."""
-    new = _some(rng, (b"\r\n", b"\r", b"\n\n", b"\x0b", "\u2028".encode(), b"\x85", b"\0\n", b" \n", b"\t\n", b"\x1c\n"))
+    new = _some(
+        rng, (b"\r\n", b"\r", b"\n\n", b"\x0b", "\u2028".encode(), b"\x85", b"\0\n", b" \n", b"\t\n", b"\x1c\n")
+    )
     return data.replace(b"\n", new) if rng.random() < 0.7 else data.replace(b"\n", new, int(rng.integers(1, 20)))
 
 
 def separators(data: bytes, rng: np.random.Generator) -> bytes:
     """Other marks between cells, other marks in numbers."""
-    pairs = ((b"\t", b" "), (b"\t", b","), (b"\t", b";"), (b".", b","), (b",", b";"), (b"\t", b"\t\t"), (b",", b"\t"), (b",", b'","'))
+    pairs = (
+        (b"\t", b" "),
+        (b"\t", b","),
+        (b"\t", b";"),
+        (b".", b","),
+        (b",", b";"),
+        (b"\t", b"\t\t"),
+        (b",", b"\t"),
+        (b",", b'","'),
+    )
     old, new = pairs[int(rng.integers(len(pairs)))]
     return data.replace(old, new) if rng.random() < 0.7 else data.replace(old, new, int(rng.integers(1, 50)))
 
@@ -215,7 +241,9 @@ def hostile_word(data: bytes, rng: np.random.Generator) -> bytes:
 
 def unit(data: bytes, rng: np.random.Generator) -> bytes:
     """Another unit."""
-    return re.sub(rb"(?<![A-Za-z])(mm|deg|rad|m|cm|yes|no)(?![A-Za-z])", _some(rng, _UNITS), data, count=int(rng.integers(1, 4)))
+    return re.sub(
+        rb"(?<![A-Za-z])(mm|deg|rad|m|cm|yes|no)(?![A-Za-z])", _some(rng, _UNITS), data, count=int(rng.integers(1, 4))
+    )
 
 
 def wide(data: bytes, rng: np.random.Generator) -> bytes:
@@ -289,7 +317,9 @@ def deep(data: bytes, rng: np.random.Generator) -> bytes:
     bomb = b'<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">' + b"".join(
         b'<!ENTITY %c "%s">' % (98 + k, b"&%c;" % (97 + k) * 10) for k in range(9)
     ) + b"]>"  # fmt: skip
-    return (data[:at] + b"<x>" * depth + b"</x>" * depth + data[at:], bomb + data, bomb + b"<a>&j;</a>")[int(rng.integers(3))]
+    return (data[:at] + b"<x>" * depth + b"</x>" * depth + data[at:], bomb + data, bomb + b"<a>&j;</a>")[
+        int(rng.integers(3))
+    ]
 
 
 BLIND: Final[tuple[Damage, ...]] = (bits, cut, behead, repeated_block, zeroed, random_block, something_else)
@@ -301,7 +331,18 @@ TABLE: Final[tuple[Damage, ...]] = (
 XML: Final[tuple[Damage, ...]] = (
     *BLIND,
     *(number, number, number, number, encoding, line_ends, swapped_lines, lost_line, doubled_line, doubled_word),
-    *(hostile_word, element_lost, element_lost, element_doubled, element_text, element_text, element_text, tag, tag, deep),
+    *(
+        hostile_word,
+        element_lost,
+        element_lost,
+        element_doubled,
+        element_text,
+        element_text,
+        element_text,
+        tag,
+        tag,
+        deep,
+    ),
 )
 
 

@@ -10,7 +10,6 @@ import math
 import re
 from io import StringIO
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -79,7 +78,9 @@ def coordinates_of(path: Path, found: Recording) -> str | None:
     names = [str(c).strip() for c in frame.columns]
     names = [str(c).split("/")[-2] if str(c).endswith("/value") else c for c in names]
     for name in set(table.names) - table.unclear:
-        if names.count(name) == 1 and (d := _different(table.column(name), frame.iloc[:, names.index(name)].to_numpy())):
+        if names.count(name) == 1 and (
+            d := _different(table.column(name), frame.iloc[:, names.index(name)].to_numpy())
+        ):
             return f"{name}: {d}"
     return ""
 
@@ -95,15 +96,19 @@ def numbers_of(path: Path, found: Recording) -> str | None:
     markers = found.motion.markers
     if markers is None:
         return "no markers"
-    if path.suffix == ".csv" and re.search("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)", path.read_text(errors="replace", newline="")):
+    if path.suffix == ".csv" and re.search(
+        "[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)", path.read_text(errors="replace", newline="")
+    ):
         return None  # ends of lines that pandas does not know
     if len(frame) != markers.frame_count:
         return f"{markers.frame_count} frames, pandas {len(frame)}"
     for label in markers.labels:
         names = [f"{label}_{axis}" for axis in "XYZ"]
-        if all(list(frame.columns).count(name) == 1 for name in names):
-            if difference := _different(markers.positions[:, markers.labels.index(label)], frame[names].to_numpy(float)):
-                return f"{label}: {difference}"
+        if any(list(frame.columns).count(name) != 1 for name in names):
+            continue
+        mine = markers.positions[:, markers.labels.index(label)]
+        if difference := _different(mine, frame[names].to_numpy(float)):
+            return f"{label}: {difference}"
     return ""
 
 
@@ -155,4 +160,8 @@ def _different(mine: np.ndarray, other: np.ndarray) -> str:
     known = np.isfinite(mine)
     with np.errstate(all="ignore"):
         far = known & ~np.isclose(mine, other, rtol=_SAME, atol=1e-9)
-    return f"{int(far.sum())} numbers differ, the first {mine[far][0]:g}, other reader {other[far][0]:g}" if far.any() else ""
+    return (
+        f"{int(far.sum())} numbers differ, the first {mine[far][0]:g}, other reader {other[far][0]:g}"
+        if far.any()
+        else ""
+    )
