@@ -528,7 +528,7 @@ def main() -> int:
             )
         tell(f"{_HEADS[0]:<18}" + "".join(f"{h:>9}" for h in _HEADS[1:9]) + f"{_HEADS[9]:>11}{_HEADS[10]:>9}")
         for name, part in parts.items():
-            if chosen.only.lower() in name.lower():
+            if any(word.strip().lower() in name.lower() for word in chosen.only.split(";")):
                 line = part()
                 told(name, line)
                 for one in ("tried", "read", "refused", "analysed", "warned", "faults", "compared", "silent"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,7 @@ class Storage:
         in_degrees: the file's word for its angles; None where it says nothing.
         unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
             an error.
-        notes: what is odd about the table as a whole.
+        notes: what is odd about the table as a whole. sha256: of the bytes that were read, "" where no file of its own was.
     """
 
     path: Path
@@ -45,6 +46,7 @@ class Storage:
     in_degrees: bool | None
     unclear: frozenset[str] = frozenset()
     notes: tuple[Diagnostic, ...] = ()
+    sha256: str = ""
 
     def column(self, name: str) -> FloatArray:
         """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
@@ -73,7 +75,8 @@ def read_storage(path: str | Path) -> Storage:
     `endheader`, no column `time`, rows of different lengths, not numbers, time that does not increase.
     """
     path = Path(path)
-    lines = _lines(path)
+    content = _content(path)
+    lines = content.decode("utf-8", errors="replace").splitlines()
     end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
     if end is None:
         raise InputFileError(f"'{path.name}' is no motion file: no line 'endheader' ends its header.")
@@ -92,7 +95,9 @@ def read_storage(path: str | Path) -> Storage:
     first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
     kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
     notes = _counted(path, head, len(time_s))
-    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes)
+    return Storage(
+        path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, sha256(content).hexdigest()
+    )
 
 
 def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
@@ -104,14 +109,14 @@ def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
     return (Diagnostic("row-count", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),)
 
 
-def _lines(path: Path) -> list[str]:
+def _content(path: Path) -> bytes:
     check_path(path)
     if path.stat().st_size > MOST_BYTES:
         raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
     content = file_bytes(path)
     if b"\0" in content[:1000]:
         raise InputFileError(f"'{path.name}' is no text: motion files are tables of numbers.")
-    return content.decode("utf-8", errors="replace").splitlines()
+    return content
 
 
 def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
