@@ -45,7 +45,7 @@ def frames_of(path: Path, found: Recording) -> str | None:
         head = dict(zip((c.strip() for c in lines[1]), (c.strip() for c in lines[2]), strict=True))
         labels = [cell.strip() for cell in lines[3][2:]]
         count = sum(bool(cell.strip()) for cell in lines[4]) // 3
-        if any(labels[i] for i in range(len(labels)) if i % 3) or not lines[4][2].strip():
+        if any(labels[i] for i in range(len(labels)) if i % 3) or not lines[4][2].strip().upper().startswith("X"):
             return None  # labels and axes stand over other columns
         rows = [[float(cell) if cell.strip() else math.nan for cell in line[: 2 + 3 * count]] for line in lines[5:]]
         values = np.array([row + [math.nan] * (2 + 3 * count - len(row)) for row in rows])
