@@ -226,3 +226,36 @@ def test_a_long_table_of_forces_in_parts_is_the_same(swing, monkeypatch):
     parts, proof = model_torques.torques(body, q, v, vdot, model_torques.table_loads(body, forces, t))
     np.testing.assert_allclose(parts, whole, rtol=1e-10, atol=1e-9)
     assert proof < 1e-12
+
+
+@pytest.mark.parametrize("part", [0, 3])
+def test_rows_that_do_not_tell_the_load_have_no_torques(swing, tmp_path, part):
+    """A gap amid stance, of the force or of its point, is not the foot in the air; one at rest is."""
+    model, motion, t, _ = swing
+    names = [f"ground_force_calcn_r_{kind}{axis}" for kind in "vp" for axis in "xyz"]
+    columns = np.tile([3.0, 500.0, 2.0, 0.2, 0.0, 0.1], (len(t), 1))
+    columns[:50, :3] = 0.0
+    loads = tmp_path / "loads.xml"
+    loads.write_text(
+        '<OpenSimDocument Version="40000"><ExternalLoads><objects><ExternalForce name="f"><applied_to_body>b</applied_to_body>'
+        "<force_identifier>ground_force_calcn_r_v</force_identifier><point_identifier>ground_force_calcn_r_p"
+        "</point_identifier></ExternalForce></objects><datafile>grf.mot</datafile></ExternalLoads></OpenSimDocument>"
+    )
+    _written(tmp_path / "grf.mot", names, t, columns)
+    sound = run_coordinates(motion, model, loads).tau
+    columns[20, part : part + 3] = np.nan
+    columns[100:103, part : part + 3] = np.nan
+    _written(tmp_path / "grf.mot", names, t, columns)
+    result = run_coordinates(motion, model, loads)
+    assert list(np.flatnonzero(np.isnan(result.tau).any(axis=1))) == [100, 101, 102]
+    np.testing.assert_allclose(result.tau[60:100], sound[60:100], rtol=1e-6)
+    assert "forces-too-short" in {note.code for note in result.notes}
+
+
+def test_a_motion_that_ends_before_its_announced_rows_is_told(swing, tmp_path):
+    model, motion, t, _ = swing
+    path = tmp_path / "cut.mot"
+    path.write_text(motion.read_text().replace("inDegrees", f"nRows={len(t) + 7}\ninDegrees"))
+    told = {note.code: note for note in run_coordinates(path, model).notes}
+    assert "holds 201; 201 are read" in told["row-count"].message
+    assert "row-count" not in {note.code for note in run_coordinates(motion, model).notes}

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from biodyn.cli.screen import open_console, progress
 from biodyn.errors import InputFileError, ResultError, printable
 from biodyn.io.text import clean_text
 
@@ -141,3 +142,23 @@ def test_what_cannot_is_escaped(text: str, shown: str) -> None:
 def test_an_error_can_always_be_printed() -> None:
     error = ResultError(f"'{os.fsdecode(b'M' + bytes([0xFC]))}' is no result.", "Try\tagain.")
     assert str(error).encode("utf-8") == rb"'M\xfc' is no result. Try" + b"\tagain."
+
+
+def test_what_is_printed_neither_steers_the_terminal_nor_is_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    console = open_console()
+    console.print("Result: [/x] [bold]b[/] :smile: \x1b[31m\u202e\x07 Größe 股\nnext")
+    with progress(console) as step:
+        step("[/nothing opened] \x1b[5m")
+    assert capsys.readouterr().out == "Result: [/x] [bold]b[/] :smile: \\x1b[31m\\u202e\\x07 Größe 股\nnext\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes that break are POSIX's")
+def test_a_reader_who_leaves_is_not_told_as_failed_checks() -> None:
+    lines = "from biodyn.cli.screen import open_console\nfor _ in range(9999):\n    open_console().print('x' * 99)"
+    with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stderr is not None
+        writer.stdout.readline()
+        writer.stdout.close()
+        assert writer.stderr.read() == b""
+        assert writer.wait(60) == 141

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from biodyn.diagnostics import Diagnostic
 
+_PIPE_CLOSED = 141  # as shells say of a program that SIGPIPE ended
 SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
 
@@ -34,14 +37,38 @@ def progress(console: Console) -> Iterator[Callable[[str], None]]:
         console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     with console.status("starting") as status, watched(tell):
-        yield lambda name: status.update(f"{name} ...")
+        yield lambda name: status.update(as_status(f"{name} ..."))
 
 
 def open_console(on_error: bool = False) -> Console:
-    """Return where commands print: standard output, or standard error where that is for something else."""
+    """Return where commands print: standard output, or standard error where that is for something else.
+
+    Texts hold names of other people's files: what would steer the terminal or turn the direction of writing is printed as an
+    escape, and square brackets are no markup.
+    """
     from rich.console import Console
 
-    return Console(stderr=on_error)
+    from biodyn.errors import printable
+
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text, keep="\n\t"), **options)
+
+        def on_broken_pipe(self) -> None:
+            # whoever read has left ('| head'); 1 would say that checks failed
+            os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if on_error else sys.stdout).fileno())
+            raise SystemExit(_PIPE_CLOSED)
+
+    return Plain(stderr=on_error, markup=False, emoji=False, highlight=False)
+
+
+def as_status(text: str) -> Text:
+    """A text for the live line, as it is: a plain one would be read as markup."""
+    from rich.text import Text
+
+    from biodyn.errors import printable
+
+    return Text(printable(text))
 
 
 @dataclass(frozen=True)

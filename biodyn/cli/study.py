@@ -10,7 +10,7 @@ import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
 from biodyn.cli.options import Entries, Preset, Workers
-from biodyn.cli.screen import SEVERITY_STYLE, open_console
+from biodyn.cli.screen import SEVERITY_STYLE, as_status, open_console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +94,7 @@ def _run_study(
         def say(text: str) -> None:
             nonlocal step
             step = text
-            status.update(f"{text} ...")
+            status.update(as_status(f"{text} ..."))
             if not console.is_terminal:
                 console.print(text, highlight=False)
 
@@ -104,7 +104,7 @@ def _run_study(
             if outcome.failed and not outcome.kept:
                 text = f"failed: {outcome.subject}/{outcome.trial}: {outcome.reason}"
                 console.print(text, style=SEVERITY_STYLE["error"], highlight=False, markup=False, soft_wrap=True)
-            status.update(f"{step}: {progress.line()}")
+            status.update(as_status(f"{step}: {progress.line()}"))
             if not console.is_terminal and time.monotonic() - told > _TELL_EVERY_S:
                 told = time.monotonic()
                 console.print(progress.line(), highlight=False)

@@ -47,6 +47,7 @@ class PlateWrench:
         diagnostics: what was decided about the plate (offset, signs, channels).
         zero: the plate's zero, None where nobody looked for it.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
+        unrecorded_s: those without a number while the plate was loaded.
         outlined, side: as of the `ForcePlate`.
     """
 
@@ -57,6 +58,7 @@ class PlateWrench:
     diagnostics: tuple[Diagnostic, ...] = ()
     zero: PlateZero | None = None
     saturated_s: tuple[tuple[float, float], ...] = ()
+    unrecorded_s: tuple[tuple[float, float], ...] = ()
     outlined: bool = True
     side: Side | None = None
 

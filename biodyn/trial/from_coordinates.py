@@ -65,7 +65,13 @@ def run_coordinates(
         vdot=vdot,
         tau=tau,
         cutoff_hz=cutoff_hz,
-        notes=(*notes, *too_short(acting.covered), *body.notes),
+        notes=(
+            *table.notes,
+            *(() if loads is None else loads.table.notes),
+            *notes,
+            *too_short(acting.covered),
+            *body.notes,
+        ),
         proof=proof,
     )
 

@@ -119,7 +119,8 @@ def _acting(
     if forces is not None and str(forces) != NO_FORCES:
         measured = read_external_loads(forces)
         named = [(load.name, load.body) for load in measured.loads]
-        return _Acting(table_loads(model, measured, time_s), named, {"forces": measured.table.path})
+        files = {"forces": measured.table.path}
+        return _Acting(table_loads(model, measured, time_s), named, files, measured.table.notes)
     if forces is not None:
         return _Acting(no_loads(len(time_s)))
     # the zero of plates and the feet that come and go are seen in the whole recording

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.io.ground_forces.unknown import unknown_rows
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
 from biodyn.rigid_body import OpenSimModel
@@ -23,6 +24,8 @@ _BLOCK: Final = 4_000
 # Tables with more rows are splined a part at a time, with as many rows around it.
 _LONG_TABLE: Final = 20_000
 _AROUND: Final = 60
+# A row of a table with less is not loaded, N.
+_LEAST_N: Final = 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,7 @@ class MeasuredLoads(Loads):
 
 @dataclass(frozen=True, eq=False)
 class TableLoads(Loads):
-    """Loads of a table, by OpenSim's splines between its rows; what has no number is no load."""
+    """Loads of a table, by OpenSim's splines between its rows; what has no number is no load, or lies in rows not covered."""
 
     model: OpenSimModel
     forces: ExternalForces
@@ -73,7 +76,10 @@ class TableLoads(Loads):
             first, last = np.searchsorted(table.time_s, (when[0], when[-1]))
             near = slice(max(int(first) - _AROUND, 0), int(last) + _AROUND)
         for k, load in enumerate(self.forces.loads):
-            force, point, moment = (_at(table, names, near, when) for names in (load.force, load.point, load.moment))
+            unknown = _unknown(table, load)
+            force, point, moment = (
+                _at(table, names, near, when, unknown) for names in (load.force, load.point, load.moment)
+            )
             force, moment = (_in_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
             point = _in_world(self.model, q, load.point_in, point, load)
             found[:, k, :3], found[:, k, 3:] = moment + np.cross(point, force), force
@@ -81,10 +87,16 @@ class TableLoads(Loads):
 
 
 def table_loads(model: OpenSimModel, forces: ExternalForces, time_s: FloatArray) -> TableLoads:
-    """Return the loads of a table at the times (T,) of a motion. ModelError: a load on a body the model does not have."""
+    """Return the loads of a table at the times (T,) of a motion. ModelError: a load on a body the model does not have.
+
+    Times beside a row that does not tell the load amid loaded ones are not covered.
+    """
     table = forces.table
     slack = float(np.median(np.diff(table.time_s)))
     covered = (time_s >= table.time_s[0] - slack) & (time_s <= table.time_s[-1] + slack)
+    for load in forces.loads:
+        for row in np.flatnonzero(_unknown(table, load)):  # it lies between two others
+            covered &= (time_s <= table.time_s[row - 1]) | (time_s >= table.time_s[row + 1])
     bodies = tuple(model.multibody.body_index(load.body) for load in forces.loads)
     return TableLoads(bodies, covered, model, forces, time_s)
 
@@ -120,11 +132,26 @@ def _largest(values: FloatArray) -> float:
     return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
 
 
-def _at(table: Storage, names: Sequence[str], near: slice, when: FloatArray) -> FloatArray:
-    """Three columns (B, 3) at times (B,), by OpenSim's splines through a part of the table's rows."""
+def _unknown(table: Storage, load: ExternalForce) -> BoolArray:
+    """Rows (T,) of the table that do not tell the load although there is one."""
+    if not load.force:
+        return np.zeros(len(table.time_s), dtype=np.bool_)
+    force = np.column_stack([table.column(name) for name in load.force])
+    point = np.column_stack([table.column(name) for name in load.point]) if load.point else np.zeros_like(force)
+    return unknown_rows(force, point, _LEAST_N)
+
+
+def _at(table: Storage, names: Sequence[str], near: slice, when: FloatArray, unknown: BoolArray) -> FloatArray:
+    """Three columns (B, 3) at times (B,), by OpenSim's splines through a part of the table's rows, straight over unknown ones."""
     if not names:
         return np.zeros((len(when), 3))
-    splines = [cubic_spline(table.time_s[near], np.nan_to_num(table.column(name)[near])) for name in names]
+    splines = []
+    for name in names:
+        column = table.column(name)
+        values = np.where(np.isfinite(column), column, 0.0)
+        if unknown.any():
+            values[unknown] = np.interp(table.time_s[unknown], table.time_s[~unknown], values[~unknown])
+        splines.append(cubic_spline(table.time_s[near], values[near]))
     return np.column_stack([spline.at(when[None])[0] for spline in splines])
 
 

@@ -155,3 +155,24 @@ def test_real_tables_become_plates_of_their_walks() -> None:
     for recording in (tutorial, synthetic):
         peaks = [plate.channels[:, 2].min() for plate in recording.plates]  # z of a plate points down
         assert all(-900.0 < peak < -600.0 for peak in peaks)
+
+
+@pytest.mark.parametrize("part", ["v", "p"])
+def test_a_table_with_a_hole_amid_stance_is_told_and_the_contact_not_used(
+    recording: Recording, tmp_path: Path, part: str
+) -> None:
+    motion = as_opensim(recording, tmp_path)
+    table = tmp_path / "walk_grf.mot"
+    lines = [line.split("\t") for line in table.read_text().split("\n")]
+    head = next(k for k, line in enumerate(lines) if line[0] == "time")
+    column = lines[head].index("ground_force_vz")
+    row = max(range(head + 1, len(lines) - 1), key=lambda k: float(lines[k][column]))
+    for axis in "xyz":
+        lines[row][lines[head].index(f"ground_force_{part}{axis}")] = "nan"
+    table.write_text("\n".join("\t".join(line) for line in lines))
+    found = read(motion)
+    assert "force-gaps" in {note.code for note in found.diagnostics}
+    assert np.isnan(found.plates[0].channels).any()
+    up = found.rotated(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]))
+    wrench = plate_wrench(up.plates[0], up.markers.frame_count, up.markers.rate_hz)
+    assert len(wrench.unrecorded_s) == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.real import recordings, reference_vectors
@@ -96,3 +98,11 @@ def test_loads_that_are_not_there_are_refused(tmp_path):
         read_external_loads(_written(tmp_path, xml.format(table.name), "loads.xml"))
     with pytest.raises(InputFileError, match=r"none\.mot"):
         read_external_loads(_written(tmp_path, xml.format("none.mot"), "loads.xml"))
+
+
+def test_a_refusal_shows_no_control_characters_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.mot"
+    path.write_bytes(b"endheader\ntime a\n0 1\n1 \x1b[31m\x00\x07x\n")
+    with pytest.raises(InputFileError) as refused:
+        read_storage(path)
+    assert refused.value.message.isprintable()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -168,3 +169,12 @@ def test_a_damaged_parquet_file_is_refused_in_one_sentence(tmp_path: Path) -> No
     with pytest.raises(InputFileError, match="no sound Parquet") as refused:
         read(path)
     assert not refused.value.message.endswith("..")
+
+
+def test_a_parquet_file_whose_names_are_no_text_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "walk.parquet"
+    pd.DataFrame({"time": [0.0, 0.01], "MARKER_X": [1.0, 2.0]}).to_parquet(path)
+    path.write_bytes(path.read_bytes().replace(b"MARKER_X", b"MARKE\xd3_X"))
+    with pytest.raises(InputFileError) as refused:
+        read(path)
+    assert "no sound Parquet" in refused.value.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -147,3 +148,26 @@ def test_check_says_what_a_table_and_a_model_hold() -> None:
     assert "54 forces" in model.diagnostics[0].message
     with pytest.raises(BiodynError, match="no recording"):
         check_file(folder.parent / "core_scale" / "subject01_Setup_Scale.xml")
+
+
+@pytest.mark.parametrize("name", ["walk.mot", "walk.csv"])
+def test_the_hash_is_that_of_the_bytes_that_were_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A file that is copied over just behind its reading: what is recorded is what the numbers came from."""
+    path = tmp_path / name
+    head = "endheader\ntime\tpelvis_tilt\tpelvis_tx\n" if name.endswith("mot") else "time,pelvis_tilt,pelvis_tx\n"
+    mark = "\t" if name.endswith("mot") else ","
+    text = head + "".join(mark.join((f"{0.01 * k:.2f}", "1.5", "0.5")) + "\n" for k in range(9))
+    path.write_text(text)
+    sound = path.read_bytes()
+    read_bytes = Path.read_bytes
+
+    def changing(self: Path) -> bytes:
+        content = read_bytes(self)
+        if self == path:
+            self.write_text(text.replace("1.5", "9.5"))
+        return content
+
+    monkeypatch.setattr(Path, "read_bytes", changing)
+    assert read(path).sha256 == hashlib.sha256(sound).hexdigest()

@@ -85,6 +85,15 @@ def test_saturated_contacts_are_not_used():
     assert not reaction.measured["l"][60:100].any()
 
 
+def test_contacts_with_samples_that_hold_no_number_are_not_used():
+    scene = walk(level_steps(), [LEFT_PLATE, RIGHT_PLATE], 3.2)
+    scene.plates[0] = replace(scene.plates[0], unrecorded_s=((0.7, 0.71),))
+    contacts, reaction = decide(scene)
+    assert [(c.plate, c.decision) for c in contacts] == [(1, "rejected"), (2, "assigned")]
+    assert "no number for 10 ms" in contacts[0].reason
+    assert not reaction.measured["l"][60:100].any()
+
+
 def test_noise_raises_the_threshold_and_is_said():
     scene = walk(level_steps(), [LEFT_PLATE, RIGHT_PLATE], 3.2, noise_n=8.0)
     zero = PlateZero("feet", offset_n=3.0, noise_n=8.0, unloaded_s=2.0)

@@ -132,6 +132,18 @@ def test_a_flat_top_is_the_end_of_a_channels_range():
     assert "plate-saturated" not in codes(whole)
 
 
+@pytest.mark.parametrize("column", [2, 4])
+def test_samples_without_a_number_amid_a_load_are_told(column):
+    values = channels(noise_n=0.5)
+    values[0:10, column] = np.nan  # nothing stands there
+    values[1200, column] = np.nan
+    result = solved(values)
+    assert "plate-unrecorded" in codes(result)
+    assert result.unrecorded_s == ((1199 / ANALOG_HZ, 1201 / ANALOG_HZ),)
+    values[1200] = channels(noise_n=0.5)[1200]
+    assert solved(values).unrecorded_s == ()
+
+
 @pytest.mark.parametrize("step_n", [0.5, 5.0, 12.0])
 def test_a_smooth_peak_stored_in_steps_is_no_flat_top(step_n):
     assert solved(np.round(channels(noise_n=0.1) / step_n) * step_n).saturated_s == ()

@@ -13,7 +13,9 @@ from support.stored import OLD, contents, made, note, unpacked
 from biodyn.errors import ResultError
 from biodyn.output.store.names import RECORD_NAME
 from biodyn.output.store.owned import trial_files
+from biodyn.output.store.read import read_record
 from biodyn.output.store.replacing import replacing, require_free, writing
+from biodyn.output.store.write import seal
 
 
 def test_the_folder_takes_its_name_at_the_end(tmp_path: Path) -> None:
@@ -268,3 +270,21 @@ def test_a_file_in_the_place_of_a_folder_is_not_removed(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="is a file"), replacing(tmp_path / "walk", trial_files) as place:
         (place / "a").touch()
     assert (tmp_path / "walk").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_record_that_was_changed_is_no_result(tmp_path: Path) -> None:
+    target = made(tmp_path / "walk")
+    record = {
+        "versions": {"biodyn": "1"},
+        "record_version": 2,
+        "input": {},
+        "settings": {},
+        "subject": {"mass_kg": 70.0},
+    }
+    (target / RECORD_NAME).write_text(json.dumps({**record, "verdict": "pass"}), encoding="utf-8")
+    seal(target)
+    assert read_record(target)["subject"] == {"mass_kg": 70.0}
+    text = (target / RECORD_NAME).read_text(encoding="utf-8")
+    (target / RECORD_NAME).write_text(text.replace("70.0", "80.0"), encoding="utf-8")
+    with pytest.raises(ResultError, match="not as biodyn wrote it"):
+        read_record(target)

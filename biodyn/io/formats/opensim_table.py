@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from biodyn.io.files import file_sha256
 from biodyn.io.format import FORMATS, Format
 from biodyn.io.opensim.storage import read_storage
 from biodyn.io.tables import recording_of, roles_of
@@ -18,7 +17,7 @@ from biodyn.recording import Recording
 def read_table(path: Path) -> Recording:
     """Read one .mot or .sto; raises InputFileError as `read_storage`, and where no column is of a motion."""
     table = read_storage(path)
-    return recording_of(table, roles_of(table.names), file_sha256(path))
+    return recording_of(table, roles_of(table.names), table.sha256)
 
 
 def _is_table(head: bytes) -> bool:

@@ -7,6 +7,7 @@ of its own bytes: only the name says that a file is one.
 from __future__ import annotations
 
 import math
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from biodyn.io.opensim.storage import Storage
 from biodyn.io.tables import recording_of
 from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_roles
 from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
+from biodyn.io.text import clean_text
 from biodyn.recording import Recording
 
 _MOST_TEXT_BYTES = 500_000_000
@@ -36,7 +38,7 @@ def read_spreadsheet(path: Path) -> Recording:
     if b"\0" in content[:1000] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
         raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
     text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
-    return _recording(path, read_sheet(path.name, text))
+    return _recording(path, read_sheet(path.name, text), content)
 
 
 def read_parquet(path: Path) -> Recording:
@@ -44,9 +46,9 @@ def read_parquet(path: Path) -> Recording:
     import pyarrow  # a fifth of a second that no other format should wait for
     import pyarrow.parquet
 
-    check_path(path)
+    content = file_bytes(path)
     try:
-        file = pyarrow.parquet.ParquetFile(path)
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
         if file.metadata.num_rows * max(file.metadata.num_columns, 1) > _MOST_PARQUET_CELLS:
             raise InputFileError(f"'{path.name}' holds more numbers than any motion.")
         table = file.read()
@@ -54,18 +56,17 @@ def read_parquet(path: Path) -> Recording:
         for name, column in zip(table.column_names, table.columns, strict=True):
             kind = column.type
             if pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind):
-                names.append(str(name))
+                names.append(clean_text(str(name)))
                 columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
-    except (pyarrow.ArrowException, OSError, MemoryError) as error:
-        raise InputFileError(
-            f"'{path.name}' is no sound Parquet file: {str(error).splitlines()[0][:100].rstrip('.')}.", COPY_AGAIN
-        ) from error
+    except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        said = clean_text((str(error).splitlines() or [""])[0][:100]).rstrip(".")
+        raise InputFileError(f"'{path.name}' is no sound Parquet file: {said}.", COPY_AGAIN) from error
     if not columns or not len(columns[0]) or len(set(names)) != len(names):
         raise InputFileError(f"'{path.name}' holds no table of numbers with a name for each column.")
-    return _recording(path, Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names)))
+    return _recording(path, Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names)), content)
 
 
-def _recording(path: Path, sheet: Sheet) -> Recording:
+def _recording(path: Path, sheet: Sheet, content: bytes) -> Recording:
     given = column_map(path)
     time_s, used = _times(path, sheet, given)
     kept = [k for k, name in enumerate(sheet.names) if name not in used]
@@ -76,7 +77,7 @@ def _recording(path: Path, sheet: Sheet) -> Recording:
     found = recording_of(
         table,
         roles.renamed(renamed),
-        file_sha256(path),
+        sha256(content).hexdigest(),
         given.text("length") or sheet.length,
         given.text("angle"),
     )

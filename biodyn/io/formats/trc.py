@@ -239,7 +239,7 @@ def _number(text: str) -> float:
 
 def _count(text: str) -> int:
     value = _number(text)
-    return int(value) if math.isfinite(value) and 0.0 < value < 1e9 else 0
+    return int(value) if math.isfinite(value) and value > 0.0 else 0
 
 
 # -- data ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ In: the path of a table or an ExternalLoads XML, or of a motion beside which it 
 
 No force or moment depends on where such a plate is drawn; whether a foot hangs over its edge is not asked.
 
-Read `columns` (which columns are forces), `read` (the file), `virtual_plates` (forces as plates), `beside` (which file
+Read `columns` (which columns are forces), `read` (the file), `unknown` (rows that tell no load), `virtual_plates` (forces as
+plates), `beside` (which file
 belongs to a motion), `attach` (all of it).
 """
 

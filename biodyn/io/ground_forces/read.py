@@ -44,7 +44,7 @@ def read_ground_forces(path: str | Path) -> GroundForces:
                 f"'{path.name}' holds no ground force: no three columns of force with three of the point where it acts.",
                 f"Its columns are {', '.join(table.names[:6])} ...; expected such as ground_force_vx and ground_force_px.",
             )
-        return GroundForces(path, table, forces, (), ((path, file_sha256(path)),))
+        return GroundForces(path, table, forces, (), ((path, table.sha256),))
     loads = read_external_loads(path)
     feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
     if not feet:
@@ -56,7 +56,7 @@ def read_ground_forces(path: str | Path) -> GroundForces:
                 "Run it on that model (--model MODEL.osim).",
             )
     left_out = tuple(load.name for load in loads.loads if load not in feet)
-    files = tuple((one, file_sha256(one)) for one in (path, loads.table.path))
+    files = ((path, file_sha256(path)), (loads.table.path, loads.table.sha256))
     return GroundForces(path, loads.table, tuple(map(_columns, feet)), left_out, files)
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import COPY_AGAIN
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
 from biodyn.io.ground_forces.columns import ForceColumns
+from biodyn.io.ground_forces.unknown import unknown_rows
 from biodyn.io.opensim.storage import Storage, even_rate_hz
 from biodyn.recording import ForcePlate
 
@@ -73,6 +74,8 @@ def virtual_plates(
             continue
         if millimetres:
             notes.append(_in_millimetres(table, one))
+        if np.isnan(wrench).any():
+            notes.append(_not_told(table, one, int(np.isnan(wrench).any(axis=1).sum())))
         sampled = np.column_stack([np.interp(at, row_s, column) for column in wrench.T])
         corners = _rectangle(wrench[loaded], _level(table, one, loaded, millimetres), middle)
         plates.append(
@@ -125,6 +128,7 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
     """(T, 6) moment about the origin and force, N m and N; the rows in which it is loaded; whether points were in millimetres."""
     force, point = (np.column_stack([table.column(name) for name in names]) for names in (one.force, one.point))
     moment = np.column_stack([table.column(name) for name in one.moment]) if one.moment else np.zeros_like(force)
+    measured = force
     force, moment = np.nan_to_num(force), np.nan_to_num(moment)
     largest = float(max(np.abs(values[np.isfinite(values)]).max(initial=0.0) for values in (force, point, moment)))
     if largest > _LARGEST_NUMBER:
@@ -132,13 +136,17 @@ def _wrench(table: Storage, one: ForceColumns) -> tuple[FloatArray, BoolArray, b
             f"'{table.path.name}' is damaged: {one.force[0]} ... holds numbers up to {largest:.1e}.", COPY_AGAIN
         )
     size = np.linalg.norm(force, axis=1)
+    least_n = max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))
+    unknown = unknown_rows(measured, point, least_n)
     known = np.asarray(np.isfinite(point).all(axis=1))
-    loaded = (size > max(_LEAST_N, _LOADED_SHARE * float(size.max(initial=0.0)))) & known
+    loaded = (size > least_n) & known
     placed = np.where(known[:, None], point, 0.0)
     force = np.where(known[:, None], force, 0.0)  # a force that acts nowhere is none
     millimetres = bool(loaded.any() and np.median(np.abs(placed[loaded]).max(axis=1)) > _LARGEST_M)
     scale = 1e-3 if millimetres else 1.0
-    return np.hstack([scale * (moment + np.cross(placed, force)), force]), np.asarray(loaded), millimetres
+    wrench = np.hstack([scale * (moment + np.cross(placed, force)), force])
+    wrench[unknown] = np.nan
+    return wrench, np.asarray(loaded), millimetres
 
 
 def _level(table: Storage, one: ForceColumns, loaded: BoolArray, millimetres: bool) -> FloatArray:
@@ -197,6 +205,17 @@ def _in_millimetres(table: Storage, one: ForceColumns) -> Diagnostic:
         "as N mm.",
         limit=_LARGEST_M,
         unit="m",
+    )
+
+
+def _not_told(table: Storage, one: ForceColumns, count: int) -> Diagnostic:
+    return Diagnostic(
+        "force-gaps",
+        "warning",
+        f"{count} rows of {_name(one)} in '{table.path.name}' do not tell the force or where it acts, amid rows that are loaded: "
+        "it is not known there.",
+        value=float(count),
+        hint=EXPORT_AGAIN,
     )
 
 

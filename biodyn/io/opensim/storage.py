@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.io.files import check_path, file_bytes
+from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
 from biodyn.io.text import clean_text
 
 #: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
@@ -20,6 +22,7 @@ MOST_BYTES: Final = 2_000_000_000
 MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
 _JITTER: Final = 0.1  # of the time between two rows: rounding of the times
+_ROWS: Final = re.compile(r"(?im)^\s*(?:nrows\s*=|datarows\s)\s*([0-9]{1,15})\s*$")
 # What C runtimes print for a number that is none.
 _NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
 
@@ -33,6 +36,7 @@ class Storage:
         in_degrees: the file's word for its angles; None where it says nothing.
         unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
             an error.
+        notes: what is odd about the table as a whole. sha256: of the bytes that were read, "" where no file of its own was.
     """
 
     path: Path
@@ -41,6 +45,8 @@ class Storage:
     values: FloatArray
     in_degrees: bool | None
     unclear: frozenset[str] = frozenset()
+    notes: tuple[Diagnostic, ...] = ()
+    sha256: str = ""
 
     def column(self, name: str) -> FloatArray:
         """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
@@ -69,7 +75,8 @@ def read_storage(path: str | Path) -> Storage:
     `endheader`, no column `time`, rows of different lengths, not numbers, time that does not increase.
     """
     path = Path(path)
-    lines = _lines(path)
+    content = _content(path)
+    lines = content.decode("utf-8", errors="replace").splitlines()
     end = next((k for k, line in enumerate(lines[:_MOST_HEADER_LINES]) if line.strip().lower() == "endheader"), None)
     if end is None:
         raise InputFileError(f"'{path.name}' is no motion file: no line 'endheader' ends its header.")
@@ -87,17 +94,29 @@ def read_storage(path: str | Path) -> Storage:
         raise InputFileError(f"The time in '{path.name}' does not increase from row to row.")
     first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
     kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
-    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear)
+    notes = _counted(path, head, len(time_s))
+    return Storage(
+        path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, sha256(content).hexdigest()
+    )
 
 
-def _lines(path: Path) -> list[str]:
+def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:
+    """A note where the header states another number of rows: a copy that broke off between two rows looks whole."""
+    said = _ROWS.search("\n".join(head))
+    if said is None or int(said[1]) == found:
+        return ()
+    text = f"'{path.name}' announces {int(said[1])} rows and holds {found}; {found} are read."
+    return (Diagnostic("row-count", "warning", text, value=float(found), limit=float(said[1]), hint=COPY_AGAIN),)
+
+
+def _content(path: Path) -> bytes:
     check_path(path)
     if path.stat().st_size > MOST_BYTES:
         raise InputFileError(f"'{path.name}' has more than {MOST_BYTES / 1e9:.0f} GB.")
     content = file_bytes(path)
     if b"\0" in content[:1000]:
         raise InputFileError(f"'{path.name}' is no text: motion files are tables of numbers.")
-    return content.decode("utf-8", errors="replace").splitlines()
+    return content
 
 
 def _numbers(path: Path, rows: list[str], columns: int) -> FloatArray:
@@ -119,7 +138,7 @@ def _row_by_row(path: Path, rows: list[str], columns: int) -> FloatArray:
             found.append([float(word) for word in words])
         except ValueError as error:
             raise InputFileError(
-                f"Row {k + 1} of '{path.name}' holds what is no number: '{row.strip()[:60]}'."
+                f"Row {k + 1} of '{path.name}' holds what is no number: '{clean_text(row[:60])}'."
             ) from error
         if len(words) != columns:
             raise InputFileError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,6 +51,7 @@ def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = 
         plates=forces.plates,
         start_s=float(table.time_s[0]),
         diagnostics=(
+            *table.notes,
             *notes,
             *marker_notes,
             *coordinate_notes,
@@ -103,7 +105,7 @@ def _at(table: Storage, rows: FloatArray) -> Storage:
         return table
     columns = [np.interp(rows, table.time_s, column) for column in table.values.T]
     values = np.column_stack(columns) if columns else table.values
-    return Storage(table.path, table.names, rows, values, table.in_degrees, table.unclear)
+    return replace(table, time_s=rows, values=values)
 
 
 def _markers(

@@ -8,6 +8,8 @@ RECORD_VERSION = 2
 RECORD_NAME = "run.json"
 #: Where `run.json` lists the files that were written with it.
 FILES_ENTRY = "files"
+#: Where `run.json` holds the hash of the rest of itself.
+DIGEST_ENTRY = "record_sha256"
 
 #: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
 KIND_ENTRY = "kind"

@@ -16,6 +16,7 @@ from biodyn.errors import ResultError
 from biodyn.output.store.names import (
     ARRAYS_NAME,
     COORDINATES,
+    DIGEST_ENTRY,
     FILES_ENTRY,
     KIND_ENTRY,
     RECORD_NAME,
@@ -28,7 +29,7 @@ from biodyn.output.store.names import (
     table_path,
 )
 from biodyn.output.store.old_words import in_todays_words
-from biodyn.output.store.owned import listed_files, version_1
+from biodyn.output.store.owned import listed_files, record_digest, version_1
 from biodyn.output.tables.csv import read_csv
 
 if TYPE_CHECKING:
@@ -149,6 +150,8 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{RECORD_VERSION}).",
             "Update biodyn to read it.",
         )
+    if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
+        raise ResultError(f"'{path}' is damaged or was changed: it is not as biodyn wrote it.", _AGAIN)
     if record.get(KIND_ENTRY) == COORDINATES:
         raise ResultError(
             f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
@@ -178,7 +181,7 @@ def read_view(folder: Path) -> TrialView:
     source = ResultFolder(folder)
     source.require_whole()
     tables = {name: source.table(name) for name in source.table_names}
-    record = {name: value for name, value in source.record.items() if name != FILES_ENTRY}
+    record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, DIGEST_ENTRY)}
     return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
 
 

@@ -16,6 +16,7 @@ from biodyn.errors import ResultError
 from biodyn.output.store.leftovers import MARK
 from biodyn.output.store.names import (
     ARRAYS_NAME,
+    DIGEST_ENTRY,
     FIGURES_FOLDER,
     FILES_ENTRY,
     RECORD_NAME,
@@ -28,6 +29,7 @@ from biodyn.output.store.owned import (
     listed_files,
     named,
     raw_record,
+    record_digest,
     trial_files,
     walk_files,
 )
@@ -111,6 +113,7 @@ def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
     if record is None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
     content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
+    content[DIGEST_ENTRY] = record_digest(content)
     temporary = folder / f".{RECORD_NAME}.part"
     try:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")

@@ -157,11 +157,14 @@ def _credible(load: Load, piece: PlateContact, level_n: float) -> PlateContact:
     reason = ""
     if level_n > OTHER_LOAD_SHARE * contact.evidence["peak_n"]:
         reason = f"the plate reads {level_n:.0f} N beside it without a foot: its force is not the foot's alone"
-    cut_off_s = sum(
-        max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in load.plate.saturated_s
+    cut_off_s, silent_s = (
+        sum(max(min(end, contact.end_s) - max(start, contact.start_s), 0.0) for start, end in stretches)
+        for stretches in (load.plate.saturated_s, load.plate.unrecorded_s)
     )
     if cut_off_s > 0.0:
         reason = f"a channel of the plate stands at the end of its range for {1000 * cut_off_s:.0f} ms"
+    if silent_s > 0.0:
+        reason = f"the plate holds no number for {1000 * silent_s:.0f} ms of it"
     if not reason or contact.decision != "assigned":
         return piece
     return replace(piece, contact=replace(contact, decision="rejected", reason=reason))

@@ -37,6 +37,7 @@ def find_contacts(
             analog_rate_hz=raw.rate_hz,
             zero=raw.zero,
             saturated_s=raw.saturated_s,
+            unrecorded_s=raw.unrecorded_s,
             raw=raw.wrench,
             cutoff_hz=signals.force_cutoff_hz,
             order=signals.settings.filter_order,

@@ -35,6 +35,7 @@ class PlateSignals:
         analog_rate_hz: samples per second of `vertical_force`.
         zero: offset and noise of the plate, None where nobody looked for them.
         saturated_s: (begin, end) in s of the stretches in which a channel stood at the end of its range.
+        unrecorded_s: those without a number while the plate was loaded.
         raw: (Ta, 6) F_Wo_W at the analog rate, not filtered; None where only the filtered one is known.
         cutoff_hz, order: of the filter that `wrench` passed.
         full: (T, 6) the wrench at full bandwidth, as people see it; full_cutoff_hz: of its filter.
@@ -48,6 +49,7 @@ class PlateSignals:
     analog_rate_hz: float
     zero: PlateZero | None = None
     saturated_s: tuple[tuple[float, float], ...] = ()
+    unrecorded_s: tuple[tuple[float, float], ...] = ()
     raw: FloatArray | None = None
     cutoff_hz: float = 0.0
     order: int = 4

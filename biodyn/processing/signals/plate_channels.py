@@ -69,6 +69,37 @@ def saturated(plate: ForcePlate, rest: FloatArray) -> tuple[tuple[float, float],
     return tuple((first / plate.rate_hz, stop / plate.rate_hz) for first, stop in finite_stretches(hit))
 
 
+def unrecorded(vertical_n: FloatArray, rate_hz: float) -> tuple[tuple[float, float], ...]:
+    """Begin and end in s of the stretches without a number between two samples that are loaded; `vertical_n` (T,) N.
+
+    They reach to the samples on either side. Elsewhere no number is how some exporters say that nothing was there.
+    """
+    known = np.isfinite(vertical_n)
+    return tuple(
+        ((first - 1) / rate_hz, stop / rate_hz)
+        for first, stop in finite_stretches(~known)
+        if first > 0 and stop < len(known) and min(vertical_n[first - 1], vertical_n[stop]) > _LOADED_N
+    )
+
+
+def unrecorded_note(number: int, stretches: tuple[tuple[float, float], ...]) -> tuple[Diagnostic, ...]:
+    """Say that a plate holds no number while something stands on it; nothing where `stretches` is empty."""
+    if not stretches:
+        return ()
+    longest = max(end - begin for begin, end in stretches)
+    return (
+        Diagnostic(
+            "plate-unrecorded",
+            "warning",
+            f"Plate {number} holds no number while it is loaded, {len(stretches)} times, for up to {1000 * longest:.0f} ms.",
+            value=longest,
+            limit=0.0,
+            unit="s",
+            hint="Export the trial again; the contacts concerned are not used.",
+        ),
+    )
+
+
 def _name(plate: ForcePlate, column: int) -> str:
     label = plate.channel_labels[column] if column < len(plate.channel_labels) else ""
     return label or f"number {column + 1}"

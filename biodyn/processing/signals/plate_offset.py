@@ -63,6 +63,8 @@ def find_offset(plate: ForcePlate, up: FloatArray, marker_rate_hz: float, beside
     zero_source: ZeroSource = "feet"
     if not unloaded.any():
         unloaded, zero_source, notes = _from_force_and_file(plate, up, marker_rate_hz)
+    finite = np.isfinite(plate.channels)
+    unloaded = unloaded & finite[:, finite.any(axis=0)].all(axis=1)  # one missing sample would spoil its channel's mean
     if not unloaded.any():
         return Offset(nothing, PlateZero("unknown"), notes)
     time = np.arange(len(up)) / max(len(up) - 1, 1) - 0.5  # the recording lasts from -1/2 to 1/2

@@ -17,7 +17,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
-from biodyn.processing.signals.plate_channels import channel_notes, saturated
+from biodyn.processing.signals.plate_channels import channel_notes, saturated, unrecorded, unrecorded_note
 from biodyn.processing.signals.plate_offset import find_offset, offset_notes
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
@@ -78,6 +78,7 @@ def plate_wrench(
     zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
     rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
+    silent_s = unrecorded(np.where(np.isfinite(M_Wo + F_W).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
     return PlateWrench(
         number=plate.number,
         corners=plate.corners,
@@ -89,9 +90,11 @@ def plate_wrench(
             *sign_notes,
             *origin_notes,
             *channel_notes(plate, rest, largest),
+            *unrecorded_note(plate.number, silent_s),
         ),
         zero=zero,
         saturated_s=saturated(plate, rest),
+        unrecorded_s=silent_s,
         outlined=plate.outlined,
         side=plate.side,
     )

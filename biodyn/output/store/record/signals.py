@@ -40,6 +40,7 @@ def plates_record(analysis: TrialAnalysis) -> list[dict[str, Any]]:
             "notes": [d.message for d in plate.diagnostics],
             "zero": None if plate.zero is None else asdict(plate.zero),
             "saturated_s": [list(stretch) for stretch in plate.saturated_s],
+            "unrecorded_s": [list(stretch) for stretch in plate.unrecorded_s],
         }
         for plate in analysis.plates
     ]
