@@ -25,6 +25,7 @@ _SAMPLE_S = 0.01  # the settings state errors for a hundredth of a second
 _STEP = 1e-6  # of differences, rad and m: half the digits of a double
 _INERTIA_STEP = 1e-3  # in standard deviations; the residual is linear in masses, nearly so in centres
 _HALVINGS = 6
+_LIGHTEST = 0.1  # of the mass given: no search goes beyond
 _MOST_ROWS = 20_000  # of one call: memory stays small
 _ENOUGH = 1e-3  # a step that lowers the sum of squares by less of it is the last
 
@@ -177,7 +178,9 @@ class _Search:
         return np.asarray(tau[:, problem.root] * self.scale)
 
     def cost(self, c: FloatArray, p: FloatArray) -> float:
-        """Sum of squares of everything, each in its standard deviation."""
+        """Sum of squares of everything, each in its standard deviation; infinite where a body would weigh next to nothing."""
+        if self.inertias.mass_factors(p).min() < _LIGHTEST:
+            return float("inf")
         rest = self.residual(self.path(c), self.inertias.changed(self.problem.body, p))
         place = self.knots.values(c)[0][:: self.knots.step]
         third = _differences(c)
