@@ -14,3 +14,5 @@ from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial
 from .trial.sensitivity import vary_trial as vary_trial
+from .trial.unpack import Unpacked as Unpacked
+from .trial.unpack import unpack as unpack

@@ -28,6 +28,7 @@ from biodyn.cli.run import run
 from biodyn.cli.screen import print_what_the_terminal_can
 from biodyn.cli.session import session
 from biodyn.cli.study import study
+from biodyn.cli.unpack import unpack
 from biodyn.threads import use_one_thread
 
 __all__ = ["app", "main"]
@@ -59,7 +60,7 @@ def common(
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, session, study, check, compare, replay, report, export, models):
+for _command in (run, session, study, check, compare, replay, report, export, unpack, models):
     app.command()(_command)
 
 

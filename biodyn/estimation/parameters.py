@@ -57,3 +57,23 @@ class EstimationSettings(Section):
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")
+    coordinate_sd_rad: float = Field(
+        0.02,
+        gt=0,
+        le=1,
+        description="of a model that moves by given coordinates: their error in a hundredth of a second, rad",
+    )
+    coordinate_sd_m: float = Field(0.01, gt=0, le=1, description="the same of coordinates that slide, m")
+    coordinate_deviation_hz: float = Field(
+        3.0, gt=0, le=1000, description="deviations from given coordinates that swing faster count as unlikely, Hz"
+    )
+    coordinate_centre_sd_m: float = Field(
+        0.015,
+        gt=0,
+        le=0.1,
+        description="how far the trunk's mass centre of such a model may lie off its place, 1 SD, m",
+    )
+    coordinate_mass_sd_share: float = Field(0.02, gt=0, le=0.1, description="the same of each body's mass, share")
+    coordinate_iterations: int = Field(
+        20, ge=1, le=100, description="Gauss-Newton steps for given coordinates, at most"
+    )

@@ -15,11 +15,14 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
+from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body.osim.write import osim_text
+from biodyn.trial.balanced_coordinates import balanced, even_times
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.model_torques import no_loads, table_loads, torques
 
@@ -32,6 +35,7 @@ def run_coordinates(
     model: str | Path,
     forces: str | Path | None = None,
     cutoff_hz: float = CUTOFF_HZ,
+    estimate: EstimationSettings | None = None,
 ) -> CoordinateResult:
     """Return the joint torques that move an OpenSim model as its coordinates say.
 
@@ -40,18 +44,25 @@ def run_coordinates(
         model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None, "none" = no load.
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none. Forces are taken as they are, by OpenSim's
             splines between their rows.
+        estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
+            (`balanced_coordinates`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
 
     Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
     """
     body, table = from_osim(model), read_storage(motion)
-    given, notes = _coordinates(body, table)
+    given, notes = coordinates_of(body, table)
     if len(table.time_s) < LEAST_ROWS:
         raise InputFileError(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
-    q, v, vdot = coordinate_motion(table.time_s, given, cutoff_hz)
     loads = None if forces is None or str(forces) == NO_FORCES else read_external_loads(forces)
-    acting = no_loads(len(q)) if loads is None else table_loads(body, loads, table.time_s)
+    time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
+    acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
+    found = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
+    if found is None:
+        q, v, vdot = coordinate_motion(time_s, given, cutoff_hz)
+    else:
+        body, q, v, vdot, notes = found.model, found.q, found.v, found.vdot, [*notes, *found.notes]
     tau, proof = torques(body, q, v, vdot, acting)
     tau[~acting.covered] = np.nan
     files = {"motion": table.path, "model": Path(model)}
@@ -59,7 +70,7 @@ def run_coordinates(
         model=body,
         files=files if loads is None else {**files, "forces": loads.table.path},
         loads=[] if loads is None else [(load.name, load.body) for load in loads.loads],
-        time_s=table.time_s,
+        time_s=time_s,
         q=q,
         v=v,
         vdot=vdot,
@@ -73,6 +84,8 @@ def run_coordinates(
             *body.notes,
         ),
         proof=proof,
+        estimated=found,
+        model_file=None if found is None else osim_text(body).encode(),
     )
 
 
@@ -86,7 +99,7 @@ def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:
     return (Diagnostic("forces-too-short", "warning", message, value=float(missing)),)
 
 
-def _coordinates(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
+def coordinates_of(model: OpenSimModel, table: Storage) -> tuple[FloatArray, list[Diagnostic]]:
     """Return (T, n) rad and m of every coordinate of the model."""
     named = [c for c in model.coordinates if c.name in table.names]
     if not named:

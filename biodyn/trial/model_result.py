@@ -14,6 +14,7 @@ import pandas as pd
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import file_sha256
+from biodyn.io.opensim.write import storage_text
 from biodyn.output.store.names import COORDINATES, KIND_ENTRY, RECORD_NAME, RECORD_VERSION, TABLES_FOLDER, table_path
 from biodyn.output.store.record.run import versions
 from biodyn.output.store.replacing import writing
@@ -23,10 +24,13 @@ from biodyn.processing.kinematics.model_markers import ModelFit
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
+from biodyn.trial.balanced_coordinates import BalancedMotion
 from biodyn.trial.model_torques import PROOF_LIMIT
 
-#: Of a result folder: the model as it was scaled.
+#: Of a result folder: the model as it was scaled or estimated.
 MODEL_NAME = "model.osim"
+#: The same of the coordinates as they were estimated.
+MOTION_NAME = "coordinates.mot"
 _GRAVITY = 9.81  # m/s^2
 # Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much; of the frames, so many are told.
 _UNBORNE, _UNBORNE_FRAMES = 0.25, 0.05
@@ -45,7 +49,7 @@ class CoordinateResult:
         proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
         fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
         scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
-        model_file: an .osim file of it.
+        model_file: an .osim file of it. estimated: where motion and inertias are an estimate, what was moved and changed for it.
     """
 
     model: OpenSimModel
@@ -62,6 +66,7 @@ class CoordinateResult:
     fit: ModelFit | None = None
     scaling: Mapping[str, Any] = field(default_factory=dict)
     model_file: bytes | None = None
+    estimated: BalancedMotion | None = None
 
     @property
     def joint_angles(self) -> pd.DataFrame:
@@ -131,6 +136,7 @@ class CoordinateResult:
             "loads": [{"name": name, "body": body} for name, body in self.loads],
             **({} if self.fit is None else {"inverse_kinematics": _fit_record(self.fit)}),
             **({"scaling": self.scaling} if self.scaling else {}),
+            **({} if self.estimated is None else {"estimate": self.estimated.record}),
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
             "diagnostics": [note.as_dict() for note in self.findings],
@@ -144,6 +150,8 @@ class CoordinateResult:
                 write_csv(table, place / table_path(name))
             if self.model_file is not None:
                 (place / MODEL_NAME).write_bytes(self.model_file)
+            if self.estimated is not None:
+                (place / MOTION_NAME).write_text(self._motion_text(), encoding="utf-8")
             text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
             (place / RECORD_NAME).write_text(text, encoding="utf-8")
             seal(place)
@@ -160,6 +168,8 @@ class CoordinateResult:
         ]
         if self.fit is not None:
             lines.append(f"Marker tracking error: {1e3 * self.fit.rms_m:.1f} mm RMS ({len(self.fit.labels)} markers)")
+        if self.estimated is not None:
+            lines += self.estimated.summary()
         return [
             *lines,
             f"Loads: {', '.join(loads) or 'none'}",
@@ -167,6 +177,12 @@ class CoordinateResult:
             f"Mass matrix times acceleration plus bias gives the same torques within {self.proof:.0e} of the largest "
             f"(limit {PROOF_LIMIT:.0e}).",
         ]
+
+    def _motion_text(self) -> str:
+        """The coordinates as a .mot, to be used with the model beside it and without a filter."""
+        columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
+        note = f"Estimated together with {MODEL_NAME}: filter it no further. Radians and metres."
+        return storage_text("coordinates", {"time": self.time_s, **columns}, (note,))
 
     def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
         columns = {"time_s": self.time_s}

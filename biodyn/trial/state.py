@@ -20,6 +20,7 @@ from biodyn.processing.calibration.stored_centres import StoredCentre
 from biodyn.processing.calibration.subject import stored_height
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.contacts.ground_reaction import Decided
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity
 from biodyn.processing.kinematics.fit import Fit
@@ -62,6 +63,7 @@ class TrialState:
     base_angles: FloatArray
     # contacts, events
     points: GaitPoints
+    decided: Decided
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
     activity: Activity

@@ -34,7 +34,7 @@ from biodyn.processing.calibration.stored_centres import centre_roles, stored_ce
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
-from biodyn.processing.contacts.find import find_contacts
+from biodyn.processing.contacts.find import contact_decisions, reaction_of
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
 from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
@@ -217,7 +217,8 @@ def contacts(trial: TrialState) -> None:
     signals = with_known_feet(trial.signals, trial.walk.plates, soles)
     trial.signals = with_zero_from_balance(signals, soles, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
-    trial.contacts, trial.reaction = _decided(trial, trial.signals)
+    trial.decided = contact_decisions(trial.signals, soles, trial.settings.contacts, trial.mass_kg, trial.fit)
+    trial.contacts, trial.reaction = _reaction(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
 
@@ -226,12 +227,14 @@ def _points_of_steps(trial: TrialState) -> GaitPoints:
     return trial.points.of_steps(trial.rate_hz, trial.signals.cutoff_hz)
 
 
-def _decided(trial: TrialState, signals: TrialSignals) -> tuple[tuple[Contact, ...], GroundReaction]:
+def _reaction(
+    trial: TrialState, signals: TrialSignals, full_bandwidth: GroundReaction | None = None
+) -> tuple[tuple[Contact, ...], GroundReaction]:
     """The contacts and the ground reaction of the feet, by the plates' forces as these signals have them."""
-    soles = _points_of_steps(trial).sole
-    found, reaction = find_contacts(signals, soles, trial.settings.contacts, trial.mass_kg, trial.fit)
-    loads = other_loads(found, signals.plates, trial.rate_hz, trial.mass_kg)
-    return without_shared_plates(found, reaction, loads, trial.rate_hz, signals.force_smear_s)
+    reaction = reaction_of(trial.decided, signals, trial.settings.contacts, full_bandwidth)
+    contacts = trial.decided.contacts
+    loads = other_loads(contacts, signals.plates, trial.rate_hz, trial.mass_kg)
+    return without_shared_plates(contacts, reaction, loads, trial.rate_hz, signals.force_smear_s)
 
 
 def events(trial: TrialState) -> None:
@@ -286,7 +289,7 @@ def estimate(trial: TrialState) -> None:
     if settings.signals.method != ESTIMATE:
         return
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
-    _, reaction = _decided(trial, with_force_cutoff(trial.signals, cutoff_hz))
+    _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     found = estimate_trial(
         trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes, bands=settings.uncertainty.compute

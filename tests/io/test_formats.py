@@ -59,6 +59,7 @@ def message_of(path: Path) -> str:
 
 def test_the_formats_there_are() -> None:
     assert {name: entry.title for name, entry in FORMATS.items()} == {
+        "b3d": "AddBiomechanics archive",
         "c3d": "C3D",
         "opensim_table": "OpenSim table",
         "trc": "TRC",
@@ -99,8 +100,8 @@ def test_an_unknown_file_gets_one_sentence_with_what_is_readable(tmp_path: Path)
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     text = message_of(tmp_path / "notes.txt")
     assert (
-        "notes.txt' is no recording of a known format: expected C3D (.c3d), OpenSim table (.mot, .sto), TRC (.trc),"
-        in text
+        "notes.txt' is no recording of a known format: expected AddBiomechanics archive (.b3d), C3D (.c3d), "
+        "OpenSim table (.mot, .sto), TRC (.trc)," in text
     )
     assert "Parquet (.parquet) or CSV (.csv, .tsv)." in text
 
@@ -148,7 +149,8 @@ def test_a_format_is_one_file(tmp_path: Path) -> None:
     assert "standing.csv: 30 frames at 100 Hz" in check(path).stdout
     (tmp_path / "notes.txt").write_text("hello\n", encoding="utf-8")
     assert (
-        "expected C3D (.c3d), OpenSim table (.mot, .sto), Sticks (.csv), TRC (.trc), Parquet (.parquet) or CSV (.csv, .tsv)"
+        "expected AddBiomechanics archive (.b3d), C3D (.c3d), OpenSim table (.mot, .sto), "
+        "Sticks (.csv), TRC (.trc), Parquet (.parquet) or CSV (.csv, .tsv)"
         in " ".join(check(tmp_path / "notes.txt").stderr.split())
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -37,6 +37,31 @@ MIN_TAIL_S = 0.05
 STANCE_DELAY_S = 0.05
 
 
+@dataclass(frozen=True)
+class Decided:
+    """Every contact of a trial, decided once, whatever filter the forces then pass.
+
+    Attributes:
+        items: with what the ground reaction needs of each. outlines: where the soles are.
+        cutoff_hz: (P,) of the plates' filter that they were decided with.
+    """
+
+    items: tuple[PlateContact, ...]
+    outlines: Mapping[Side, FootOutline]
+    cutoff_hz: tuple[float, ...]
+
+    @property
+    def contacts(self) -> tuple[Contact, ...]:
+        """The contacts themselves."""
+        return tuple(item.contact for item in self.items)
+
+    def with_filter_of(self, plates: Sequence[PlateSignals], rate_hz: float) -> tuple[PlateContact, ...]:
+        """The items with shares of loads filtered as the wrenches of `plates` are."""
+        if tuple(plate.cutoff_hz for plate in plates) == self.cutoff_hz:
+            return self.items
+        return tuple(_filtered_as(item, plates[item.plate], rate_hz) for item in self.items)
+
+
 def feet_on_plates(
     plates: Sequence[PlateSignals],
     outlines_W: Mapping[Side, FloatArray],
@@ -47,7 +72,23 @@ def feet_on_plates(
     mass_kg: float | None = None,
     balance: BodyBalance | None = None,
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Decide every contact and return it with the ground reaction of both feet.
+    """Decide every contact and return it with the ground reaction of both feet; see `decided` and `whole_reaction`."""
+    found = decided(plates, outlines_W, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
+    reaction = whole_reaction(found, plates, rate_hz, settings, smear_s=smear_s)
+    return found.contacts, reaction
+
+
+def decided(
+    plates: Sequence[PlateSignals],
+    outlines_W: Mapping[Side, FloatArray],
+    rate_hz: float,
+    settings: ContactSettings,
+    *,
+    smear_s: float,
+    mass_kg: float | None = None,
+    balance: BodyBalance | None = None,
+) -> Decided:
+    """Decide every contact.
 
     Args:
         plates: the plates' signals, see `loading.PlateSignals`.
@@ -58,28 +99,46 @@ def feet_on_plates(
         mass_kg: for the evidence in body weights, where known.
         balance: what the motion of the whole body needs; None = not asked.
     """
-    foot_outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
-    contacts = decide_contacts(
-        plates, foot_outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance
-    )
+    outlines = {side: foot_outline(outlines_W[side], rate_hz) for side in SIDES}
+    items = decide_contacts(plates, outlines, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
+    return Decided(tuple(items), outlines, tuple(plate.cutoff_hz for plate in plates))
+
+
+def whole_reaction(
+    found: Decided,
+    plates: Sequence[PlateSignals],
+    rate_hz: float,
+    settings: ContactSettings,
+    *,
+    smear_s: float,
+    full_bandwidth: GroundReaction | None = None,
+) -> GroundReaction:
+    """Return the ground reaction by the wrenches of `plates`, which may have passed another filter than when it was decided.
+
+    full_bandwidth: the reaction at full bandwidth where it is known already; None = made, too.
+    """
     reaction = ground_reaction(
-        plates, contacts, foot_outlines, rate_hz, threshold_n=settings.threshold_n, smear_s=smear_s
+        plates,
+        found.with_filter_of(plates, rate_hz),
+        found.outlines,
+        rate_hz,
+        threshold_n=settings.threshold_n,
+        smear_s=smear_s,
     )
     full = [plate.at_full_bandwidth() for plate in plates]
-    if full and all(plate.cutoff_hz for plate in full):
-        measured = ground_reaction(
+    if full_bandwidth is None and full and all(plate.cutoff_hz for plate in full):
+        full_bandwidth = ground_reaction(
             full,
-            [_at_full_bandwidth(item, full[item.plate], rate_hz) for item in contacts],
-            foot_outlines,
+            [_filtered_as(item, full[item.plate], rate_hz) for item in found.items],
+            found.outlines,
             rate_hz,
             threshold_n=settings.threshold_n,
             smear_s=0.5 / min(plate.cutoff_hz for plate in full),
         )
-        reaction = replace(reaction, full_bandwidth=measured)
-    return tuple(item.contact for item in contacts), reaction
+    return reaction if full_bandwidth is None else replace(reaction, full_bandwidth=full_bandwidth)
 
 
-def _at_full_bandwidth(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
+def _filtered_as(item: PlateContact, plate: PlateSignals, rate_hz: float) -> PlateContact:
     """The contact with its share of the load filtered as the plate's wrench is."""
     if item.share is None:
         return item

@@ -67,11 +67,14 @@ def read_document(path: str | Path, also: tuple[str, ...] = ()) -> ET.Element:
         content = path.read_bytes()
     except OSError as error:
         raise ModelError(f"'{path.name}' cannot be opened: {error.strerror or error}.") from error
-    root = _parsed(_clean(content), path.name)
+    return document_of(content, path.name, also)
+
+
+def document_of(content: bytes, name: str, also: tuple[str, ...] = ()) -> ET.Element:
+    """Return the root element of the bytes of an OpenSim XML file, called `name` in errors; see `read_document`."""
+    root = _parsed(_clean(content), name)
     if root.tag not in ("OpenSimDocument", *also):
-        raise ModelError(
-            f"'{path.name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>."
-        )
+        raise ModelError(f"'{name}' is no OpenSim file: its first element is <{root.tag[:40]}>, not <OpenSimDocument>.")
     return root
 
 

@@ -135,10 +135,15 @@ def from_osim(path: str | Path) -> OpenSimModel:
 def model_document(path: str | Path) -> tuple[ET.Element, str]:
     """Return the <Model> element of an .osim file and the file's version; ModelError as for `from_osim`."""
     root = read_document(path)
+    return model_element(root, Path(path).name), root.get("Version", "")
+
+
+def model_element(root: ET.Element, name: str) -> ET.Element:
+    """Return the <Model> of an OpenSim document called `name` in errors; ModelError where it holds none."""
     model = root.find("Model")
     if model is None:
-        raise ModelError(f"'{Path(path).name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
-    return model, root.get("Version", "")
+        raise ModelError(f"'{name}' is an OpenSim file, but holds no <Model>: {_holds(root)}.")
+    return model
 
 
 def model_of(model: ET.Element) -> OpenSimModel:
@@ -180,7 +185,7 @@ def _moved(
             raise ModelError(f"Body '{child}' hangs on two joints: a model with closed chains of joints is not read.")
         if is_true(joint.element, "reverse"):
             raise ModelError(f"Joint '{joint.name}' is turned round (<reverse>), which is not read.")
-        elements = [one for one in members(joint.element, "coordinates", "CoordinateSet") if one.tag == "Coordinate"]
+        elements = joint.coordinates
         own = [name_of(one) for one in elements]
         steps[child] = steps_of(joint.element, own)
         turning += turning_coordinates(joint.element, own)[:1]

@@ -41,6 +41,11 @@ class JointElement:
     parent: Frame
     child: Frame
 
+    @property
+    def coordinates(self) -> list[ET.Element]:
+        """Its coordinates, in their order."""
+        return [one for one in members(self.element, "coordinates", "CoordinateSet") if one.tag == "Coordinate"]
+
 
 @dataclass(frozen=True, eq=False)
 class Mass:
@@ -108,6 +113,20 @@ def joints(model: ET.Element) -> Iterator[JointElement]:
                 _placed(holder_name, joint, "location_in_parent", "orientation_in_parent"),
                 _placed(name_of(body), joint, "location", "orientation"),
             )
+
+
+def coordinates_down_the_tree(model: ET.Element) -> tuple[str, ...]:
+    """Return the coordinates joint by joint from ground outwards, each branch to its end before the next one (depth first)."""
+    carried: dict[str | None, list[JointElement]] = {}
+    for joint in joints(model):
+        carried.setdefault(joint.parent.body, []).append(joint)
+    names: list[str] = []
+    waiting = carried.pop(None, [])[::-1]
+    while waiting:
+        joint = waiting.pop()
+        names += [name_of(one) for one in joint.coordinates]
+        waiting += carried.pop(joint.child.body, [])[::-1] if joint.child.body is not None else []
+    return tuple(names)
 
 
 def stations(model: ET.Element) -> Iterator[tuple[str, Frame]]:

@@ -1,0 +1,269 @@
+"""One estimate of motion and inertias for a model whose coordinates are given, not fitted to markers.
+
+The coordinates are measurements with an error that is alike for some time, the balance of the whole body with the measured
+forces another; the trunk's mass centre and the bodies' masses are unknowns with priors. The motion sought deviates from the
+given one by a quintic spline; Gauss-Newton over all rows at once finds it together with the inertias. OpenSim's residual
+reduction (Delp et al. 2007, doi 10.1109/TBME.2007.901024) answers the same question by tracking forwards in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.estimation.banded import Factor, Normal
+from biodyn.estimation.deviation import DEGREE, Knots, Path
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.rigid_body import Multibody
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody
+
+_THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
+_SAMPLE_S = 0.01  # the settings state errors for a hundredth of a second
+_STEP = 1e-6  # of differences, rad and m: half the digits of a double
+_INERTIA_STEP = 1e-3  # in standard deviations; the residual is linear in masses, nearly so in centres
+_HALVINGS = 6
+_LIGHTEST = 0.1  # of the mass given: no search goes beyond
+_MOST_ROWS = 20_000  # of one call: memory stays small
+_ENOUGH = 1e-3  # a step that lowers the sum of squares by less of it is the last
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateProblem:
+    """A motion of T rows at an even rate.
+
+    Attributes:
+        body: reached through coordinates none of which follows another. given: its motion, (T, n) rad, m. rate_hz: of rows.
+        rotational: (n,) coordinates in rad. free: (n,) coordinates that may deviate. root: (r,) those of the joint to ground.
+        wrenches: (T, K, 6) about the world origin on `wrench_bodies` (K,), None = none. balanced: (T,) rows with known forces.
+    """
+
+    body: CoupledMultibody
+    given: Path
+    rate_hz: float
+    rotational: BoolArray
+    free: BoolArray
+    root: IntArray
+    wrenches: FloatArray | None
+    wrench_bodies: Sequence[int]
+    balanced: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateEstimate:
+    """What explains coordinates and forces best.
+
+    Attributes:
+        path: the motion. body: with the changed inertias.
+        mass_factors: (B,) of the bodies. centre_shift_m: (3,) of the mass centre of body `trunk` in its own axes.
+        steps: Gauss-Newton steps taken; settled: whether the last of them hardly changed anything.
+    """
+
+    path: Path
+    body: CoupledMultibody
+    mass_factors: FloatArray
+    centre_shift_m: FloatArray
+    trunk: int
+    steps: int
+    settled: bool
+
+
+def estimate_coordinates(problem: CoordinateProblem, settings: EstimationSettings) -> CoordinateEstimate:
+    """Return the motion and the inertias that explain given coordinates and measured forces best together."""
+    step = max(1, round(problem.rate_hz / settings.knots_hz))
+    search = _Search(problem, settings, Knots(len(problem.given.q), step, problem.rate_hz))
+    c = np.zeros((search.knots.count, int(problem.free.sum())))
+    p = np.zeros(search.inertias.count)
+    cost, taken, settled = search.cost(c, p), 0, False
+    while taken < settings.coordinate_iterations and not settled:
+        dc, dp = search.step(c, p)
+        for halving in range(_HALVINGS):
+            share = 0.5**halving
+            lower = search.cost(c + share * dc, p + share * dp)
+            if lower < cost:
+                break
+        else:
+            settled = True
+            break
+        c, p, taken = c + share * dc, p + share * dp, taken + 1
+        settled, cost = bool(cost - lower <= _ENOUGH * cost), lower
+    unknowns = search.inertias
+    return CoordinateEstimate(
+        search.path(c),
+        unknowns.changed(problem.body, p),
+        unknowns.mass_factors(p),
+        unknowns.centre_shift_m(p),
+        unknowns.trunk,
+        taken,
+        settled,
+    )
+
+
+@dataclass(frozen=True)
+class _Inertias:
+    """Unknowns of standard deviation 1: the place of the trunk's mass centre, then the mass of every body that has one."""
+
+    trunk: int
+    heavy: tuple[int, ...]
+    bodies: int
+    centre_sd_m: float
+    mass_sd: float
+
+    @property
+    def count(self) -> int:
+        return 3 + len(self.heavy)
+
+    def centre_shift_m(self, p: FloatArray) -> FloatArray:
+        return self.centre_sd_m * p[:3]
+
+    def mass_factors(self, p: FloatArray) -> FloatArray:
+        factors = np.ones(self.bodies)
+        factors[list(self.heavy)] += self.mass_sd * p[3:]
+        return factors
+
+    def changed(self, body: CoupledMultibody, p: FloatArray) -> CoupledMultibody:
+        """The body with these inertias; a segment's inertia grows with its mass."""
+        factors, shift = self.mass_factors(p), self.centre_shift_m(p)
+        bodies = [
+            replace(
+                one,
+                mass_kg=one.mass_kg * factors[k],
+                inertia_com=one.inertia_com * factors[k],
+                com_m=one.com_m + shift if k == self.trunk else one.com_m,
+            )
+            for k, one in enumerate(body.multibody.bodies)
+        ]
+        return replace(body, multibody=Multibody(tuple(bodies), body.multibody.gravity_W))
+
+
+class _Search:
+    """Cost and Gauss-Newton step of one problem; the balance is counted in its standard deviations."""
+
+    def __init__(self, problem: CoordinateProblem, settings: EstimationSettings, knots: Knots) -> None:
+        self.problem, self.knots = problem, knots
+        self.free = np.flatnonzero(problem.free)
+        masses = np.array([body.mass_kg for body in problem.body.multibody.bodies])
+        self.inertias = _Inertias(
+            int(np.argmax(masses)),
+            tuple(np.flatnonzero(masses > 0.0).tolist()),
+            len(masses),
+            settings.coordinate_centre_sd_m,
+            settings.coordinate_mass_sd_share,
+        )
+        sample = problem.rate_hz * _SAMPLE_S  # rows in which a hundredth of a second is measured
+        turning = problem.rotational[self.free]
+        sd = np.where(turning, settings.coordinate_sd_rad, settings.coordinate_sd_m)
+        self.kept = knots.step / sample / sd**2
+        highest = (2.0 * np.pi * settings.coordinate_deviation_hz) ** 3
+        self.smooth = self.kept / (highest * knots.knot_s**3) ** 2
+        by_axis = np.where(problem.rotational[problem.root], settings.moment_sd_nm, settings.force_sd_n)
+        self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
+
+    def path(self, c: FloatArray) -> Path:
+        """The motion with deviation c (count, n free)."""
+        given, moved = self.problem.given, self.knots.values(c)
+        found = []
+        for before, change in zip((given.q, given.v, given.vdot), moved, strict=True):
+            after = before.copy()
+            after[:, self.free] += change
+            found.append(after)
+        return Path(*found)
+
+    def residual(self, path: Path, body: CoupledMultibody) -> FloatArray:
+        """(T, r) generalised forces of the joint to ground, in standard deviations."""
+        problem = self.problem
+        tau = body.inverse_dynamics(path.q, path.v, path.vdot, problem.wrenches, problem.wrench_bodies)
+        return np.asarray(tau[:, problem.root] * self.scale)
+
+    def cost(self, c: FloatArray, p: FloatArray) -> float:
+        """Sum of squares of everything, each in its standard deviation; infinite where a body would weigh next to nothing."""
+        if self.inertias.mass_factors(p).min() < _LIGHTEST:
+            return float("inf")
+        rest = self.residual(self.path(c), self.inertias.changed(self.problem.body, p))
+        place = self.knots.values(c)[0][:: self.knots.step]
+        third = _differences(c)
+        priors = (self.kept * place**2).sum() + (self.smooth * third**2).sum() + (p**2).sum()
+        return float((rest**2).sum() + priors)
+
+    def step(self, c: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The Gauss-Newton step of the deviation (count, n free) and of the inertias."""
+        knots, path, body = self.knots, self.path(c), self.inertias.changed(self.problem.body, p)
+        rest = self.residual(path, body)
+        normal = Normal.empty(knots.count, DEGREE, len(self.free))
+        place = knots.values(c)[0][:: knots.step]
+        weights = knots.weights[0][0]
+        own = np.broadcast_to(self.kept, place.shape)
+        normal.add_diagonal(0, weights[:-1] if weights[-1] == 0.0 else weights, own, -own * place)
+        third = _differences(c)
+        own = np.broadcast_to(self.smooth, third.shape)
+        normal.add_diagonal(0, _THIRD, own, -own * third)
+        by_inertia = self._by_inertia(path, p, rest)
+        both = np.zeros((knots.count, len(self.free), self.inertias.count))
+        parts = self._by_motion(path, body, rest)
+        for offset in range(knots.step):
+            frames = slice(offset, None, knots.step)
+            rows = _on_coefficients(knots, [part[frames] for part in parts], offset)
+            normal.add_wide(0, rows, -rest[frames])
+            for s in range(rows.shape[2]):
+                both[s : s + len(rows)] += np.einsum("trn,trp->tnp", rows[:, :, s], by_inertia[frames])
+        square = np.einsum("trp,trq->pq", by_inertia, by_inertia) + np.eye(self.inertias.count)
+        pull = -np.einsum("trp,tr->p", by_inertia, rest) - p
+        right = normal.g.copy()
+        factor = Factor(normal)
+        alone, through = factor.solve(right), factor.solve(both)
+        flat, crossed = both.reshape(-1, len(p)), through.reshape(-1, len(p))
+        dp = np.linalg.solve(square - flat.T @ crossed, pull - flat.T @ alone.ravel())
+        return alone - through @ dp, dp
+
+    def _by_motion(self, path: Path, body: CoupledMultibody, rest: FloatArray) -> list[FloatArray]:
+        """Derivatives (T, r, n free) of the residual by place, rate and acceleration of the free coordinates.
+
+        The residual is linear in accelerations and quadratic in rates: differences are exact there but for rounding.
+        """
+        rows = len(rest)
+        at_once = max(1, _MOST_ROWS // rows)
+        found = [np.empty((*rest.shape, len(self.free))) for _ in range(3)]
+        for order, part in enumerate(found):
+            step = _STEP if order == 0 else 1.0
+            for first in range(0, len(self.free), at_once):
+                columns = self.free[first : first + at_once]
+                sides = [self._changed(path, body, order, columns, sign * step) for sign in (1.0, -1.0)]
+                part[:, :, first : first + len(columns)] = (sides[0] - sides[1]).transpose(1, 2, 0) / (2.0 * step)
+        return found
+
+    def _changed(self, path: Path, body: CoupledMultibody, order: int, columns: IntArray, step: float) -> FloatArray:
+        """The residual (C, T, r) with one of the columns (C,) of place (order 0), rate or acceleration changed by a step."""
+        problem, count = self.problem, len(columns)
+        parts = [np.tile(values, (count, 1, 1)) for values in (path.q, path.v, path.vdot)]
+        parts[order][np.arange(count), :, columns] += step
+        wrenches = problem.wrenches
+        loads = None if wrenches is None else np.tile(wrenches, (count, 1, 1))
+        flat = [part.reshape(-1, part.shape[2]) for part in parts]
+        tau = body.inverse_dynamics(flat[0], flat[1], flat[2], loads, problem.wrench_bodies)
+        return np.asarray(tau[:, problem.root].reshape(count, len(path.q), -1) * self.scale)
+
+    def _by_inertia(self, path: Path, p: FloatArray, rest: FloatArray) -> FloatArray:
+        """Derivatives (T, r, P) by the unknowns of the inertias."""
+        found = np.empty((*rest.shape, len(p)))
+        for k in range(len(p)):
+            ahead = p.copy()
+            ahead[k] += _INERTIA_STEP
+            found[:, :, k] = (
+                self.residual(path, self.inertias.changed(self.problem.body, ahead)) - rest
+            ) / _INERTIA_STEP
+        return found
+
+
+def _differences(c: FloatArray) -> FloatArray:
+    """Third differences (count - 3, n) of coefficients (count, n)."""
+    count = len(c) - len(_THIRD) + 1
+    return np.asarray(sum(w * c[i : i + count] for i, w in enumerate(_THIRD)))
+
+
+def _on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
+    """Derivatives (T', r, W, n) by the coefficients, of those (T', r, n) by place, rate and acceleration behind a knot."""
+    weights = np.stack([weights[offset] for weights in knots.weights])
+    used = weights[:, weights.any(axis=0)]
+    return np.stack([a * parts[0] + b * parts[1] + d * parts[2] for a, b, d in used.T], axis=2)

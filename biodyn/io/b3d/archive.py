@@ -1,0 +1,187 @@
+"""What an archive holds: the person, and for every trial markers, force plates and the coordinates of fitted models."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.errors import InputFileError
+from biodyn.io.b3d.messages import message_class
+from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
+from biodyn.io.format import RATES_HZ
+from biodyn.io.text import clean_text
+
+_LENGTH_BYTES: Final = 8
+_MOST_HEADER_BYTES: Final = 200_000_000  # models as text, and one number for every frame
+_MOST_BYTES: Final = 4_000_000_000
+_KINDS: Final = ("kinematics", "dynamics", "lowpass")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a pass of the processing fitted: kinematics, lowpass or dynamics, and its .osim as text."""
+
+    kind: str
+    osim: str
+
+
+@dataclass(frozen=True, eq=False)
+class ArchivedTrial:
+    """One trial, y up.
+
+    Attributes:
+        name: of the trial. rate_hz: frames per second. labels: of the markers seen in it. markers: (T, M, 3) m, NaN = not seen.
+        plates: (T, P, 3, 3) centre of pressure m, moment Nm, force N of each plate in World, as the file has them.
+        without_forces: (T,) true where the file says that ground forces are missing.
+        model: index of the pass that `coordinates` are of, None where none was made. coordinates: (T, n) rad, m.
+    """
+
+    name: str
+    rate_hz: float
+    labels: tuple[str, ...]
+    markers: FloatArray
+    plates: FloatArray
+    without_forces: np.ndarray
+    model: int | None
+    coordinates: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Archive:
+    """A file: the person (None or 0 where not told), the models of its passes, and its trials."""
+
+    path: Path
+    sha256: str
+    mass_kg: float | None
+    height_m: float | None
+    age_years: int | None
+    sex: str
+    notes: str
+    models: tuple[Model, ...]
+    trials: tuple[ArchivedTrial, ...]
+
+
+def is_archive(head: bytes) -> bool:
+    """True where the head is that of an archive: a length that a header can have, then the first field of the header."""
+    length = int.from_bytes(head[:_LENGTH_BYTES], "little")
+    return 0 < length <= _MOST_HEADER_BYTES and len(head) > _LENGTH_BYTES and head[_LENGTH_BYTES] in (0x08, 0x10, 0x18)
+
+
+def read_archive(path: str | Path) -> Archive:
+    """Read one archive. Raises InputFileError, in one sentence, for a file that is none, is truncated or damaged."""
+    from google.protobuf.message import DecodeError
+
+    place = Path(path)
+    check_path(place)
+    if place.stat().st_size > _MOST_BYTES:
+        raise InputFileError(f"'{place.name}' has more than {_MOST_BYTES / 1e9:.0f} GB.", "Cut the archive.")
+    content = file_bytes(place)
+    if not is_archive(content):
+        raise _damaged(place, "it does not begin with a header")
+    start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
+    try:
+        header = message_class("Header").FromString(content[_LENGTH_BYTES:start])
+        _check(place, header, len(content) - start)
+        trials = tuple(_trials(place, header, memoryview(content)[start:]))
+    except DecodeError as error:
+        raise _damaged(place, "a message in it cannot be decoded") from error
+    return Archive(
+        path=place,
+        sha256=hashlib.sha256(content).hexdigest(),
+        mass_kg=_known(header.mass_kg),
+        height_m=_known(header.height_m),
+        age_years=header.age_years if 0 < header.age_years < 130 else None,
+        sex=clean_text(header.sex),
+        notes=clean_text(header.notes),
+        models=tuple(Model(_kind(one.kind), one.model) for one in getattr(header, "pass")),
+        trials=trials,
+    )
+
+
+def _check(path: Path, header: Any, data_bytes: int) -> None:
+    """Raise InputFileError unless counts and sizes of the header are those of the data behind it."""
+    if not header.trial:
+        raise InputFileError(f"'{path.name}' is an archive without trials.")
+    counts = (
+        header.dof_count,
+        header.pass_frame_bytes,
+        *(n for t in header.trial for n in (t.frame_count, t.plate_count)),
+    )
+    if min(counts) < 0 or header.sensor_frame_bytes < 1:
+        raise _damaged(path, "a count in its header is impossible")
+    expected = sum(one.frame_count * _stride(header, one) for one in header.trial)
+    if expected != data_bytes:
+        raise _damaged(path, f"its header tells of {expected} bytes of frames, the file holds {data_bytes}")
+
+
+def _stride(header: Any, trial: Any) -> int:
+    """Bytes of one frame of a trial with its passes."""
+    size: int = header.sensor_frame_bytes + len(getattr(trial, "pass")) * header.pass_frame_bytes
+    return size
+
+
+def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial]:
+    labels = [clean_text(label) for label in header.marker]
+    start = 0
+    for trial in header.trial:
+        stride = _stride(header, trial)
+        frames = [data[start + k * stride : start + (k + 1) * stride] for k in range(trial.frame_count)]
+        start += trial.frame_count * stride
+        yield _trial(path, header, trial, labels, frames)
+
+
+def _trial(path: Path, header: Any, trial: Any, labels: Sequence[str], frames: Sequence[memoryview]) -> ArchivedTrial:
+    rate_hz = 1.0 / trial.step_s if math.isfinite(trial.step_s) and trial.step_s > 0.0 else math.nan
+    if not RATES_HZ[0] <= rate_hz <= RATES_HZ[1]:
+        raise _damaged(path, f"the step of '{clean_text(trial.name)}' is {trial.step_s:.4g} s")
+    rounded = round(rate_hz)
+    rate_hz = float(rounded) if abs(rounded - rate_hz) <= 1e-6 * rate_hz else rate_hz
+    size, passes = header.sensor_frame_bytes, len(getattr(trial, "pass"))
+    sensors = [message_class("SensorFrame").FromString(bytes(frame[:size])) for frame in frames]
+    seen = _rows(path, [one.markers for one in sensors], 3 * len(labels)).reshape(len(frames), len(labels), 3)
+    of_plates = [
+        _rows(path, [getattr(one, name)[: 3 * trial.plate_count] for one in sensors], 3 * trial.plate_count)
+        for name in ("pressure_centres", "plate_moments", "plate_forces")
+    ]
+    plates = np.stack([one.reshape(len(frames), trial.plate_count, 3) for one in of_plates], axis=2)
+    kept = np.flatnonzero(np.isfinite(seen).any(axis=(0, 2)))
+    last = size + (passes - 1) * header.pass_frame_bytes
+    coordinates = [message_class("PassFrame").FromString(bytes(frame[last:])).positions for frame in frames]
+    flags = np.zeros(len(frames), dtype=bool)
+    flags[: len(trial.missing_forces)] = np.asarray(trial.missing_forces[: len(frames)]) != 0
+    return ArchivedTrial(
+        name=clean_text(trial.name) or "trial",
+        rate_hz=rate_hz,
+        labels=tuple(labels[int(k)] for k in kept),
+        markers=seen[:, kept],
+        plates=plates,
+        without_forces=flags,
+        model=passes - 1 if passes else None,
+        coordinates=_rows(path, coordinates, header.dof_count) if passes else np.empty((len(frames), 0)),
+    )
+
+
+def _rows(path: Path, rows: Sequence[Sequence[float]], width: int) -> FloatArray:
+    """(T, width) of rows that all have to be that long."""
+    if any(len(row) != width for row in rows):
+        raise _damaged(path, f"its frames do not all hold the {width} numbers that the header tells of")
+    return np.array([np.asarray(row, dtype=np.float64) for row in rows]).reshape(len(rows), width)
+
+
+def _kind(number: int) -> str:
+    return _KINDS[number] if 0 <= number < len(_KINDS) else f"pass{number}"
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) and value > 0.0 else None
+
+
+def _damaged(path: Path, what: str) -> InputFileError:
+    return InputFileError(f"'{path.name}' is no sound .b3d archive: {what}.", COPY_AGAIN)

@@ -1,0 +1,199 @@
+"""Given coordinates of an OpenSim model and measured forces become one estimate (`signals.method = "estimate"`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.estimation.deviation import Path as Motion
+from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, estimate_coordinates
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.io.opensim.storage import even_rate_hz
+from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.rms import rms
+from biodyn.rigid_body import OpenSimModel
+from biodyn.trial.model_torques import Loads
+
+# Beyond these an estimate no longer corrects errors of measurement: something else is wrong.
+_MOST_MOVED_RAD: Final = np.radians(2.0)
+_MOST_MASS: Final = 0.10
+_MOST_CENTRE_M: Final = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class BalancedMotion:
+    """The estimated motion of a model and what was changed for it.
+
+    Attributes:
+        model: with the changed inertias. q, v, vdot: (T, n) in the order of its coordinates, as splines through the rows of q.
+        residual_before: RMS by coordinate of the joint to ground, N m and N, of the motion as given.
+        moved_rms, moved_max: (n,) how far each coordinate was moved, rad, m.
+        mass_change: by body, share; those that have a mass. centre_shift_m: (3,) of the mass centre of `trunk`.
+        notes: what was moved farther than errors of measurement explain.
+    """
+
+    model: OpenSimModel
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    residual_before: Mapping[str, float]
+    moved_rms: FloatArray
+    moved_max: FloatArray
+    mass_change: Mapping[str, float]
+    centre_shift_m: FloatArray
+    trunk: str
+    notes: tuple[Diagnostic, ...]
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What run.json tells of it; angles in degrees, lengths in m."""
+        turning = np.array([one.rotational for one in self.model.coordinates])
+        factor = np.where(turning, np.degrees(1.0), 1.0)
+        names = [one.name + ("_deg" if one.rotational else "_m") for one in self.model.coordinates]
+        return {
+            "residual_rms_before": dict(self.residual_before),
+            "moved_rms": dict(zip(names, (factor * self.moved_rms).tolist(), strict=True)),
+            "moved_max": dict(zip(names, (factor * self.moved_max).tolist(), strict=True)),
+            "mass_change_share": dict(self.mass_change),
+            "centre_shift_m": {self.trunk: self.centre_shift_m.tolist()},
+        }
+
+    def summary(self) -> list[str]:
+        """Lines for the screen: the residual as it was given, and what was moved."""
+        turning = np.array([one.rotational for one in self.model.coordinates])
+        before = ", ".join(f"{name} {value:.1f}" for name, value in self.residual_before.items())
+        masses = {body.name: body.mass_kg for body in self.model.multibody.bodies if body.name in self.mass_change}
+        given_kg = sum(mass / (1.0 + self.mass_change[name]) for name, mass in masses.items())
+        share = 100.0 * (sum(masses.values()) / given_kg - 1.0)
+        turned, most = (np.degrees(part[turning]).max(initial=0.0) for part in (self.moved_rms, self.moved_max))
+        slid, shift = 1e3 * self.moved_max[~turning].max(initial=0.0), 100.0 * np.linalg.norm(self.centre_shift_m)
+        return [
+            f"Residual of the motion as given, RMS (Nm, N): {before}",
+            f"Estimate: coordinates moved by at most {turned:.2f} degrees RMS ({most:.1f} in a row) and {slid:.0f} mm; mass "
+            f"{share:+.1f} %, mass centre of {self.trunk} {shift:.1f} cm",
+        ]
+
+
+def even_times(time_s: FloatArray, name: str) -> FloatArray:
+    """Return the times (T,) of rows that are even but for the digits of a file. InputFileError where they are not."""
+    rate_hz = even_rate_hz(time_s)
+    if rate_hz is None:
+        raise InputFileError(
+            f"The rows of '{name}' are not evenly spaced: the estimate needs a motion at one rate.",
+            "Resample it, or leave signals.method out.",
+        )
+    return np.asarray(time_s[0] + np.arange(len(time_s)) / rate_hz)
+
+
+def balanced(
+    model: OpenSimModel,
+    time_s: FloatArray,
+    given: FloatArray,
+    cutoff_hz: float,
+    loads: Loads,
+    settings: EstimationSettings,
+) -> BalancedMotion:
+    """Return the motion and inertias that explain coordinates and forces best together.
+
+    time_s: (T,) even; given: (T, n) rad, m; cutoff_hz: of the motion that the estimate starts from and deviates from.
+    Coordinates that follow others keep doing so, locked ones stay. InputFileError: no load, or no joint to ground.
+    """
+    names, coupled = model.independent()
+    every = [one.name for one in model.coordinates]
+    at = np.array([every.index(name) for name in names])
+    chosen = [model.coordinates[k] for k in at]
+    root = np.flatnonzero([one.to_ground for one in chosen])
+    if not loads.bodies or not len(root):
+        lacking = "no forces act on the model" if not loads.bodies else "no joint of the model hangs on ground"
+        raise InputFileError(f"There is nothing to balance: {lacking}.", "Name the forces: --forces FILE.")
+    start = coordinate_motion(time_s, given, cutoff_hz)
+    problem = CoordinateProblem(
+        body=coupled,
+        given=Motion(*(np.ascontiguousarray(part[:, at]) for part in start)),
+        rate_hz=(len(time_s) - 1) / float(time_s[-1] - time_s[0]),
+        rotational=np.array([one.rotational for one in chosen]),
+        free=np.array([not (one.locked or one.prescribed) for one in chosen]),
+        root=root,
+        wrenches=loads.wrenches(slice(0, len(time_s)), start[0]),
+        wrench_bodies=loads.bodies,
+        balanced=np.asarray(loads.covered),
+    )
+    found = estimate_coordinates(problem, settings)
+    changed = replace(model, coupled=replace(model.coupled, multibody=found.body.multibody))
+    rows = start[0].copy()
+    rows[:, at] = found.path.q
+    rows = changed.with_couplings(rows)
+    tau = coupled.inverse_dynamics(*_parts(problem.given), problem.wrenches, problem.wrench_bodies)[problem.balanced]
+    return _told(changed, time_s, rows, start[0], {names[k]: float(rms(tau[:, k][None])[0]) for k in root}, found)
+
+
+def _parts(path: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
+    return path.q, path.v, path.vdot
+
+
+def _told(
+    model: OpenSimModel,
+    time_s: FloatArray,
+    rows: FloatArray,
+    before: FloatArray,
+    residual: Mapping[str, float],
+    found: CoordinateEstimate,
+) -> BalancedMotion:
+    q, v, vdot = coordinate_motion(time_s, rows, 0.0)
+    moved = rows - before
+    bodies = model.multibody.bodies
+    masses = {
+        body.name: float(factor - 1.0)
+        for body, factor in zip(bodies, found.mass_factors, strict=True)
+        if body.mass_kg > 0.0
+    }
+    trunk = bodies[found.trunk].name
+    result = BalancedMotion(
+        model=model,
+        q=q,
+        v=v,
+        vdot=vdot,
+        residual_before=residual,
+        moved_rms=np.sqrt(np.mean(moved**2, axis=0)),
+        moved_max=np.abs(moved).max(axis=0),
+        mass_change=masses,
+        centre_shift_m=found.centre_shift_m,
+        trunk=trunk,
+        notes=(),
+    )
+    return replace(result, notes=tuple(_notes(result, found)))
+
+
+def _notes(result: BalancedMotion, found: CoordinateEstimate) -> list[Diagnostic]:
+    """What was changed by more than errors of measurement explain."""
+    notes = []
+    turning = np.array([one.rotational for one in result.model.coordinates])
+    farthest = int(np.argmax(np.where(turning, result.moved_rms, 0.0)))
+    value = float(result.moved_rms[farthest])
+    if value > _MOST_MOVED_RAD:
+        name = result.model.coordinates[farthest].name
+        text = f"The estimate moved {name} by {np.degrees(value):.1f} degrees RMS to balance the forces."
+        notes.append(_large(text, np.degrees(value), np.degrees(_MOST_MOVED_RAD), "deg"))
+    body, share = max(result.mass_change.items(), key=lambda item: abs(item[1]), default=("", 0.0))
+    if abs(share) > _MOST_MASS:
+        text = f"The estimate changed the mass of '{body}' by {100 * share:+.0f} %."
+        notes.append(_large(text, abs(share), _MOST_MASS, ""))
+    shift = float(np.linalg.norm(result.centre_shift_m))
+    if shift > _MOST_CENTRE_M:
+        text = f"The estimate moved the mass centre of '{result.trunk}' by {100 * shift:.1f} cm."
+        notes.append(_large(text, shift, _MOST_CENTRE_M, "m"))
+    if not found.settled:
+        text = f"The estimate had not settled after {found.steps} steps."
+        notes.append(Diagnostic("estimate-not-settled", "warning", text, value=float(found.steps)))
+    return notes
+
+
+def _large(text: str, value: float, limit: float, unit: str) -> Diagnostic:
+    hint = "Look for the cause: forces of another trial or clock, a plate out of place, masses of another person."
+    return Diagnostic("estimate-moved-far", "warning", text, value=value, limit=limit, unit=unit, hint=hint)

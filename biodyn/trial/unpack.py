@@ -1,0 +1,172 @@
+"""An archive of trials becomes a folder of files that every command and other programs read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import BiodynError
+from biodyn.io.b3d import Archive, ArchivedTrial, forces_of, missing_note, read_archive
+from biodyn.io.opensim.write import storage_text, trc_text
+from biodyn.output.store.exported import write_export
+from biodyn.output.store.record.run import versions
+from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.model import model_element, model_of
+from biodyn.rigid_body.osim.tree import coordinates_down_the_tree
+from biodyn.rigid_body.osim.write import component_name
+
+#: Read again beside the recordings (`io.subject_beside`).
+SUBJECT: Final = "_subject.json"
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """What was written: the folder, the names of its files, the trials' names, and sentences on what they lack."""
+
+    folder: Path
+    files: tuple[str, ...]
+    trials: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def unpack(archive: str | Path, folder: str | Path | None = None, *, force: bool = False) -> Unpacked:
+    """Write the trials of a .b3d archive (AddBiomechanics) as files, all or nothing.
+
+    Of every trial: `<trial>.trc` (markers), `<trial>_grf.mot` (ground forces, where plates were loaded) and
+    `<trial>_coordinates.mot` (of the fitted model); of the person `_subject.json` (mass, height, sex, age), of each pass
+    `model_<pass>.osim`. `run`, `check`, `study` and `session` take the folder and the .trc as they are.
+
+    Parameters:
+        archive: the file. folder: where to; None = beside it, under its name without suffix.
+        force: replace an earlier folder in which nothing was changed.
+
+    Raises InputFileError for a file that is no sound archive, ResultError for a folder that is taken.
+    """
+    source = Path(archive)
+    found = read_archive(source)
+    target = Path(folder) if folder is not None else source.with_suffix("")
+    models, notes = _models(found)
+    files = {f"model_{kind}.osim": model.osim for kind, model in models.items()}
+    files[SUBJECT] = _person(found)
+    names: list[str] = []
+    for trial in found.trials:
+        name = _free_name(component_name(trial.name), names)
+        names.append(name)
+        made, told = _trial_files(name, trial, found, models)
+        files.update(made)
+        notes.extend(told)
+    record = {
+        "export": "unpack",
+        "versions": versions(),
+        "of": {"file": source.name, "sha256": found.sha256},
+        "notes": notes,
+    }
+    write_export(target, {name: text.encode() for name, text in files.items()}, record, force)
+    return Unpacked(target, tuple(sorted(files)), tuple(names), tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A model's text, and its coordinates, depth first as an archive has them; () = cannot be read.
+
+    free: those that follow no others; archives hold these, of old models all.
+    """
+
+    osim: str
+    coordinates: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
+
+    def named(self, values: FloatArray) -> dict[str, FloatArray]:
+        """Columns (T,) of coordinates (T, n) by name; {} where n is not a number that the model has."""
+        for names in (self.free, self.coordinates):
+            if names and len(names) == values.shape[1]:
+                return dict(zip(names, values.T, strict=True))
+        return {}
+
+
+def _models(archive: Archive) -> tuple[dict[str, _Model], list[str]]:
+    """The models by kind of pass, and notes."""
+    models: dict[str, _Model] = {}
+    notes = []
+    for one in archive.models:
+        if not one.osim.strip():
+            continue
+        name = f"model_{one.kind}.osim"
+        try:
+            element = model_element(document_of(one.osim.encode(), name), name)
+            free, _ = model_of(element).independent()
+            names = coordinates_down_the_tree(element)
+            models[one.kind] = _Model(one.osim, names, tuple(label for label in names if label in free))
+        except BiodynError as error:
+            models[one.kind] = _Model(one.osim)
+            notes.append(f"The model of the pass '{one.kind}' cannot be read: {error.message}")
+    return models, notes
+
+
+def _person(archive: Archive) -> str:
+    """What the archive says of the person, as AddBiomechanics writes it beside recordings."""
+    told = {
+        "massKg": archive.mass_kg,
+        "heightM": archive.height_m,
+        "sex": archive.sex or None,
+        "ageYears": archive.age_years,
+    }
+    return json.dumps({key: value for key, value in told.items() if value is not None}, indent=2) + "\n"
+
+
+def _trial_files(
+    name: str, trial: ArchivedTrial, archive: Archive, models: Mapping[str, _Model]
+) -> tuple[dict[str, str], list[str]]:
+    """Files of one trial by name, and notes."""
+    time_s = np.arange(len(trial.markers)) / trial.rate_hz
+    forces = forces_of(trial)
+    files: dict[str, str] = {}
+    notes = [_sentence(note) for note in (*forces.notes, *missing_note(trial))]
+    if trial.labels:
+        files[f"{name}.trc"] = trc_text(f"{name}.trc", _unbroken(trial.labels), trial.markers, time_s)
+    else:
+        notes.append(f"'{trial.name}' holds no markers.")
+    if forces.columns:
+        files[f"{name}_grf.mot"] = storage_text(
+            f"{name} ground forces",
+            {"time": time_s, **forces.columns},
+            ("Forces (N), centres of pressure (m) and moments about them (Nm) in ground, y up.",),
+        )
+    kind = archive.models[trial.model].kind if trial.model is not None and trial.model < len(archive.models) else ""
+    if trial.model is not None:
+        columns = models[kind].named(trial.coordinates) if kind in models else {}
+        if columns:
+            files[f"{name}_coordinates.mot"] = storage_text(
+                f"{name} coordinates",
+                {"time": time_s, **columns},
+                (f"Coordinates of model_{kind}.osim, radians and metres.",),
+            )
+        else:
+            notes.append(f"The coordinates of '{trial.name}' are not those of its model by number: left out.")
+    return files, notes
+
+
+def _unbroken(labels: Sequence[str]) -> list[str]:
+    """Labels as a TRC file can hold them."""
+    return [" ".join(label.split()) or "marker" for label in labels]
+
+
+def _free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number behind it where another trial has it already, in whatever letters."""
+    used = {one.lower() for one in taken}
+    found, number = name, 1
+    while found.lower() in used:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _sentence(note: Diagnostic) -> str:
+    return f"{note.message} {note.hint}".strip()
