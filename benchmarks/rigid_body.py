@@ -1,115 +1,138 @@
-"""Time the rigid-body algorithms against Pinocchio and MuJoCo in one run, single thread; run by hand.
+"""Time the rigid-body algorithms against Pinocchio and MuJoCo in one run, one thread; run by hand.
 
-    BIODYN_TEST_REFERENCE=... python benchmarks/rigid_body.py [frames ...]
+    BIODYN_TEST_REFERENCE=... python benchmarks/rigid_body.py [frames ...] [--only TEXT] [--turns N]
 
-Pinocchio's own native batch loops with one thread (rneaInParallel, abaInParallel); where it has none (mass matrix,
-Jacobians) a loop of Python calls, whose overhead of about 0.5 us a call is its own. MuJoCo where it is installed: the
-fewest of its C functions that give the result, called from Python at some 0.2 us a call. Both sides take turns, and
-the best of several turns counts. At the end, chains of 10 to 80 bodies: the cost a body should not grow.
+The other engines run in loops of their own language over all frames (native/, compiled on first use for this processor:
+needs a compiler and the headers of Pinocchio, Eigen and MuJoCo, see common/native.py), so no call from Python counts.
+Their states are converted beforehand, Pinocchio's wrenches also turned into joint axes. Of every peer two times: results
+left in its own memory, which is faster, and results kept for every frame, which is what biodyn does. The first ratio is
+to the fastest of all, the second to the fastest that keeps. Before that, all engines must give the same numbers. Both
+sides take turns, processor time counts, and lowest and median are given. MuJoCo's Jacobians are the axes of all
+coordinates.
+
+Then what bounds each kernel: its operations and transports, counted by running it as Python (common/counting.py), and
+its arrays' bytes against what this processor can do (common/roofline.py). At the end, chains of 10 to 80 bodies: the
+cost a body should not grow.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
-import pinocchio as pin
-from common import Record, reference_vectors, take_turns
+from common import Record, take_turns
+from common.engines import TASKS, MuJoCo, Peer, Pinocchio, States
+from common.roofline import Ceilings, Work, ceilings, copied_bytes_a_second, counted, shares
+from common.timing import Timing
 from support.reference_vectors import MODELS, reference
-from support.trees import InPinocchio, random_state, random_tree
+from support.trees import random_state, random_tree, relative
 
-from biodyn.rigid_body import forward_dynamics, inverse_dynamics, mass_matrix, warm_up
+from biodyn.conventions import FloatArray
+from biodyn.rigid_body import Multibody, forward_dynamics, inverse_dynamics, mass_matrix, warm_up
 from biodyn.rigid_body.jacobians import joint_jacobians
 
-try:
-    import mujoco
-except ImportError:
-    mujoco = None
-
-TURNS = 7
+# forward dynamics passes through the inverse of mass matrices of condition 1e5
+SAME = {"forward dynamics": 1e-9}
+REPEATS = 4  # calls in a turn: the first finds its arrays out of the caches where another engine has been
 
 
-def fastest(calls: dict[str, Callable[[], object]], frames: int) -> dict[str, float]:
-    """Return microseconds a frame of each call's best turn."""
-    return {name: 1e6 * timing.lowest / frames for name, timing in take_turns(calls, TURNS).items()}
-
-
-def mujoco_calls(name: str, frames: int) -> dict[str, Callable[[], object]]:
-    """Return MuJoCo's minimal pipelines for inverse and forward dynamics on one state, as often as there are frames."""
-    folder = reference_vectors() / "rigid_body"
-    model = mujoco.MjModel.from_xml_path(str(folder / f"{name}.mjcf.xml"))
-    data = mujoco.MjData(model)
-    data.qvel[:], data.qacc[:] = 0.1, 0.2
-    result, solved = np.zeros(model.nv), np.zeros((1, model.nv))
-
-    def inverse() -> None:
-        for _ in range(frames):
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            mujoco.mj_comVel(model, data)
-            mujoco.mj_rne(model, data, 1, result)
-
-    def forward() -> None:
-        for _ in range(frames):
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            mujoco.mj_makeM(model, data)
-            mujoco.mj_factorM(model, data)
-            mujoco.mj_comVel(model, data)
-            mujoco.mj_rne(model, data, 0, result)
-            mujoco.mj_solveM(model, data, solved, result[None])
-
-    return {"inverse dynamics": inverse, "forward dynamics": forward}
-
-
-def one(name: str, frames: int, record: Record) -> None:
-    """Print the figures of one model."""
+def states_of(name: str, frames: int) -> tuple[Multibody, States]:
+    """Return a reference model and its states, repeated to so many frames; torques fit the first two wrenches."""
     mb, ref = reference(name)
     times = -(-frames // len(ref["q"]))
-    q, v, a, tau = (np.tile(ref[key], (times, 1))[:frames] for key in ("q", "v", "a", "tau_ext"))
-    loads, bodies = np.tile(ref["wrenches"][:, :2], (times, 1, 1))[:frames], ref["ext_link_index"][:2]
-    other = InPinocchio(mb)
-    model, data, order = other.model, other.data, other.order()
-    q_pin, v_pin, a_pin, tau_pin = other.q(q), v[:, order], a[:, order], tau[:, order]
-    pool = pin.ModelPool(model, 1)
-    columns = [np.asfortranarray(x.T) for x in (q_pin, v_pin, a_pin, tau_pin)]
-    result = np.asfortranarray(np.empty((mb.nv, frames)))
-    few = range(min(frames, 2000))
-    M = mass_matrix(mb, q[: len(few)])
-    J = joint_jacobians(mb, q[: len(few)])
+    q, v, vdot, loads = (
+        np.ascontiguousarray(np.concatenate([x] * times)[:frames])
+        for x in (ref["q"], ref["v"], ref["a"], ref["wrenches"][:, :2])
+    )
+    links = np.ascontiguousarray(ref["ext_link_index"][:2], dtype=np.int64)
+    return mb, States(q, v, vdot, inverse_dynamics(mb, q, v, vdot, loads, links), loads, links)
 
-    def each(function: Callable[..., object], *arguments: np.ndarray) -> Callable[[], None]:
-        def loop() -> None:
-            for t in few:
-                function(model, data, *(x[t] for x in arguments))
 
-        return loop
-
-    whole = {
-        "inverse dynamics": lambda: inverse_dynamics(mb, q, v, a, loads, bodies),
-        "inverse dynamics, Pinocchio": lambda: pin.rneaInParallel(1, pool, *columns[:3], result),
-        "forward dynamics": lambda: forward_dynamics(mb, q, v, tau, loads, bodies),
-        "forward dynamics, Pinocchio": lambda: pin.abaInParallel(1, pool, columns[0], columns[1], columns[3], result),
+def our_calls(mb: Multibody, s: States) -> dict[str, Callable[[], FloatArray]]:
+    """Return biodyn's call of each task; matrices go into memory of an earlier call."""
+    M, J = mass_matrix(mb, s.q), joint_jacobians(mb, s.q)
+    return {
+        "inverse dynamics": lambda: inverse_dynamics(mb, s.q, s.v, s.vdot, s.wrenches, s.links),
+        "forward dynamics": lambda: forward_dynamics(mb, s.q, s.v, s.tau, s.wrenches, s.links),
+        "mass matrix": lambda: mass_matrix(mb, s.q, out=M),
+        "joint Jacobians": lambda: joint_jacobians(mb, s.q, out=J),
     }
-    some = {
-        "mass matrix": lambda: mass_matrix(mb, q[: len(few)], out=M),
-        "mass matrix, Pinocchio": each(pin.crba, q_pin),
-        "joint Jacobians": lambda: joint_jacobians(mb, q[: len(few)], out=J),
-        "joint Jacobians, Pinocchio": each(pin.computeJointJacobians, q_pin),
-    }
-    if mujoco is not None:
-        peers = {f"{key}, MuJoCo": call for key, call in mujoco_calls(name, len(few)).items()}
-        some.update(peers)
-    best = fastest(whole, frames) | fastest(some, len(few))
-    for key in ("inverse dynamics", "forward dynamics", "mass matrix", "joint Jacobians"):
-        text = f"{name:12} {frames:7d} {key:17} {best[key]:7.2f} us"
-        record.add(f"{name}, {frames} frames, {key}", best[key], "us")
-        for peer in ("Pinocchio", "MuJoCo"):
-            if f"{key}, {peer}" in best:
-                theirs = best[f"{key}, {peer}"]
-                text += f"   {peer} {theirs:6.2f} us ({theirs / best[key]:4.1f} x)"
-        print(text)
+
+
+def same_numbers(task: str, peer: Peer, mb: Multibody, ours: FloatArray) -> None:
+    """End the benchmark where a peer computes something else."""
+    theirs = peer.in_our_terms(task, peer.result(task, mb.nv))
+    difference = relative(theirs, peer.comparable(task, ours))
+    if not difference < SAME.get(task, 1e-11):
+        sys.exit(f"{peer.name} gives another {task}: relative difference {difference:.1e}.")
+
+
+def compared(task: str, timings: dict[str, Timing], frames: int, title: str, record: Record) -> float:
+    """Print and record a task's times and ratios; return our lowest seconds a frame."""
+    us = {name: Timing(*(1e6 * x / frames / REPEATS for x in vars(t).values())) for name, t in timings.items()}
+    ours = us.pop("biodyn")
+    text = "".join(f"   {name} {t.lowest:.2f}/{t.median:.2f}" for name, t in us.items())
+    ratios = []
+    record.add(f"{title}, {task}", ours, "us")
+    for what, names in {"": list(us), ", kept": [name for name in us if name.endswith("kept")]}.items():
+        lowest, median = (min(getattr(us[n], k) for n in names) / getattr(ours, k) for k in ("lowest", "median"))
+        record.add(f"{title}, {task}, ratio{what}", lowest, "x, larger is better")
+        ratios.append(f"{lowest:.1f} x (medians {median:.1f} x){what}")
+    print(f"{title:24} {task:17} {ours.lowest:.2f}/{ours.median:.2f}{text}   {'; '.join(ratios)}")
+    return 1e-6 * ours.lowest
+
+
+def repeated(call: Callable[[], object]) -> Callable[[], None]:
+    """Return a call that is made REPEATS times."""
+
+    def calls() -> None:
+        for _ in range(REPEATS):
+            call()
+
+    return calls
+
+
+def bounded(task: str, work: Work, seconds: float, found: Ceilings, title: str, record: Record) -> str:
+    """Return a line that says what share of each ceiling a task reaches."""
+    memory = copied_bytes_a_second(work.bytes * int(title.split(", ")[1].split()[0]))
+    reached = shares(work, seconds, found, memory)
+    for name in ("eight lanes", "first cache", "memory"):
+        record.add(f"{title}, {task}, of {name}", reached[name], "%, larger is better")
+    most = max(("eight lanes", "first cache", "memory"), key=lambda name: reached[name])
+    text = ", ".join(f"{share:.0f} % of {name}" for name, share in reached.items())
+    return (
+        f"{title:24} {task:17} {work.operations} operations, {work.transports} transports, {work.bytes} bytes a frame:"
+        f" {work.operations / seconds / 1e9:.0f} Gflop/s, {text}; nearest: {most}"
+    )
+
+
+def one(name: str, frames: int, turns: int, found: Ceilings, counts: dict, record: Record) -> None:
+    """Print the figures of one model."""
+    title, lines = f"{name}, {frames} frames", []
+    mb, states = states_of(name, frames)
+    peers = [Pinocchio(name, mb, states), MuJoCo(name, mb, states)]
+    ours = our_calls(mb, states)
+    sizes = {"mass matrix": mb.nv**2, "joint Jacobians": 6 * mb.nv}
+    read = {"inverse dynamics": mb.nq + 2 * mb.nv + 12, "forward dynamics": mb.nq + 2 * mb.nv + 12}
+    for task in TASKS:
+        result = ours[task]()
+        if relative(np.ravel(result[0]), np.array(counts[task]["result"])) > SAME.get(task, 1e-11):
+            sys.exit(f"The operations of {task} were counted on another computation.")
+        kept = np.empty((frames, sizes.get(task, mb.nv)))
+        calls: dict[str, Callable[[], object]] = {"biodyn": ours[task]}
+        for peer in peers:
+            same_numbers(task, peer, mb, result)
+            calls[peer.name] = peer.call(task, None)
+            calls[f"{peer.name}, kept"] = peer.call(task, kept)
+        timings = take_turns({n: repeated(c) for n, c in calls.items()}, turns, warm_up=1, clock=time.thread_time)
+        seconds = compared(task, timings, frames, title, record)
+        numbers = sizes.get(task, mb.nv) + read.get(task, mb.nq)
+        work = Work(counts[task]["operations"], counts[task]["transports"], 8 * numbers)
+        lines.append(bounded(task, work, seconds, found, title, record))
+    print("\n".join(lines))
 
 
 def growth(frames: int = 2000) -> None:
@@ -117,24 +140,34 @@ def growth(frames: int = 2000) -> None:
     for count in (10, 20, 40, 80):
         mb = random_tree(1, count, kinds=("revolute",))
         q, v, vdot = random_state(mb, 1, frames)
-        best = fastest(
-            {
-                "inverse": lambda mb=mb, q=q, v=v, a=vdot: inverse_dynamics(mb, q, v, a),
-                "forward": lambda mb=mb, q=q, v=v, a=vdot: forward_dynamics(mb, q, v, a),
-            },
-            frames,
-        )
-        each = {key: 1e3 * value / count for key, value in best.items()}
+        calls: dict[str, Callable[[], object]] = {
+            "inverse": lambda mb=mb, q=q, v=v, a=vdot: inverse_dynamics(mb, q, v, a),
+            "forward": lambda mb=mb, q=q, v=v, a=vdot: forward_dynamics(mb, q, v, a),
+        }
+        timings = take_turns(calls, 7, clock=time.thread_time)
+        each = {key: 1e9 * t.lowest / frames / count for key, t in timings.items()}
         print(f"{count:3d} bodies: inverse {each['inverse']:5.1f}, forward dynamics {each['forward']:5.1f} ns a body")
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("frames", nargs="*", type=int, default=[1000, 10_000], help="frames a call")
+    parser.add_argument("--only", default="", help="models whose name contains this")
+    parser.add_argument(
+        "--turns", type=int, default=0, help="turns of each call; enough for some seconds where omitted"
+    )
+    asked = parser.parse_args()
     warm_up()
-    counts = [int(x) for x in sys.argv[1:]] or [1000, 100_000]
-    record = Record("rigid_body", {"frames": counts})
-    for frames in counts:
-        for name in MODELS:
-            one(name, frames, record)
+    record = Record("rigid_body", {"frames": asked.frames, "only": asked.only})
+    found = ceilings()
+    for name, value in vars(found).items():
+        record.add(f"ceiling, {name}", value / 1e9, "G a second, larger is better")
+    print("Microseconds a frame, lowest/median. Ceilings, 1e9 a second: ", end="")
+    print(", ".join(f"{name} {value / 1e9:.1f}" for name, value in vars(found).items()))
+    for name in (model for model in MODELS if asked.only in model):
+        counts = counted(name)
+        for frames in asked.frames:
+            one(name, frames, asked.turns or max(5, 20_000 // frames), found, counts, record)
     growth()
     record.close()
 

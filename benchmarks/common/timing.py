@@ -25,20 +25,26 @@ class Timing:
         return cls(min(seconds), median(seconds), max(seconds))
 
 
-def take_turns(calls: Mapping[str, Callable[[], object]], turns: int = 1, warm_up: int = 0) -> dict[str, Timing]:
+def take_turns(
+    calls: Mapping[str, Callable[[], object]],
+    turns: int = 1,
+    warm_up: int = 0,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Timing]:
     """Time every call `turns` times, one after the other in each turn, so that a slow minute of the machine meets all.
 
     Parameters:
         calls: what to time, by name.
         warm_up: turns that are not counted, first.
+        clock: seconds; `time.thread_time` counts those only in which this thread ran.
     """
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(warm_up + turns):
         for name, call in calls.items():
-            start = time.perf_counter()
+            start = clock()
             call()
             if turn >= warm_up:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return {name: Timing.of(values) for name, values in seconds.items()}
 
 

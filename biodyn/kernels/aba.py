@@ -10,6 +10,7 @@ An articulated inertia is three 3x3 blocks, [[J, H], [H^T, M]]: moment = J dw + 
 
 from __future__ import annotations
 
+from biodyn.kernels.blocks import drain, fill
 from biodyn.kernels.jit import inline, kernel
 from biodyn.kernels.joints import FREE, REVOLUTE, SCREW, SPHERICAL, joint_motion, joint_pose
 from biodyn.kernels.lanes import (
@@ -17,8 +18,6 @@ from biodyn.kernels.lanes import (
     LaneMemory,
     broadcast,
     broadcast3,
-    drain,
-    fill,
     load,
     load3,
     load6,
@@ -46,7 +45,7 @@ from biodyn.kernels.vec3 import (
     symmetric_times,
     transpose,
 )
-from biodyn.kernels.wrenches import hand_on, take_outer
+from biodyn.kernels.wrenches import hand_on, outer_wrench, take_outer
 
 # fields of a link's row in lane memory
 _R, _P, _W, _V, _CW, _CV = 0, 9, 12, 15, 18, 21
@@ -312,8 +311,7 @@ def forward_dynamics(tree, q, v, tau, wrenches, path, path_start, vdot, work):
         for i in range(n):
             _outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), links)
         for k in range(wrenches.shape[1]):
-            fill(wrench_lanes, wrenches[:, k, :], first)
-            n_W, f_W = load3(wrench_lanes, 0), load3(wrench_lanes, 3)
+            n_W, f_W = outer_wrench(wrenches, k, first, wrench_lanes)
             take_outer(links, _ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             kind = tree.kind[i]

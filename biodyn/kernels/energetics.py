@@ -6,10 +6,11 @@ world origin and summed: P_W = R P, L_W = R L + p x P_W; kinetic energy = 1/2 v 
 
 from __future__ import annotations
 
+from biodyn.kernels.blocks import drain, fill
 from biodyn.kernels.jit import kernel
 from biodyn.kernels.joints import joint_motion, joint_pose
 from biodyn.kernels.kinematics import moved
-from biodyn.kernels.lanes import WIDTH, LaneMemory, broadcast3, drain, fill, load3, load9, store, store3, store9
+from biodyn.kernels.lanes import WIDTH, LaneMemory, broadcast3, load3, load9, store, store3, store9
 from biodyn.kernels.types import Tree
 from biodyn.kernels.vec3 import (
     add,

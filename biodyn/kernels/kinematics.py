@@ -5,9 +5,10 @@ X_WC = X_WP X_PC(q),   v_C = cXp v_P + S qd,   a_C = cXp a_P + S qdd + v_C x S q
 
 from __future__ import annotations
 
+from biodyn.kernels.blocks import drain, fill
 from biodyn.kernels.jit import inline, kernel
 from biodyn.kernels.joints import joint_motion, joint_pose
-from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, load3, load9, store3, store9
+from biodyn.kernels.lanes import WIDTH, LaneMemory, load3, load9, store3, store9
 from biodyn.kernels.types import Tree
 from biodyn.kernels.vec3 import add, compose, cross, rotate, rotate_back
 

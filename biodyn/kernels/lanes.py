@@ -32,7 +32,8 @@ class LanesType(types.Type):
 
 
 lanes = LanesType()
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+#: The same as LLVM knows it.
+VECTOR: Final = ir.VectorType(ir.DoubleType(), WIDTH)
 _BITS = ir.VectorType(ir.IntType(64), WIDTH)
 _FLAGS = ("contract",)
 _intrinsic: Any = intrinsic  # mypy would see the typing context as an argument of the caller
@@ -41,11 +42,11 @@ _intrinsic: Any = intrinsic  # mypy would see the typing context as an argument 
 @register_model(LanesType)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, dmm, fe_type):
-        super().__init__(dmm, fe_type, _VECTOR)
+        super().__init__(dmm, fe_type, VECTOR)
 
 
 def _broadcast(builder, value):
-    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    undefined = ir.Constant(VECTOR, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
     return builder.shuffle_vector(first, undefined, ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH))
 
@@ -85,12 +86,12 @@ class _LanesNegation(AbstractTemplate):
 
 @lower_builtin(operator.neg, lanes)
 def _negate(context, builder, sig, args):
-    return builder.fsub(ir.Constant(_VECTOR, [-0.0] * WIDTH), args[0])
+    return builder.fsub(ir.Constant(VECTOR, [-0.0] * WIDTH), args[0])
 
 
 def _lane_pointer(context, builder, array_type, array, offset):
     data = cgutils.create_struct_proxy(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(data, [offset]), VECTOR.as_pointer())
 
 
 @_intrinsic
@@ -135,7 +136,7 @@ def _by_quadrant(typingctx, shifted, sine, cosine):
         for turn, one, other in ((bits, 1, 2), (builder.add(bits, constant(1)), 2, 1)):
             value = builder.bitcast(builder.select(odd, args[other], args[one]), _BITS)
             sign = builder.shl(builder.and_(turn, constant(2)), constant(62))
-            results.append(builder.bitcast(builder.xor(value, sign), _VECTOR))
+            results.append(builder.bitcast(builder.xor(value, sign), VECTOR))
         return context.make_tuple(builder, signature_.return_type, results)
 
     return types.UniTuple(lanes, 2)(lanes, lanes, lanes), codegen
@@ -168,24 +169,6 @@ def lanes_sine_cosine(angle):
     c = c * z - 1.38888888888741095749e-03
     c = c * z + 4.16666666666666019037e-02
     return _by_quadrant(shifted, r + r * z * s, (1.0 - 0.5 * z) + z * z * c)
-
-
-@inline
-def fill(memory, frames, first):
-    """Put rows first .. first + WIDTH - 1 of `frames` (T, n) into lane memory; past the end the last row repeats."""
-    last = frames.shape[0] - 1
-    for lane in range(WIDTH):
-        row = min(first + lane, last)
-        for j in range(frames.shape[1]):
-            memory[j * WIDTH + lane] = frames[row, j]
-
-
-@inline
-def drain(memory, frames, first):
-    """Put lane memory into rows first .. first + WIDTH - 1 of `frames` (T, n), as far as there are rows."""
-    for lane in range(min(WIDTH, frames.shape[0] - first)):
-        for j in range(frames.shape[1]):
-            frames[first + lane, j] = memory[j * WIDTH + lane]
 
 
 @inline

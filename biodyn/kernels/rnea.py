@@ -10,6 +10,7 @@ inwards:
 
 from __future__ import annotations
 
+from biodyn.kernels.blocks import drain, fill
 from biodyn.kernels.jit import inline, kernel
 from biodyn.kernels.joints import FREE, REVOLUTE, SCREW, SPHERICAL, joint_motion, joint_pose
 from biodyn.kernels.lanes import (
@@ -17,8 +18,6 @@ from biodyn.kernels.lanes import (
     LaneMemory,
     broadcast,
     broadcast3,
-    drain,
-    fill,
     load3,
     store,
     store3,
@@ -26,7 +25,7 @@ from biodyn.kernels.lanes import (
 )
 from biodyn.kernels.types import Tree
 from biodyn.kernels.vec3 import add, cross, dot, rotate_back, row3, row6, symmetric_times
-from biodyn.kernels.wrenches import hand_on, take_outer
+from biodyn.kernels.wrenches import hand_on, outer_wrench, take_outer
 
 # fields of a link's row in lane memory
 _R, _P, _W, _V, _DW, _DV, _N, _F, _ROW = 0, 9, 12, 15, 18, 21, 24, 27, 30
@@ -124,8 +123,7 @@ def inverse_dynamics(tree, q, v, vdot, wrenches, path, path_start, tau, joint_wr
         for i in range(n):
             _outwards(tree, i, LaneMemory(q_lanes), LaneMemory(v_lanes), LaneMemory(vdot_lanes), links)
         for k in range(wrenches.shape[1]):
-            fill(wrench_lanes, wrenches[:, k, :], first)
-            n_W, f_W = load3(wrench_lanes, 0), load3(wrench_lanes, 3)
+            n_W, f_W = outer_wrench(wrenches, k, first, wrench_lanes)
             take_outer(links, _ROW, _N, path, path_start[k], path_start[k + 1], n_W, f_W)
         for i in range(n - 1, -1, -1):
             _inwards(tree, i, links, tau_lanes)

@@ -23,6 +23,7 @@ class Tree(NamedTuple):
     dof_parent: IntArray  # (nv,) velocity coordinate next towards the root, -1 = none
     dof_depth: IntArray  # (nv,) number of velocity coordinates before it on the path from the root
     dof_path: IntArray  # (nv, deepest + 1) the coordinate at each depth on the path to it, itself the last, then -1
+    dof_blocks: IntArray  # where blocks of WIDTH numbers of M, row by row, begin that hold related coordinates
     R_PJ: FloatArray  # (n, 9) placement of the joint frame in the parent link
     p_PJ: FloatArray  # (n, 3)
     axis: FloatArray  # (n, 3) angular part of a one-axis joint's motion (unit, or zero: prismatic)

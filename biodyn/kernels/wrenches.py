@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biodyn.kernels.jit import inline
-from biodyn.kernels.lanes import load3, load9, store3
+from biodyn.kernels.lanes import WIDTH, load3, load9, store3
 from biodyn.kernels.vec3 import add, cross, rotate, rotate_back, sub
 
 
@@ -15,6 +15,17 @@ def hand_on(links, here, there, force, n, f):
     n_P = add(rotate(R, n), cross(p, f_P))
     store3(links, there + force, add(load3(links, there + force), n_P))
     store3(links, there + force + 3, add(load3(links, there + force + 3), f_P))
+
+
+@inline
+def outer_wrench(wrenches, k, first, memory):
+    """Return wrench k of frames first .. first + WIDTH - 1 of (T, K, 6) as (moment, force), by way of six fields of memory."""
+    last = wrenches.shape[0] - 1
+    for lane in range(WIDTH):
+        row = min(first + lane, last)
+        for j in range(6):
+            memory[j * WIDTH + lane] = wrenches[row, k, j]
+    return load3(memory, 0), load3(memory, 3)
 
 
 @inline

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import aba, rnea
-from biodyn.rigid_body.frames import external, of_bodies, state
+from biodyn.rigid_body.frames import external, of_bodies, state, workspace
 from biodyn.rigid_body.loads import Passive
 from biodyn.rigid_body.multibody import Multibody
 
@@ -74,7 +74,7 @@ def inverse_dynamics(
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     tau = np.empty((frames, mb.nv))
     transmitted = np.empty((frames if joint_wrenches else 0, n, 6))
-    work = np.zeros(rnea.work_size(mb.tree))
+    work = workspace(rnea.work_size(mb.tree))
     rnea.inverse_dynamics(mb.tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
     if passive is not None:
         tau -= passive.forces(mb, positions, rates)
@@ -122,6 +122,6 @@ def forward_dynamics(
         forces = forces + passive.forces(mb, positions, rates)
     loads, path, start = external(mb, positions.shape[0], wrenches, wrench_bodies)
     vdot = np.empty((positions.shape[0], mb.nv))
-    work = np.zeros(aba.work_size(mb.tree))
+    work = workspace(aba.work_size(mb.tree))
     aba.forward_dynamics(mb.tree, positions, rates, forces, loads, path, start, vdot, work)
     return vdot

@@ -24,11 +24,27 @@ def checked(values: ArrayLike, shape: tuple[int | None, ...], name: str) -> Floa
     if array.ndim != len(shape) or any(n is not None and n != m for n, m in zip(shape, array.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise ModelError(f"{name} must have shape ({wanted}), found {array.shape}.")
-    if array.size and not (abs(float(np.nanmax(array, initial=0.0))) < np.inf > -float(np.nanmin(array, initial=0.0))):
+    if _holds_infinite(array):
         raise ModelError(f"{name} holds infinite numbers.", "Use NaN for what is missing.")
     if not array.flags.writeable:
         array = array.copy()  # read-only arrays would be another type to numba, compiled again
     return array
+
+
+def workspace(numbers: int) -> FloatArray:
+    """Return zeros for a kernel to work in, from the beginning of a cache line: eight doubles that straddle two cost more."""
+    line = 8
+    memory = np.zeros(numbers + line)
+    start = -(memory.ctypes.data // memory.itemsize) % line
+    return memory[start : start + numbers]
+
+
+def _holds_infinite(array: FloatArray) -> bool:
+    """Tell whether a number is infinite; a finite sum of squares, the quickest to have, tells that none is."""
+    flat = array.ravel()
+    with np.errstate(over="ignore"):
+        all_finite = bool(np.isfinite(np.dot(flat, flat)))
+    return not all_finite and bool(np.isinf(flat).any())
 
 
 def state(mb: Multibody, q: ArrayLike, **rates: ArrayLike) -> tuple[FloatArray, ...]:

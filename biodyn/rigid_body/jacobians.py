@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import ModelError
 from biodyn.kernels import crba
-from biodyn.rigid_body.frames import checked, state
+from biodyn.rigid_body.frames import checked, state, workspace
 from biodyn.rigid_body.motion import body_accelerations, body_poses, body_velocities
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.whole_body import subtree_mass
@@ -35,8 +35,8 @@ def joint_jacobians(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) 
     """
     (positions,) = state(mb, q)
     J = _result(positions.shape[0], mb.nv, out)
-    flat = J.reshape(len(J), -1)
-    crba.joint_columns(mb.tree, positions, flat, np.zeros(crba.work_size(mb.tree)))
+    flat = J.reshape(len(J), 6 * mb.nv)
+    crba.joint_columns(mb.tree, positions, flat, workspace(crba.work_size(mb.tree, 6 * mb.nv)))
     return J
 
 
@@ -118,6 +118,6 @@ def centroidal_momentum_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | No
     """
     (positions,) = state(mb, q)
     A = _result(positions.shape[0], mb.nv, out)
-    work = np.zeros(crba.work_size(mb.tree))
-    crba.momentum_matrix(mb.tree, subtree_mass(mb.tree), positions, A.reshape(len(A), -1), work)
+    work = workspace(crba.work_size(mb.tree, 6 * mb.nv))
+    crba.momentum_matrix(mb.tree, subtree_mass(mb.tree), positions, A.reshape(len(A), 6 * mb.nv), work)
     return A

@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.geometry.rotations import skew
 from biodyn.kernels import joints as kinds
+from biodyn.kernels.blocks import blocks_with
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.joint import Body, Joint
 
@@ -80,6 +81,15 @@ def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
     return paths
 
 
+def _dof_blocks(dof_path: IntArray) -> IntArray:
+    """Return where the blocks of the mass matrix (nv, nv), row by row, begin in which not all numbers are zero."""
+    nv = len(dof_path)
+    related = np.zeros((nv, nv), dtype=np.bool_)
+    j, depth = np.nonzero(dof_path >= 0)
+    related[j, dof_path[j, depth]] = True
+    return blocks_with((related | related.T).ravel())
+
+
 def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArray) -> tuple[Tree, IntArray]:
     """Return the kernels' tree and the (B,) link of each body.
 
@@ -117,6 +127,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     inertia = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     shift = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", com, com)
     dof_parent, dof_depth = _dof_tree(parent, nv)
+    dof_path = _dof_paths(dof_parent, dof_depth)
     tree = Tree(
         parent=np.array(parent, dtype=np.int64),
         kind=kind,
@@ -126,7 +137,8 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         dof_link=np.repeat(np.arange(n, dtype=np.int64), nv),
         dof_parent=dof_parent,
         dof_depth=dof_depth,
-        dof_path=_dof_paths(dof_parent, dof_depth),
+        dof_path=dof_path,
+        dof_blocks=_dof_blocks(dof_path),
         R_PJ=np.ascontiguousarray(R.reshape(n, 9)),
         p_PJ=np.array([placement[1] for placement in placements]),
         axis=axis,

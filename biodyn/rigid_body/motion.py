@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from biodyn.conventions import FloatArray
 from biodyn.kernels import kinematics, manifold
 from biodyn.kernels.joints import FREE, SPHERICAL
-from biodyn.rigid_body.frames import of_bodies, state
+from biodyn.rigid_body.frames import of_bodies, state, workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -20,7 +20,7 @@ def body_poses(mb: Multibody, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     (positions,) = state(mb, q)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     R, p = np.empty((frames, 9 * n)), np.empty((frames, 3 * n))
-    kinematics.poses(mb.tree, positions, R, p, np.zeros(kinematics.work_size(mb.tree)))
+    kinematics.poses(mb.tree, positions, R, p, workspace(kinematics.work_size(mb.tree)))
     return of_bodies(mb, R.reshape(frames, n, 3, 3)), of_bodies(mb, p.reshape(frames, n, 3))
 
 
@@ -28,7 +28,7 @@ def _motion(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike | None) -
     positions, rates, accelerations = state(mb, q, v=v, vdot=np.zeros_like(np.asarray(v)) if vdot is None else vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     velocity, acceleration = np.empty((frames, 6 * n)), np.empty((frames, 6 * n))
-    work = np.zeros(kinematics.work_size(mb.tree))
+    work = workspace(kinematics.work_size(mb.tree))
     kinematics.motion(mb.tree, positions, rates, accelerations, velocity, acceleration, work)
     return of_bodies(mb, velocity.reshape(frames, n, 6)), of_bodies(mb, acceleration.reshape(frames, n, 6))
 

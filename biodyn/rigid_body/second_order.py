@@ -14,7 +14,7 @@ from biodyn.kernels.aba import forward_dynamics as articulated
 from biodyn.kernels.aba import work_size
 from biodyn.kernels.sweep import Sweep
 from biodyn.kernels.types import Tree
-from biodyn.rigid_body.frames import checked, external, state
+from biodyn.rigid_body.frames import checked, external, state, workspace
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -81,7 +81,7 @@ def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLik
     before = inertial_parameters(mb)
     loads, path, start = external(mb, len(positions), None, None)
     result = np.empty((1 + columns.shape[1], len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), np.zeros(rnea.work_size(tree))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(rnea.work_size(tree))
     by_link = np.zeros((tree.parent.shape[0], 10))
     for change, tau in zip((np.zeros_like(before), *columns.T), result, strict=True):
         by_link[rows] = (before + change).reshape(-1, 10)
@@ -102,7 +102,7 @@ def forces_of_wrenches(
     loads, path, start = external(mb, len(positions), wrenches, wrench_bodies)
     tree = mb.tree._replace(gravity_W=np.zeros(3))
     still, result = np.zeros((len(positions), mb.nv)), np.empty((len(positions), mb.nv))
-    unused, work = np.empty((0, tree.parent.shape[0], 6)), np.zeros(rnea.work_size(tree))
+    unused, work = np.empty((0, tree.parent.shape[0], 6)), workspace(rnea.work_size(tree))
     rnea.inverse_dynamics(tree, positions, still, still, loads, path, start, result, unused, work)
     return -result  # at rest and without weight, inverse dynamics only undoes the wrenches
 
@@ -137,5 +137,5 @@ def inverse_mass_times(mb: Multibody, q: ArrayLike, forces: ArrayLike) -> FloatA
     tree = mb.tree._replace(gravity_W=np.zeros(3))
     result = np.empty_like(right)
     loads, path, start = external(mb, len(right), None, None)
-    articulated(tree, positions, np.zeros_like(right), right, loads, path, start, result, np.zeros(work_size(tree)))
+    articulated(tree, positions, np.zeros_like(right), right, loads, path, start, result, workspace(work_size(tree)))
     return result

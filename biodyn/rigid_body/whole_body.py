@@ -13,7 +13,7 @@ from biodyn.errors import ModelError
 from biodyn.kernels import cholesky, crba, energetics, rnea
 from biodyn.kernels.sparse import stride
 from biodyn.kernels.types import Tree
-from biodyn.rigid_body.frames import checked, external, state
+from biodyn.rigid_body.frames import checked, external, state, workspace
 from biodyn.rigid_body.motion import body_poses
 from biodyn.rigid_body.multibody import Multibody
 
@@ -40,7 +40,8 @@ def mass_matrix(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) -> F
     if out is not None and (out.shape != shape or out.dtype != np.float64 or not out.flags.c_contiguous):
         raise ModelError(f"out must be a C-ordered float64 array of shape {shape}, found {out.shape} of {out.dtype}.")
     M = np.zeros(shape) if out is None else out
-    crba.mass_matrix(mb.tree, subtree_mass(mb.tree), positions, M, np.zeros(crba.work_size(mb.tree)))
+    flat = M.reshape(len(M), mb.nv**2)
+    crba.mass_matrix(mb.tree, subtree_mass(mb.tree), positions, flat, workspace(crba.work_size(mb.tree, mb.nv**2)))
     return M
 
 
@@ -77,7 +78,7 @@ def momentum_rate(
     tree = mb.tree._replace(gravity_W=np.zeros(3))
     loads, path, start = external(mb, frames, None, None)
     tau, transmitted = np.empty((frames, mb.nv)), np.empty((frames, n, 6))
-    work = np.zeros(rnea.work_size(tree))
+    work = workspace(rnea.work_size(tree))
     rnea.inverse_dynamics(tree, positions, rates, accelerations, loads, path, start, tau, transmitted, work)
     R_WB, p_WB = body_poses(mb, positions)
     result = np.zeros((frames, 6))
@@ -118,7 +119,7 @@ def _sums(mb: Multibody, q: ArrayLike, v: ArrayLike | None, bodies: Indices | No
     positions, rates = state(mb, q, v=np.zeros((frames, mb.nv)) if v is None else v)
     tree = _of(mb, bodies)
     result = np.empty((positions.shape[0], energetics.COLUMNS))
-    energetics.whole_body(tree, positions, rates, result, np.zeros(energetics.work_size(tree)))
+    energetics.whole_body(tree, positions, rates, result, workspace(energetics.work_size(tree)))
     return result, float(tree.mass.sum())
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
+from biodyn.kernels.blocks import blocks_with, drain, drain_blocks, fill
 from biodyn.kernels.jit import kernel
-from biodyn.kernels.lanes import WIDTH, LaneMemory, drain, fill, lanes_sine_cosine, load, store, value
+from biodyn.kernels.lanes import WIDTH, LaneMemory, lanes_sine_cosine, load, store, value
 
 
 @kernel
@@ -32,6 +34,12 @@ def copied(frames, there, memory):
     for first in range(0, frames.shape[0], WIDTH):
         fill(memory, frames, first)
         drain(memory, there, first)
+
+
+@kernel
+def some_copied(memory, there, starts):
+    """Move some blocks of the first frames out of lane memory."""
+    drain_blocks(memory, there, 0, starts)
 
 
 def in_units_of_last_place(found, exact):
@@ -69,9 +77,32 @@ def test_arithmetic_is_that_of_doubles():
     np.testing.assert_allclose(result, expected, rtol=1e-14)  # products and sums may be fused
 
 
-def test_frames_survive_the_way_through_lane_memory():
-    for count in (1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 2):
-        frames = np.arange(count * 5.0).reshape(count, 5)
-        there = np.empty_like(frames)
-        copied(frames, there, np.zeros(5 * WIDTH))
+@pytest.mark.parametrize("columns", [0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH - 1, 43])
+def test_frames_survive_the_way_through_lane_memory(columns):
+    for count in (0, 1, WIDTH - 1, WIDTH, WIDTH + 1, 3 * WIDTH + 2):
+        frames = np.arange(float(count * columns)).reshape(count, columns)
+        there = np.full_like(frames, np.nan)
+        copied(frames, there, np.zeros(columns * WIDTH))
         np.testing.assert_array_equal(there, frames)
+
+
+def test_lane_memory_holds_a_number_of_all_frames_side_by_side():
+    for count in (3, 2 * WIDTH):
+        frames = np.arange(count * 19.0).reshape(count, 19)
+        memory = np.zeros(19 * WIDTH)
+        copied(frames, np.empty_like(frames), memory)
+        last = frames[np.minimum(np.arange(WIDTH) + (count - 1) // WIDTH * WIDTH, count - 1)]
+        np.testing.assert_array_equal(memory.reshape(19, WIDTH), last.T)
+
+
+def test_only_the_blocks_that_are_asked_for_are_written():
+    columns = 2 * WIDTH + 3
+    wanted = np.zeros(columns, dtype=bool)
+    wanted[[WIDTH + 1, columns - 1]] = True
+    starts = blocks_with(wanted)
+    np.testing.assert_array_equal(starts, [WIDTH, columns - WIDTH])
+    frames = np.zeros((WIDTH, columns))
+    some_copied(np.ones(columns * WIDTH), frames, starts)
+    np.testing.assert_array_equal(frames[:, :WIDTH], 0.0)
+    np.testing.assert_array_equal(frames[:, WIDTH:], 1.0)
+    assert blocks_with(np.zeros(columns, dtype=bool)).size == blocks_with(np.zeros(0, dtype=bool)).size == 0

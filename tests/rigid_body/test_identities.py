@@ -66,7 +66,7 @@ def test_mass_matrix_columns_are_unit_accelerations(mb, seed):
 @settings(max_examples=40, deadline=None)
 @given(trees, seeds)
 def test_equation_of_motion(mb, seed):
-    q, v, vdot = random_state(mb, seed)
+    q, v, vdot = random_state(mb, seed, frames=11)  # eight side by side, and three
     loads, bodies = wrenches_for(mb, seed, len(q))
     expected = np.einsum("tij,tj->ti", mass_matrix(mb, q), vdot) + bias_forces(mb, q, v, loads, bodies)
     assert relative(inverse_dynamics(mb, q, v, vdot, loads, bodies), expected) < EXACT

@@ -7,6 +7,7 @@ import pytest
 
 from biodyn.errors import ModelError
 from biodyn.rigid_body import Body, Joint, Multibody, forward_dynamics, inverse_dynamics, mass_matrix
+from biodyn.rigid_body.jacobians import centroidal_momentum_matrix, joint_jacobians
 
 HINGE = Joint("revolute", (0.0, 0.0, 1.0))
 ROUND = np.diag([0.2, 0.2, 0.2])
@@ -83,6 +84,8 @@ def test_wrong_arrays_are_named():
         inverse_dynamics(mb, q, q[:3], q)
     with pytest.raises(ModelError, match="tau holds infinite"):
         forward_dynamics(mb, q, q, q + np.inf)
+    with pytest.raises(ModelError, match="v holds infinite"):
+        inverse_dynamics(mb, q, np.array([[np.nan, 0.0], [np.inf, -np.inf], [0.0, 1.0], [0.0, 0.0]]), q)
     with pytest.raises(ModelError, match=r"wrench_bodies names bodies \[2\]"):
         inverse_dynamics(mb, q, q, q, np.zeros((4, 1, 6)), [2])
     with pytest.raises(ModelError, match="wrenches must have shape"):
@@ -98,6 +101,16 @@ def test_layout_and_dtype_do_not_matter():
     frozen = np.asfortranarray(q)
     frozen.setflags(write=False)
     np.testing.assert_array_equal(inverse_dynamics(mb, frozen, frozen, frozen.tolist()), expected)
+
+
+def test_no_frames_and_numbers_beyond_the_square_root_of_the_largest():
+    mb = Multibody((solid("a"), solid("b", "a")))
+    none = np.zeros((0, 2))
+    assert inverse_dynamics(mb, none, none, none).shape == (0, 2)
+    assert mass_matrix(mb, none).shape == (0, 2, 2)
+    assert joint_jacobians(mb, none).shape == centroidal_momentum_matrix(mb, none).shape == (0, 6, 2)
+    still = np.zeros((1, 2))
+    assert np.isfinite(inverse_dynamics(mb, still, still, still + 1e200)).all()
 
 
 def test_weight_at_rest():
