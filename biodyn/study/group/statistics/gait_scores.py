@@ -14,8 +14,9 @@ from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.definitions import group_table
 from biodyn.study.group.observations import Cell, Observations
 from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.people import mean_walker
 from biodyn.study.group.registry import Found, GroupData, group_statistic
-from biodyn.variables import Norms, load_norms, usual_norms, variable
+from biodyn.variables import Norms, Walker, score_reference, variable
 
 BOTH_SIDES = "both"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
@@ -60,16 +61,16 @@ class Scores:
 @group_statistic("gait_scores", place=10)
 def gait_scores(data: GroupData) -> Found:
     """gait_scores.csv against published norms or a group of the study."""
-    reference = _reference(data.observations, data.options)
+    reference = _reference(data.observations, data.options, mean_walker(data.walkers))
     scores = score_table(data.observations.cells, data.observations.variables, reference)
     return Found({"gait_scores": scores.table}, {"gait_scores": scores.notes})
 
 
-def _reference(observations: Observations, options: AnalysisOptions) -> Reference:
+def _reference(observations: Observations, options: AnalysisOptions, person: Walker | None) -> Reference:
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    named = options.norms not in ("none", "auto")
-    return norm_reference(load_norms(options.norms) if named else usual_norms()[0])
+    norms, title = score_reference(options.norms, person)
+    return norm_reference(norms, title)
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:
@@ -77,14 +78,14 @@ def score_variables() -> tuple[ScoreVariable, ...]:
     return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
 
 
-def norm_reference(norms: Norms) -> Reference:
-    """A published mean curve a variable, for both sides, the same for all conditions."""
+def norm_reference(norms: Norms, title: str = "") -> Reference:
+    """A mean curve a variable, for both sides, the same for all conditions; `title`: whose they are, in words."""
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    return Reference(f"{norms.group} ({norms.citation})", False, curves)
+    return Reference(f"{title or norms.words} ({norms.citation})", False, curves)
 
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
