@@ -28,10 +28,10 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
             continue
         speed = record[ENTRY]["speed"]["m_s"]
         found.setdefault(trial.subject, []).append(walker_of(record, np.nan if speed is None else speed))
-    return tuple(_mean(walkers) for walkers in found.values())
+    return tuple(mean_of_person(walkers) for walkers in found.values())
 
 
-def _mean(walkers: Sequence[Walker]) -> Walker:
+def mean_of_person(walkers: Sequence[Walker]) -> Walker:
     """The person on average; what is not known of one of them does not count, and walking counts where it is there."""
     walking = [one for one in walkers if one.activity == "walking"] or walkers
     ages = [one.age_years for one in walking if one.age_years is not None]
@@ -56,7 +56,7 @@ def norms_setting(options: AnalysisOptions, trials: Sequence[PlannedTrial]) -> s
 
 def mean_walker(walkers: Sequence[Walker]) -> Walker | None:
     """The people on average, None where nobody is known."""
-    return _mean(walkers) if walkers else None
+    return mean_of_person(walkers) if walkers else None
 
 
 def norms_of_people(setting: str, walkers: Sequence[Walker]) -> NormChoice:

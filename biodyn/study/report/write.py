@@ -86,7 +86,7 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
         own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
-        data = _with_strides(source, next(frames)) if subject in with_cycles else None
+        data = with_strides(source, next(frames)) if subject in with_cycles else None
         if data is not None:
             if data.subject != subject:
                 raise ResultError(
@@ -106,7 +106,7 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
         yield SubjectPage(subject, trials, data, own, found.norms, found.names, study, base, reports, notes)
 
 
-def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
+def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
     """The cycles of a subject that are in the group results; None where there are none."""
     excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
     frame = without_trials(frame, excluded)
