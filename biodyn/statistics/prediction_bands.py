@@ -128,8 +128,9 @@ def _error_for_new_people(data: _Data, count: int) -> float:
 def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
     """Weighted least squares (P, Q); `drawn`: how often each person counts."""
     weighted = data.powers * (data.weight * drawn[data.person])[:, None]
-    found: FloatArray = np.linalg.lstsq(weighted.T @ data.powers, weighted.T @ data.curves, rcond=None)[0]
-    return found
+    return np.asarray(
+        np.linalg.lstsq(weighted.T @ data.powers, weighted.T @ data.curves, rcond=None)[0], dtype=np.float64
+    )
 
 
 def _fitted(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from biodyn.conventions import SIDES, FloatArray
+from biodyn.output.figures.cycles import unit_words
 from biodyn.output.report.words import parameter_label
 from biodyn.variables import Norms, NormScalar, Walker
 from biodyn.variables.dimensionless import SIZE_FREE, size_free
@@ -54,7 +55,7 @@ class NumberRow:
     @property
     def unit_text(self) -> str:
         """The unit, nothing for what has none."""
-        return "" if self.unit == _DIMENSIONLESS else self.unit
+        return "" if self.unit == _DIMENSIONLESS else unit_words(self.unit)
 
 
 def number_rows(strides: Strides, curves: Curves, walker: Walker, norms: Sequence[Norms]) -> list[NumberRow]:
