@@ -48,7 +48,7 @@ def _band(norms: Sequence[Norms]) -> Norms | None:
 
 
 def explorer_data(
-    curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame, band: Norms | None
+    curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame, band: Norms | None = None
 ) -> dict[str, Any]:
     """Mean and spread of every variable over the cycle, rounded, for the page's own chart, and when each cycle was."""
     listing = []
