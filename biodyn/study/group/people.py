@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.errors import ResultError
+from biodyn.output.store.read import read_record
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import PlannedTrial
 from biodyn.variables import NormChoice, Walker, choose_norms
@@ -20,11 +20,11 @@ def walkers_of(trials: Iterable[PlannedTrial], out: Path) -> tuple[Walker, ...]:
     """Return every person of a study, from the records of the trials that have a result; the speed is the mean of theirs."""
     found: dict[str, list[Walker]] = {}
     for trial in trials:
-        path = out / trial.folder / RECORD_NAME
-        if not path.is_file():
+        try:
+            record = read_record(out / trial.folder)
+        except ResultError:  # without a result, or a damaged one that collecting listed as failed
             continue
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if ENTRY not in record or "subject" not in record:  # a failed trial, or one of an older version
+        if ENTRY not in record:  # of an older version
             continue
         speed = record[ENTRY]["speed"]["m_s"]
         found.setdefault(trial.subject, []).append(walker_of(record, np.nan if speed is None else speed))

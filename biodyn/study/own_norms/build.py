@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import StudyError
+from biodyn.errors import StudyError, printable
 from biodyn.statistics.prediction_bands import LEAST_FOR_BAND, LEAST_FOR_MEAN, CurveModel, curve_model
 from biodyn.study.own_norms.people import Means, People, people_of
 from biodyn.study.own_norms.write import write_norms
@@ -21,6 +21,7 @@ from biodyn.variables.meaning import PERCENT
 
 _EVERY = 2  # percent of the cycle between two numbers of the file
 _NORMAL_95 = 1.96
+_LONGEST_NAME = 80
 #: Numbers of the stride that norms hold besides the dimensionless ones.
 _STRIDES = {"stance_percent": "%", "single_support_percent": "%", "double_support_percent": "%"}
 _TITLES = {
@@ -57,13 +58,16 @@ def build_norms(
         raise StudyError(f"'{target}' is no TOML file.", "Let the name end in .toml.")
     if target is not None and target.exists() and not replace:
         raise StudyError(f"'{target}' exists.", "Choose another name, or say that it shall be replaced.")
+    name = printable(name or folder.resolve().name)
+    if not 0 < len(name) <= _LONGEST_NAME:
+        raise StudyError(f"A name of norms has 1 to {_LONGEST_NAME} characters.", "Choose another name.")
     people = people_of(folder, groups, conditions)
     if len(people.names) < LEAST_FOR_MEAN:
         raise StudyError(
             f"Norms need {LEAST_FOR_MEAN} people with gait cycles; the study has {len(people.names)}.",
             "Trials that failed their checks are left out.",
         )
-    table = norm_table(people, name or folder.resolve().name, licence, seed)
+    table = norm_table(people, name, printable(licence) or "not stated", seed)
     if target is not None:
         write_norms(table, target)
     return NormSet(table, "" if target is None else str(target))
@@ -101,7 +105,12 @@ def norm_table(people: People, name: str, licence: str, seed: int) -> dict[str, 
         own = [one for one in people.means if variable in one.curves]
         if len({one.person for one in own}) >= LEAST_FOR_MEAN:
             curves = np.stack([one.curves[variable][::_EVERY] for one in own])
-            table["curve"][variable] = _curve(_model(own, curves, seed), people.units[variable], reference, banded)
+            model = _model(own, curves, seed)
+            if banded and not np.isfinite(
+                model.reach
+            ):  # too few of the people have it for the band that the file tells of
+                continue
+            table["curve"][variable] = _curve(model, people.units[variable], reference, banded)
     for key, title, unit in _numbers():
         own = [one for one in people.means if np.isfinite(one.strides.get(key, np.nan))]
         if len({one.person for one in own}) >= LEAST_FOR_MEAN:
@@ -132,7 +141,7 @@ def _moved(model: CurveModel, reference: float) -> tuple[FloatArray, FloatArray]
 
 def _curve(model: CurveModel, unit: str, reference: float, banded: bool) -> dict[str, Any]:
     mean, sd = _moved(model, reference)
-    reach = model.reach if banded and np.isfinite(model.reach) else 1.0
+    reach = model.reach if banded else 1.0
     return {"unit": unit, "mean": mean, "sd": sd[None], "sd_growth": model.growth, "reach": reach}
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from biodyn.errors import StudyError
+from biodyn.library.load import read_user_toml
+from biodyn.library.schema import require_valid
 
 _HEAD = """\
 # Norms made by biodyn; what every entry means: docs/norms.md. Signs are those of biodyn's tables, of a right side.
@@ -21,14 +23,17 @@ _WIDTH = 118
 
 
 def write_norms(table: Mapping[str, Any], path: Path) -> None:
-    """Write the file, whole or not at all. Raises StudyError where that cannot be."""
+    """Write the file, whole or not at all. Raises StudyError where that cannot be, TableError where it is no norms."""
     part = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text("\n".join(_lines(table)) + "\n", encoding="utf-8")
+        require_valid(read_user_toml(part, "table of norms"), "variables/norms")
         os.replace(part, path)
     except OSError as error:
         raise StudyError(f"'{path}' cannot be written: {error.strerror}.", "Choose another place.") from error
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _lines(table: Mapping[str, Any]) -> Iterator[str]:

@@ -213,7 +213,9 @@ def test_methods_say_what_the_model_came_from(walk_result: TrialResult, source: 
     record["subject_fit"] = None if fit == "none" else record["subject_fit"]
     facts = RunFacts()
     facts.add(SimpleNamespace(subject="S01"), record)  # type: ignore[arg-type]
-    source_of_page = SimpleNamespace(group={"options": AnalysisOptions().model_dump()}, table=lambda name: {})
+    source_of_page = SimpleNamespace(
+        group={"options": AnalysisOptions().model_dump()}, table=lambda name: {}, notes=lambda *sections: []
+    )
     text = " ".join(paragraph for _, paragraph in study_methods(source_of_page, facts).paragraphs)  # type: ignore[arg-type, union-attr]
     assert said in text
     assert ("static trial were averaged" in text) is (source == "static trial")
