@@ -269,7 +269,8 @@ def test_a_subject_has_its_trials_curves_and_numbers(crossed: Path) -> None:
     assert "S03" not in page.words
     assert "../trials/S02/slow01/" in page.links
     assert page.headings == [
-        "Trials", "Curves over the gait cycle", "Parameters", "Symmetry", "Movement Analysis Profile and Gait Profile Score"
+        "Trials", "Curves over the gait cycle", "Parameters", "Against norms", "Symmetry",
+        "Movement Analysis Profile and Gait Profile Score",
     ]  # fmt: skip
 
 
