@@ -8,6 +8,7 @@ from .study import Study as Study
 from .study import StudyResult as StudyResult
 from .study import run_session as run_session
 from .study import run_study as run_study
+from .study.own_norms import build_norms as build_norms
 from .trial.differences import Comparison as Comparison
 from .trial.differences import compare as compare
 from .trial.replay import replay as replay

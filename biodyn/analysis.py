@@ -41,6 +41,10 @@ class SubjectFacts:
     height_source: str
     sex: str
     sex_source: str
+    age_years: float | None = None
+    age_source: str = "not known"
+    leg_length_m: float | None = None
+    leg_length_source: str = "not known"
 
 
 @dataclass(frozen=True)

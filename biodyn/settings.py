@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.library.load import beside, is_path, nearest, read_entry, read_user_toml
-from biodyn.library.section import Field, Section, ValidationError, invalid_entry, model_validator
+from biodyn.library.section import Field, Section, ValidationError, field_validator, invalid_entry, model_validator
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice
 from biodyn.model.parameters import ModelSettings, PoseSettings
@@ -22,6 +22,7 @@ from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.variables.norms import unknown_norms
 from biodyn.verification.parameters import ReplaySettings
 
 
@@ -90,6 +91,30 @@ class OutputSettings(Section):
     figure_dpi: int = Field(110, ge=40, le=600, description="resolution of the figures, dots an inch")
 
 
+class ReportSettings(Section):
+    """What a walk is compared with."""
+
+    norms: str = Field(
+        "auto",
+        description="norms beside the curves: auto (published ones that fit age and speed), the name of norms of the library, a "
+        "TOML file (biodyn norms build), or none",
+    )
+    age_years: float | None = Field(
+        None,
+        ge=0,
+        le=120,
+        description="age of the person, for the choice of norms; omitted = the file's, else by body height",
+    )
+
+    @field_validator("norms")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        problem = unknown_norms(name)
+        if problem:
+            raise ValueError(printable(problem).rstrip("."))
+        return name
+
+
 class Settings(Section):
     """All settings of one trial; section names are the tables of a settings TOML, beside the name of a preset."""
 
@@ -109,6 +134,7 @@ class Settings(Section):
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
+    report: ReportSettings = ReportSettings()  # type: ignore[call-arg]
 
     @model_validator(mode="before")
     @classmethod
@@ -139,7 +165,8 @@ class Settings(Section):
         model = self.model
         skeleton = "full_body" if model.skeleton == "auto" else model.skeleton
         magnitudes = self.uncertainty.magnitudes
-        return TableChoice(skeleton, model.marker_set, model.anthropometry, model.hip_centre, magnitudes)
+        own_norms = self.report.norms if is_path(self.report.norms) else None
+        return TableChoice(skeleton, model.marker_set, model.anthropometry, model.hip_centre, magnitudes, own_norms)
 
 
 #: Entries that may name a user's own table: (section, entry).
@@ -149,6 +176,7 @@ TABLE_ENTRIES = (
     ("model", "anthropometry"),
     ("model", "hip_centre"),
     ("uncertainty", "magnitudes"),
+    ("report", "norms"),
 )
 
 

@@ -16,7 +16,7 @@ from biodyn.recording import Recording
 NAMES: Final = ("sessionMetadata.yaml", "_subject.json")
 _LEVELS = 4
 _MOST_BYTES = 100_000
-_MASS_KG, _HEIGHT_M = (5.0, 400.0), (0.4, 2.6)
+_MASS_KG, _HEIGHT_M, _AGE_YEARS = (5.0, 400.0), (0.4, 2.6), (1.0, 110.0)
 _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "m": "male", "female": "female", "f": "female"}
 
 
@@ -31,7 +31,7 @@ def subject_file(motion: Path) -> Path | None:
 
 
 def with_subject_beside(recording: Recording) -> Recording:
-    """Return a recording that stores no person with mass, height and sex of the file beside it, as far as they are a person's."""
+    """Return a recording that stores no person with mass, height, sex and age of the file beside it, as far as they can be."""
     path = subject_file(recording.path)
     if path is None or recording.subject.mass_kg is not None:
         return recording
@@ -41,6 +41,7 @@ def with_subject_beside(recording: Recording) -> Recording:
     except InputFileError:
         return recording
     mass_kg, height_m = _number(text, "mass_?kg", _MASS_KG), _number(text, "height_?m", _HEIGHT_M)
+    age = _number(text, "age(?:_?years)?", _AGE_YEARS)
     found = re.search(r"""["']?\b(?:gender|sex)(?:_mf)?["']?\s*:\s*["']?(\w+)""", text, re.IGNORECASE)
     sex = _SEXES.get(found[1].lower()) if found else None
     if mass_kg is None and height_m is None:
@@ -49,7 +50,7 @@ def with_subject_beside(recording: Recording) -> Recording:
     note = Diagnostic("subject-beside", "info", f"Subject data are those of '{path.name}': {', '.join(told)}.")
     return replace(
         recording,
-        subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex, file=path.name),
+        subject=replace(recording.subject, mass_kg=mass_kg, height_m=height_m, sex=sex, file=path.name, age_years=age),
         also_read=(*recording.also_read, (path, digest)),
         diagnostics=(*recording.diagnostics, note),
     )

@@ -30,6 +30,7 @@ ROLES = {
     "anthropometry": "anthropometric table",
     "hip_centres": "hip centre table",
     "uncertainty": "table of uncertainties",
+    "norms": "table of norms",
 }
 
 

@@ -23,3 +23,4 @@ class SubjectParameters:
     sex: Literal["male", "female"] | None = None
     measures: Mapping[str, float] = field(default_factory=dict)
     file: str = ""
+    age_years: float | None = None

@@ -17,7 +17,7 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import MassEstimate
 from biodyn.processing.calibration.standing import CalibrationSource, Standing
 from biodyn.processing.calibration.stored_centres import StoredCentre
-from biodyn.processing.calibration.subject import stored_height
+from biodyn.processing.calibration.subject import known_age, leg_length, stored_height
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.ground_reaction import Decided
@@ -179,4 +179,15 @@ class TrialState:
             sex_source = "not known: mean of both"
         name = walk.subject.name or static.subject.name or printable(walk.path.stem)
         model = self.model
-        return SubjectFacts(name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source)
+        age = known_age(self.settings.report.age_years, (walk, static))
+        leg = leg_length((walk, static), self._standing_landmarks())
+        return SubjectFacts(
+            name, mass.mass_kg, mass.source, model.height_m, height_source, model.sex, sex_source, *age, *leg
+        )
+
+    def _standing_landmarks(self) -> dict[str, FloatArray]:
+        """Positions (3,) m of the landmarks that markers mark while the subject stands; none of measured poses."""
+        if self.is_on_poses:
+            return {}
+        points = self.standing.points
+        return {role.landmark: points[role.label] for role in self.mapping.roles if role.label in points}

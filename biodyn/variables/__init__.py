@@ -8,27 +8,36 @@ asks here, never a figure:
     variable("pelvis_list").side_sign("l")     # -1: the left side is reversed before both are averaged
     variable("pelvis_list").clinical("l")      # both at once: table value -> what people are shown
 
-Read in this order: `meaning` (a variable), `norms` (published curves), `limits` (what is impossible).
+Read in this order: `meaning` (a variable), `norms` (curves of groups of people at several speeds), `norm_choice` (which of
+them fit a person and a walk), `limits` (what is impossible).
 """
 
 from __future__ import annotations
 
 from biodyn.variables.limits import CurveFault, curve_faults
 from biodyn.variables.meaning import PERCENT, Variable, coordinate_title, is_known, same_side, variable, variables
-from biodyn.variables.norms import NormCurve, Norms, load_norms, usual_norms
+from biodyn.variables.norm_choice import NormChoice, Walker, choose_norms, score_reference
+from biodyn.variables.norms import NormCurve, Norms, NormScalar, NormSet, load_norm_set, load_norms, unknown_norms
 
 __all__ = [
     "PERCENT",
     "CurveFault",
+    "NormChoice",
     "NormCurve",
+    "NormScalar",
+    "NormSet",
     "Norms",
     "Variable",
+    "Walker",
+    "choose_norms",
     "coordinate_title",
     "curve_faults",
     "is_known",
+    "load_norm_set",
     "load_norms",
     "same_side",
-    "usual_norms",
+    "score_reference",
+    "unknown_norms",
     "variable",
     "variables",
 ]

@@ -1,36 +1,74 @@
-"""Published curves of groups of walkers, in the signs of the tables."""
+"""Norms: curves and numbers of a group of people at several speeds, in the signs of the tables. docs/norms.md."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any, Final
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from biodyn.conventions import FloatArray
-from biodyn.library.load import load_table
-from biodyn.library.tables import load_entry
+from biodyn.library.load import is_path, load_table, nearest
+from biodyn.library.tables import entry_names, load_entry
 from biodyn.variables.meaning import PERCENT
+
+#: Words of the settings that name no norms of their own.
+AUTO, NONE = "auto", "none"
+#: How a measure of speed is written behind its number.
+SPEED_WORDS: Final = {"dimensionless": "dimensionless", "heights_per_s": "body heights/s", "m_s": "m/s"}
+_DECADE = 10.0
+_WITHIN_SD = 2.0  # a walk belongs to the slowest or fastest group up to so many of its standard deviations beyond
 
 
 @dataclass(frozen=True)
 class NormCurve:
-    """A normative curve in the tables' signs: mean and standard deviation (None where unknown) at `PERCENT`."""
+    """A normative curve in the tables' signs, of a right side, at `PERCENT`.
+
+    Attributes:
+        mean, sd: (101,), sd over people, None where unknown.
+        reach: what is drawn reaches `reach` standard deviations to either side of the mean.
+    """
 
     mean: FloatArray
     sd: FloatArray | None
     unit: str
+    reach: float = 1.0
+
+    @property
+    def half_width(self) -> FloatArray | None:
+        """Half the width (101,) of what is drawn; None where only a line is known."""
+        return None if self.sd is None else self.reach * self.sd
+
+
+@dataclass(frozen=True)
+class NormScalar:
+    """A normative number: mean and standard deviation over people; `variable`, `operation`: of which curve it is taken."""
+
+    title: str
+    unit: str
+    mean: float
+    sd: float
+    variable: str = ""
+    operation: str = ""
+
+    @property
+    def range95(self) -> tuple[float, float]:
+        """Where 95 % of the people lie, their values being normally distributed."""
+        return self.mean - 1.96 * self.sd, self.mean + 1.96 * self.sd
 
 
 @dataclass(frozen=True)
 class Norms:
-    """A published group of walkers.
+    """A group of walkers at one speed.
 
     Attributes:
         name, group: the group in plain words; short: for legends; band: what is drawn ("mean ± 1 SD").
-        citation: the source.
-        curves: by variable, as for the right side.
+        citation, licence: the source. speed: the speed in words, "" where the norms know one only.
+        curves, scalars: by variable and by name.
     """
 
     name: str
@@ -38,29 +76,141 @@ class Norms:
     short: str
     band: str
     citation: str
-    curves: dict[str, NormCurve]
+    curves: Mapping[str, NormCurve]
+    licence: str = ""
+    speed: str = ""
+    scalars: Mapping[str, NormScalar] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """Whose curves these are and at which speed."""
+        return f"{self.group}, {self.speed}" if self.speed else self.group
+
+
+@dataclass(frozen=True)
+class NormSet:
+    """All speeds of a group of people; `table` is its file.
+
+    A file holds groups of walks, one a speed, or a model: mean = row 0 + row 1 (speed - reference) + row 2 (...)^2, its spread
+    growing as exp(sd_growth (speed - reference)).
+    """
+
+    table: Mapping[str, Any]
+    file: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self.table["name"])
+
+    @property
+    def group(self) -> str:
+        """The people in plain words."""
+        return str(self.table["group"])
+
+    @property
+    def measure(self) -> str:
+        """Measure of speed: dimensionless, heights_per_s or m_s."""
+        return str(self.table["speed"]["measure"])
+
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """Slowest and fastest walk that these norms serve, in their measure."""
+        speed = self.table["speed"]
+        if "range" in speed:
+            return float(speed["range"][0]), float(speed["range"][1])
+        means, spread = speed["mean"], speed["sd"]
+        return float(means[0] - _WITHIN_SD * spread[0]), float(means[-1] + _WITHIN_SD * spread[-1])
+
+    @property
+    def usual_speed(self) -> float:
+        """Speed at which the people walk by themselves, or the model's reference."""
+        speed = self.table["speed"]
+        if "reference" in speed:
+            return float(speed["reference"])
+        own = next((i for i, name in enumerate(speed["names"]) if name in ("free", "self-selected")), 0)
+        return float(speed["mean"][own])
+
+    def at(self, speed: float, age_years: float | None = None) -> Norms:
+        """Return the norms at a speed (in their measure): of the nearest group, or by the model."""
+        row, words = self._place(speed)
+        percent = np.asarray(self.table["percent"], dtype=np.float64)
+        curves = {name: self._curve(entry, percent, row, speed) for name, entry in self.table.get("curve", {}).items()}
+        scalars = {
+            name: self._scalar(name, entry, row, speed, age_years)
+            for name, entry in self.table.get("scalar", {}).items()
+        }
+        t = self.table
+        return Norms(t["name"], t["group"], t["short"], t["band"], t["citation"], curves, t["licence"], words, scalars)
+
+    def _place(self, speed: float) -> tuple[int | None, str]:
+        """The row of the group nearest to a speed, None for a model, and the speed in words."""
+        known, unit = self.table["speed"], SPEED_WORDS[self.measure]
+        if "reference" in known:
+            return None, f"at {speed:.2f} {unit}"
+        row = int(np.argmin(np.abs(np.asarray(known["mean"], dtype=np.float64) - speed)))
+        return row, f"{known['names'][row]} speed ({known['mean'][row]:.2f} {unit})"
+
+    def _offset(self, speed: float) -> float:
+        return speed - float(self.table["speed"]["reference"])
+
+    def _curve(self, entry: Mapping[str, Any], percent: FloatArray, row: int | None, speed: float) -> NormCurve:
+        """A curve, between the published instants by monotone cubics, which invent no extremes (Fritsch & Carlson 1980)."""
+        means, spreads = np.asarray(entry["mean"], dtype=np.float64), entry.get("sd", ())
+        if row is None:
+            powers = self._offset(speed) ** np.arange(len(means))
+            mean, growth = powers @ means, math.exp(entry.get("sd_growth", 0.0) * self._offset(speed))
+        else:
+            mean, growth = means[row], 1.0
+        sd = None
+        if len(spreads):
+            sd = growth * PchipInterpolator(percent, spreads[row or 0])(PERCENT)
+        sign = entry.get("sign", 1)
+        return NormCurve(sign * PchipInterpolator(percent, mean)(PERCENT), sd, entry["unit"], entry.get("reach", 1.0))
+
+    def _scalar(
+        self, name: str, entry: Mapping[str, Any], row: int | None, speed: float, age_years: float | None
+    ) -> NormScalar:
+        if row is None:
+            mean = float(sum(value * self._offset(speed) ** i for i, value in enumerate(entry["mean"])))
+        else:
+            mean = float(entry["mean"][row])
+        if age_years is not None and "age" in self.table:
+            mean += entry.get("per_decade", 0.0) * (age_years - self.table["age"]["reference"]) / _DECADE
+        sd = float(entry["sd"][row or 0])
+        title = str(entry.get("title", name))
+        return NormScalar(title, entry["unit"], mean, sd, entry.get("variable", ""), entry.get("operation", ""))
+
+
+def load_norm_set(name: str) -> NormSet:
+    """Return norms of the library by name, or a user's own TOML file by path. ModelError, TableError where that cannot be."""
+    return NormSet(load_entry("norms", name), name) if is_path(name) else _of_library(name)
 
 
 @cache
+def _of_library(name: str) -> NormSet:
+    return NormSet(load_entry("norms", name))
+
+
 def load_norms(name: str) -> Norms:
-    """Read a set of norms of the library (or a TOML path), resampled to `PERCENT` and turned to the tables' signs.
-
-    Between the published instants by monotone cubic interpolation, which invents no extremes (Fritsch & Carlson 1980).
-    """
-    table = load_entry("norms", name)
-    percent = np.asarray(table["percent"], dtype=np.float64)
-    curves = {
-        key: NormCurve(
-            mean=entry["sign"] * PchipInterpolator(percent, entry["mean"])(PERCENT),
-            sd=PchipInterpolator(percent, entry["sd"])(PERCENT) if "sd" in entry else None,
-            unit=entry["unit"],
-        )
-        for key, entry in table["curve"].items()
-    }
-    return Norms(table["name"], table["group"], table["short"], table["band"], table["citation"], curves)
+    """Return norms at the speed at which their people walk by themselves."""
+    found = load_norm_set(name)
+    return found.at(found.usual_speed)
 
 
-def usual_norms() -> tuple[Norms, Norms]:
-    """The usual published groups; the first is the reference of the gait scores and the one with a standard deviation."""
-    first, second = load_table("variables/variables")["norms"]["usual"]
-    return load_norms(first), load_norms(second)
+def score_norms() -> NormSet:
+    """The reference of the gait scores where no own norms are named."""
+    return load_norm_set(load_table("variables/variables")["norms"]["scores"])
+
+
+def tried_norms() -> Sequence[str]:
+    """Names of the published norms in the order in which they are tried."""
+    names: Sequence[str] = load_table("variables/variables")["norms"]["tried"]
+    return names
+
+
+def unknown_norms(name: str) -> str:
+    """Say what is wrong with a name of norms in the settings, "" where it may be: auto, none, a name, or a path."""
+    if name in (AUTO, NONE) or is_path(name) or name in entry_names("norms"):
+        return ""
+    return f"there are no norms '{name}'. {nearest(name, (AUTO, NONE, *entry_names('norms')))}"

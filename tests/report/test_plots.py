@@ -21,7 +21,7 @@ from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.svg import svg
 from biodyn.output.store.view import view_of
 from biodyn.output.tables import TABLES
-from biodyn.variables import PERCENT, is_known, load_norms, usual_norms, variable, variables
+from biodyn.variables import PERCENT, is_known, load_norms, variable, variables
 
 # Figures in which a panel stands above another one with the same horizontal axis, which alone carries the label.
 SHARED_BELOW = {"joint_angles", "joint_torques", "joint_powers", "upper_body", "whole_trial", "torque_parts"}
@@ -104,7 +104,7 @@ def test_shown_curves_carry_the_sign_their_axis_says(view):
 
 def test_norms_agree_in_sign_and_size_with_normal_gait():
     """Landmarks of normal walking that no convention error survives (Perry & Burnfield 2010), as people are shown them."""
-    band, line = usual_norms()
+    band, line = load_norms("children_schwartz_2008"), load_norms("adults_fukuchi_2018")
 
     def shown(norms, name):
         return variable(name).clinical("r") * norms.curves[name].mean

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Names, OneOrMore, Table, Text, Three
+from biodyn.library.schema.base import Name, Names, OneOrMore, Range, Table, Text, Three
 
 
 class Recipe(Table):
@@ -78,11 +78,20 @@ class _HeightRule(Table):
     fraction: float = Field(gt=0, le=1)
 
 
+class _LegLength(Table):
+    measure: Name
+    # the field of the table is called "from", which Python keeps for itself
+    above: Name = Field(alias="from")
+    to: Name
+    range_m: Range
+
+
 @SCHEMAS.register("body/measures")
 class MeasuresTable(Table):
     """Subject measures and what stands in for them."""
 
     measure: dict[Name, _ByHeight]
+    leg_length: _LegLength
     height_from: dict[Name, _HeightRule]
 
 

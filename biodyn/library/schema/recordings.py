@@ -84,6 +84,7 @@ class _Subject(Strict):
     female: Texts
     mass: _Quantity
     height: _Quantity
+    age: _Quantity
     measures: dict[Name, _Measure]
     stated_units: Factors
 

@@ -23,6 +23,8 @@ class _ScoreVariable(Strict):
 
 class _GaitScores(Strict):
     source: Text
+    mcid_gps_deg: float = Field(gt=0)
+    published: Texts
     variable: Annotated[tuple[_ScoreVariable, ...], Field(strict=False, min_length=1)]
 
 

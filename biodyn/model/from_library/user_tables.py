@@ -31,6 +31,7 @@ class TableChoice:
     anthropometry: str
     hip_centre: str
     magnitudes: str | None = None
+    norms: str | None = None
 
 
 def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
@@ -47,6 +48,7 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
         files += _chain(kind, name)
     files += [user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
     files += [user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
+    files += [user_table("norms", choice.norms)] if choice.norms is not None else []
     skeleton = load_skeleton(choice.skeleton)
     hip_regression(choice.hip_centre)
     if choice.marker_set != "auto":

@@ -115,7 +115,7 @@ def cycle_panel(
     for own in norms:
         curve = own.curves.get(shown.name)
         if curve is not None:
-            layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.sd))
+            layers.append(norm_layer(shown.clinical(SIDES[0]) * curve.mean, curve.half_width))
     counts = []
     for side in SIDES:
         curves = sides.get(side)
@@ -160,11 +160,11 @@ def value_axis(shown: Variable, unit: str) -> Axis:
     return Axis(f"{unit_words(unit)}, {shown.positive} +", holds=(0.0,), grid=True)
 
 
-def norm_layer(mean: FloatArray, sd: FloatArray | None) -> Layer:
-    """A published curve in the shown sign: a band, or a line where its spread is not known."""
-    if sd is None:
+def norm_layer(mean: FloatArray, half_width: FloatArray | None) -> Layer:
+    """A normative curve in the shown sign: a band, or a line where its spread is not known."""
+    if half_width is None:
         return Line(PERCENT, mean, "norm_line", 1.2, dash=DASHED)
-    return Area(PERCENT, mean - sd, mean + sd, "norm_band")
+    return Area(PERCENT, mean - half_width, mean + half_width, "norm_band")
 
 
 def norm_key(words: str, band: bool) -> Key:

@@ -13,6 +13,8 @@ import pandas as pd
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
 from biodyn.output.figures.uncertainty import Bands, torque_bands
+from biodyn.variables import Norms
+from biodyn.variables.norm_record import norms_of_record, reasons_of_record
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,21 @@ class TrialValues:
     def weight_n(self) -> float:
         """Body weight."""
         return self.mass_kg * STANDARD_GRAVITY_M_S2
+
+    @property
+    def speed_m_s(self) -> float:
+        """Mean walking speed over the cycles of both sides, NaN without one."""
+        return float(self.tables["spatiotemporal"]["speed_m_s"].mean())
+
+    @cached_property
+    def norms(self) -> tuple[Norms, ...]:
+        """The norms that fit the person and the walk; none where none fits, or where the person does not walk."""
+        return norms_of_record(self.record, self.speed_m_s)
+
+    @property
+    def norm_reasons(self) -> tuple[str, ...]:
+        """Why these norms, or none, in sentences."""
+        return reasons_of_record(self.record, self.speed_m_s)
 
     @property
     def walking(self) -> bool:

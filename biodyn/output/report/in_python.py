@@ -10,7 +10,8 @@ from biodyn.errors import ResultError
 from biodyn.library.load import nearest
 from biodyn.output.figures.cycles import cycle_figure
 from biodyn.output.figures.svg import svg
-from biodyn.variables import Norms, is_known, load_norms, usual_norms, variable
+from biodyn.variables import Norms, choose_norms, is_known, load_norms, variable
+from biodyn.variables.norm_record import walker_of
 
 if TYPE_CHECKING:
     from biodyn.output.figures.description import Figure
@@ -34,7 +35,7 @@ class ShownResult:
 
         Parameters:
             names: "joint_torques", or variables of the table `gait_cycles`, a panel each: "knee_angle", "hip_flexion_moment".
-            norms: published curves behind variables: a name, "auto" (those of the report) or None.
+            norms: norms behind variables: a name or TOML file, "auto" (those of the report) or None.
             band: one standard deviation of the input errors around the mean, where it was computed.
 
         Raises ResultError for a name that there is not.
@@ -54,12 +55,20 @@ class ShownResult:
                 raise ResultError(
                     f"There is no figure '{name}'{several}, and no variable of that name.", nearest(name, known)
                 )
-        behind: tuple[Norms, ...] = usual_norms() if norms == "auto" and values.walking else ()
-        if norms not in ("auto", None):
-            behind = (load_norms(norms),)
+        behind = self._norms(norms)
         title = ", ".join(variable(name).title for name in names)
         errors = values.bands if band else {}
         return cycle_figure(title, values.curves, names, values.foot_off_percent, behind, errors)
+
+    def _norms(self, name: str | None) -> tuple[Norms, ...]:
+        """Those of the report ("auto"), none, or those of a name, at the speed of this walk where they know it."""
+        values = self.view.values
+        if name is None or name == "none":
+            return ()
+        if name == "auto":
+            return values.norms
+        chosen = choose_norms(name, walker_of(self.view.record, values.speed_m_s)).norms
+        return chosen or (load_norms(name),)
 
     def _lines(self) -> list[str]:
         """The verdict and what decided it, in a few lines."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from biodyn.library.load import load_table
 from biodyn.output.report.page import text_environment
-from biodyn.variables import usual_norms
+from biodyn.variables import Norms
 
 _CITE = re.compile(r"\[\[([^\[\]]+)\]\]")
 
@@ -27,17 +27,17 @@ def methods(
     template: str = "methods.txt.j2",
     packages: tuple[str, ...] = (),
     sources: Mapping[str, str] | None = None,
+    beside: Sequence[Norms] = (),
     **context: Any,
 ) -> Methods:
     """Describe what was done in a run, from its `run.json` record.
 
     Parameters: `template` of the `packages` that writes the text, with `context` besides the record; `sources` that it
-    cites by key over the library's.
+    cites by key over the library's; `beside`: the norms that are shown.
     """
-    band, line = usual_norms()
     known = dict(load_table("report/references")["reference"])
     known |= {kind: entry["citation"] for kind, entry in record["model"]["citations"].items()}
-    known |= {band.name: band.citation, line.name: line.citation, **(sources or {})}
+    known |= {norms.name: norms.citation for norms in beside} | dict(sources or {})
     order: list[str] = []
 
     def number(match: re.Match[str]) -> str:
@@ -45,7 +45,7 @@ def methods(
         order.extend(known[key] for key in keys if known[key] not in order)
         return "[" + ", ".join(str(order.index(known[key]) + 1) for key in keys) + "]"
 
-    text = text_environment(*packages).get_template(template).render(record=record, band=band, line=line, **context)
+    text = text_environment(*packages).get_template(template).render(record=record, norms=beside, **context)
     paragraphs = []
     for part in text.split("## ")[1:]:
         heading, _, body = part.partition("\n")

@@ -13,7 +13,7 @@ _GROUP = frozenset(
     (
         GROUP_RECORD, "parameters.csv", "subject_curves.parquet", "group_curves.csv", "normative_bands.csv",
         "parameters_wide.csv", "cycles.csv", "gait_scores.csv", "symmetry.csv", "repeatability.csv", "comparisons.csv",
-        "mixed_models.csv", "spm.csv", "spm_curves.csv",
+        "mixed_models.csv", "session_means.csv", "spm.csv", "spm_curves.csv",
     )
 )  # fmt: skip
 _PAGE_MARK = b'<meta name="generator" content="biodyn'

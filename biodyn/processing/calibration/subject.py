@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError, SubjectError
+from biodyn.library.load import load_table
+from biodyn.library.tables import for_each_side
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import (
     PLAUSIBLE_MASS_KG,
@@ -53,6 +56,41 @@ def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:
         if stored is not None and PLAUSIBLE_HEIGHT_M[0] <= stored <= PLAUSIBLE_HEIGHT_M[1]:
             return stored, f"stored in {source.subject.file or source.path.name}"
     return None, "estimated from the legs"
+
+
+def known_age(given_years: float | None, files: Sequence[Recording]) -> tuple[float | None, str]:
+    """Age given by the user, else the first stored in the files, years (None where nobody tells it), and its source."""
+    if given_years is not None:
+        return given_years, "given by the user"
+    for source in files:
+        if source.subject.age_years is not None:
+            return source.subject.age_years, f"stored in {source.subject.file or source.path.name}"
+    return None, "not known"
+
+
+def leg_length(files: Sequence[Recording], standing: Mapping[str, FloatArray]) -> tuple[float | None, str]:
+    """Mean leg length of both sides, m (None where nothing tells it), and its source in words.
+
+    What the files store, else the distance from the anterior iliac spine to the ankle's marker as the subject stands.
+    `standing`: positions (3,) m by landmark.
+    """
+    rule = load_table("body/measures")["leg_length"]
+    sides = [own for _, own in for_each_side(rule)]
+    for source in files:
+        measures = source.subject.measures
+        stored = [measures[own["measure"]] for own in sides if own["measure"] in measures]
+        if stored:
+            return float(np.mean(stored)), f"stored in {source.subject.file or source.path.name}"
+    measured = [
+        float(np.linalg.norm(standing[own["from"]] - standing[own["to"]]))
+        for own in sides
+        if own["from"] in standing and own["to"] in standing
+    ]
+    low, high = rule["range_m"]
+    measured = [length for length in measured if low <= length <= high]
+    if measured:
+        return float(np.mean(measured)), "measured between the markers of the iliac spines and ankles"
+    return None, "not known"
 
 
 def standing_mass(

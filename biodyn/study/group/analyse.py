@@ -25,6 +25,7 @@ from biodyn.study.group.files import STATISTICS_DECIMALS, csv_file, parquet_file
 from biodyn.study.group.observations import Observations
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.parameters import PARAMETER_COLUMNS, parameter_matrix, parameter_table, unit_of
+from biodyn.study.group.people import norms_of_people, norms_setting, walkers_of
 from biodyn.study.group.registry import STATISTICS, Found, GroupData
 from biodyn.study.group.results import (
     FOLDER_NAME,
@@ -42,7 +43,7 @@ from biodyn.study.group.subject_cycles import (
 )
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.strides import STRIDES_NAME, read_strides
-from biodyn.variables import Norms, load_norms, usual_norms
+from biodyn.variables import Walker
 
 #: Parameters of the strides by (trial, side, cycle) of a subject.
 StridesOf = Callable[[str], Strides]
@@ -61,9 +62,12 @@ def analyse_study(plan: StudyPlan, out: Path, options: AnalysisOptions | None = 
         ResultError: there is no data set, or it is damaged.
     """
     options = options or AnalysisOptions()
+    options = options.model_copy(update={"norms": norms_setting(options, plan.trials)})
     excluded = excluded_trials(plan, out, options.include_failed)
     frames = _included(iterate_subjects(out, CYCLE_VALUES), excluded)
-    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options, possible_names(plan))
+    counted = [trial for trial in plan.trials if (trial.subject, trial.trial) not in excluded]
+    walkers = walkers_of(counted, out)
+    return analyse_frames(frames, StridesOnDisk(plan.trials, out), out, options, possible_names(plan), walkers)
 
 
 def _included(frames: Iterable[pd.DataFrame], excluded: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
@@ -83,14 +87,16 @@ def analyse_frames(
     out: Path,
     options: AnalysisOptions | None = None,
     possible: Possible | None = None,
+    walkers: Sequence[Walker] = (),
 ) -> GroupResults:
     """Analyse the tidy rows of a study, one frame per subject, and write OUT/group; see `analyse_study`.
 
-    `possible`: names that the study could have had; one of them without data is a finding, no error.
+    `possible`: names that the study could have had; one of them without data is a finding, no error. `walkers`:
+    the people, by whom the norms are chosen.
     """
     options = options or AnalysisOptions()
     with replacing(out / FOLDER_NAME, group_files) as folder, ExitStack() as open_files:
-        stream = _Stream(options, folder, open_files, possible or Possible())
+        stream = _Stream(options, folder, open_files, possible or Possible(), walkers)
         for frame in frames:
             data = subject_cycles(frame)
             stream.add(data.with_strides(strides_of(data.subject)))
@@ -107,8 +113,15 @@ def analyse_frames(
 class _Stream:
     """What is known after some of the subjects: a few numbers of each."""
 
-    def __init__(self, options: AnalysisOptions, folder: Path, open_files: ExitStack, possible: Possible) -> None:
-        self.options = options
+    def __init__(
+        self,
+        options: AnalysisOptions,
+        folder: Path,
+        open_files: ExitStack,
+        possible: Possible,
+        walkers: Sequence[Walker],
+    ) -> None:
+        self.options, self.walkers = options, walkers
         self.possible = possible
         self.definitions = all_definitions(options.parameters)
         scored = (one.variable for one in score_variables())
@@ -147,11 +160,12 @@ class _Stream:
         """Compare what was taken in."""
         absent = self._absent_names()
         summary = self._parameter_summary()
-        data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options)
+        data = GroupData(self.observations, self.variables, list(summary["unit"]), self.options, self.walkers)
+        norms = norms_of_people(self.options.norms, self.walkers)
         found = _joined([statistic.found(data) for statistic in self.statistics])
         tables = {
             "group_curves": self.group_curves.table(),
-            "normative_bands": norm_table(norm_sets(self.options.norms), self.variables, SIDES),
+            "normative_bands": norm_table(norms.norms, self.variables, SIDES),
             "parameters_wide": self.observations.wide(),
             "cycles": pd.concat(self.cycles, ignore_index=True) if self.cycles else pd.DataFrame(columns=CYCLE_COLUMNS),
             **found.tables,
@@ -161,6 +175,7 @@ class _Stream:
                 "A subject's curve is the mean over its cycles that hold a value there, a group's the mean over its "
                 "subjects (of their sessions), with the standard deviation between subjects.",
             ),
+            "normative_bands": norms.reasons,
             "parameters": tuple(_missing_notes(summary)),
             "cycles": tuple(self._cycle_notes(tables["cycles"])),
             **found.notes,
@@ -239,13 +254,6 @@ def _missing_notes(summary: pd.DataFrame) -> Iterator[str]:
             f"{len(partly)} parameters could not be computed for some cycles (a value missing in their window, or no foot off); "
             f"most often {worst['name']}: {worst['not_known']} of {worst['cycles'] + worst['not_known']} cycles."
         )
-
-
-def norm_sets(name: str) -> tuple[Norms, ...]:
-    """The published bands of an option: "auto" for the library's usual ones, "none", or a name of the library."""
-    if name == "none":
-        return ()
-    return usual_norms() if name == "auto" else (load_norms(name),)
 
 
 class StridesOnDisk:

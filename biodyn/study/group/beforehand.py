@@ -14,7 +14,8 @@ from biodyn.settings import settings_from
 from biodyn.study.group.definitions import all_definitions
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.plan import StudyPlan
-from biodyn.variables import load_norms
+from biodyn.variables import load_norm_set, unknown_norms
+from biodyn.variables.norms import AUTO, NONE
 
 _LISTED = 12
 
@@ -73,8 +74,11 @@ def require_possible(plan: StudyPlan, options: AnalysisOptions, others: Mapping[
                     f"Entry '{named.entry}' of study.toml is not valid: there is no {named.what} '{name}' in this study.",
                     _nearest(name, named.known),
                 )
-    if options.norms not in ("auto", "none"):
-        load_norms(options.norms)
+    problem = unknown_norms(options.norms)
+    if problem:
+        raise SettingsError(f"Entry 'analysis.norms' of study.toml is not valid: {problem}")
+    if options.norms not in (AUTO, NONE):
+        load_norm_set(options.norms)
 
 
 def names_of(options: AnalysisOptions, possible: Possible) -> Iterator[Named]:

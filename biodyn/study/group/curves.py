@@ -28,7 +28,7 @@ SUBJECT_CURVE_SCHEMA = pa.schema(
     ]
 )
 GROUP_CURVE_COLUMNS = ("group", "condition", "side", "variable", "unit", "percent", "mean", "sd", "subjects")
-NORM_COLUMNS = ("variable", "side", "unit", "percent", "mean", "sd", "norms")
+NORM_COLUMNS = ("variable", "side", "unit", "percent", "mean", "sd", "norms", "half_width", "shown_as", "citation")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def over_sessions(curves: Iterable[MeanCurves]) -> dict[tuple[str, str, str], Fl
 
 
 def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[Side]) -> pd.DataFrame:
-    """Published bands for the study's variables in this program's signs; sd NaN where the source has none.
+    """Norms of the study's variables in this program's signs; sd, and half_width of what is drawn, NaN where unknown.
 
     The norms are those of a right side; for the left, variables signed to the walker's right are reversed.
     """
@@ -185,6 +185,9 @@ def norm_table(sets: Sequence[Norms], units: Mapping[str, str], sides: Sequence[
                             "mean": variable(name).side_sign(side) * curve.mean,
                             "sd": np.nan if curve.sd is None else curve.sd,
                             "norms": norms.name,
+                            "half_width": np.nan if curve.half_width is None else curve.half_width,
+                            "shown_as": f"{norms.short}, {norms.band}",
+                            "citation": f"{norms.words}: {norms.citation}",
                         }
                     )
                 )

@@ -52,7 +52,9 @@ class AnalysisOptions(BaseModel):
         description="group whose mean curves are the reference of the gait scores; omitted = published norms",
     )
     norms: str = Field(
-        default="auto", description='bands beside the group curves: auto, "none", or the name of norms of the library'
+        default="auto",
+        description="norms beside the group curves: auto (those of the trials' settings, else published ones that fit ages and "
+        'speed), "none", a name of the library, or a TOML file',
     )
     representative: tuple[str, ...] | None = Field(
         default=None, description="variables that decide which cycle is representative; omitted = the usual ones"

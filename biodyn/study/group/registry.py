@@ -16,6 +16,7 @@ from biodyn.study.group.definitions import ParameterDefinition
 from biodyn.study.group.observations import Observations
 from biodyn.study.group.options import AnalysisOptions
 from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.variables import Walker
 
 #: (place in the values of an observation, name, unit)
 Named = tuple[int, str, str]
@@ -29,12 +30,14 @@ class GroupData:
         observations: `cells` (a subject in one session, condition and side), `trials` and `per_subject(side)`.
         units: unit of every variable of the data set. parameter_units: in the order of `observations.definitions`.
         options: section [analysis] of study.toml.
+        walkers: the people, by whom norms are chosen.
     """
 
     observations: Observations
     units: Mapping[str, str]
     parameter_units: Sequence[str]
     options: AnalysisOptions
+    walkers: Sequence[Walker] = ()
 
     @property
     def curves(self) -> list[Named]:

@@ -31,7 +31,7 @@ from biodyn.output.figures.svg import svg
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.words import level_words, probability
-from biodyn.variables import PERCENT, load_norms, variable
+from biodyn.variables import PERCENT, variable
 
 #: Columns that tell the tests of one curve apart.
 TEST_KEY = ("family", "within", "comparison", "side")
@@ -43,7 +43,7 @@ _EVERY = 2  # single cycles at every second percent: half the size, the same pic
 
 @dataclass(frozen=True)
 class Norm:
-    """A published band in the shown sign: mean and sd (101,) by variable; sd None where the source has none."""
+    """Norms in the shown sign: mean and half the width of the band (101,) by variable, None where it is not known."""
 
     words: str
     curves: Mapping[str, tuple[FloatArray, FloatArray | None]]
@@ -57,15 +57,16 @@ class Norm:
 def norms_of(table: pd.DataFrame) -> tuple[Norm, ...]:
     """The bands of normative_bands.csv as shown for a right side."""
     found = []
+    width = "half_width" if "half_width" in table else "sd"
     for name in dict.fromkeys(table["norms"]) if len(table) else ():
-        norms = load_norms(str(name))
         curves = {}
         own = table[(table["norms"] == name) & (table["side"] == SIDES[0])]
         for (key,), rows in parts_of(own, "variable"):
-            mean, sd = rows["mean"].to_numpy(float), rows["sd"].to_numpy(float)
+            mean, half = rows["mean"].to_numpy(float), rows[width].to_numpy(float)
             sign = variable(str(key)).clinical(SIDES[0])
-            curves[str(key)] = (sign * mean, sd if np.isfinite(sd).any() else None)
-        found.append(Norm(f"{norms.short}, {norms.band}", curves))
+            curves[str(key)] = (sign * mean, half if np.isfinite(half).any() else None)
+        words = str(own["shown_as"].iloc[0]) if "shown_as" in own else str(name)
+        found.append(Norm(words, curves))
     return tuple(found)
 
 

@@ -146,6 +146,8 @@ def study_methods(source: StudySource, facts: RunFacts) -> Methods | None:
         fitted=facts.listed("fitted"),
         walks_cutoff=facts.listed("cutoff", " Hz") if facts.usual.record.get("automatic_cutoff") else "",
         options=source.group["options"],
+        norm_notes=source.notes("normative_bands"),
+        norm_sources=list(dict.fromkeys(source.table("normative_bands").get("citation", ()))),
         tests={str(kind) for kind in source.table("spm").get("test", ())},
         compared=bool(len(source.table("comparisons"))),
         mixed=bool(len(source.table("mixed_models"))),

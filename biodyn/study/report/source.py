@@ -27,7 +27,8 @@ from biodyn.study.study_record import SESSION, STUDY_RECORD_NAME
 _WORDS = frozenset(
     (
         *LABELS, "side", "variable", "parameter", "unit", "family", "factor", "within", "comparison", "first", "second",
-        "kind", "term", "name", "level", "test", "rank_test", "effect_size", "inference", "norms", "variables",
+        "kind", "term", "name", "level", "test", "rank_test", "effect_size", "inference", "norms", "variables", "shown_as",
+        "citation", "title",
     )
 )  # fmt: skip
 

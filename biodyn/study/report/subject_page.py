@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from biodyn.study.report.methods import PACKAGE
 from biodyn.study.report.source import Trial
 from biodyn.study.report.study_page import MACROS
 from biodyn.study.report.words import Names, spread
+from biodyn.variables import Walker
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class SubjectPage:
         data: its cycles, None where no trial has any. tables: its rows of the group results.
         study: name and program version. base: from the page to the study's folder. reports: trials with a report.
         score_notes: what the scores are compared with, in words.
+        walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
+        means: session_means.csv of a study of one person, mean_notes: what is said of it.
     """
 
     subject: str
@@ -49,6 +52,10 @@ class SubjectPage:
     base: str = "../"
     reports: frozenset[str] = frozenset()
     score_notes: Sequence[str] = ()
+    walker: Walker | None = None
+    norm_setting: str = "auto"
+    means: pd.DataFrame = field(default_factory=pd.DataFrame)
+    mean_notes: Sequence[str] = ()
 
     def context(self) -> Data:
         """What every section may use."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +17,21 @@ from biodyn.study.collecting.read import iterate_subjects
 from biodyn.study.collecting.read import subjects as subjects_with_cycles
 from biodyn.study.exclusion import without_trials
 from biodyn.study.group.curves import mean_curves
+from biodyn.study.group.people import mean_walker
+from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
 from biodyn.study.group.subject_cycles import CYCLE_VALUES, SubjectCycles, subject_cycles
 from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
 from biodyn.study.report.session_page import session_page
-from biodyn.study.report.source import StudySource, rows_of
+from biodyn.study.report.source import StudySource, Trial, rows_of
 from biodyn.study.report.study_page import StudyPage, study_page
 from biodyn.study.report.subject_page import SubjectPage, SubjectTables, subject_page
 from biodyn.study.report.words import Names
 from biodyn.study.strides import STRIDES_NAME, read_strides
+from biodyn.variables import Walker
+from biodyn.variables.norm_record import walker_of
 
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 
@@ -86,7 +90,7 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
     with_cycles, frames = set(subjects_with_cycles(source.out)), iterate_subjects(source.out, CYCLE_VALUES)
     for subject, trials in source.subjects.items():
         own = SubjectTables(*(rows[name](subject) for name in ("cycles", "parameters", "symmetry", "gait_scores")))
-        data = _with_strides(source, next(frames)) if subject in with_cycles else None
+        data = with_strides(source, next(frames)) if subject in with_cycles else None
         if data is not None:
             if data.subject != subject:
                 raise ResultError(
@@ -103,10 +107,20 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
             )
         reports = frozenset(trial.trial for trial in trials if (source.out / trial.folder / REPORT_NAME).is_file())
         base = "" if source.one_session else "../"
-        yield SubjectPage(subject, trials, data, own, found.norms, found.names, study, base, reports, notes)
+        yield SubjectPage(
+            subject, trials, data, own, found.norms, found.names, study, base, reports, notes,
+            walker=_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
+            means=found.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
+        )  # fmt: skip
 
 
-def _with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
+def _walker(source: StudySource, trials: Sequence[Trial]) -> Walker | None:
+    """The person on average over the walks that count; None where there is none."""
+    counted = [trial for trial in trials if trial.done and not trial.excluded]
+    return mean_walker([walker_of(source.run_record(trial), trial.number("speed_m_s")) for trial in counted])
+
+
+def with_strides(source: StudySource, frame: pd.DataFrame) -> SubjectCycles | None:
     """The cycles of a subject that are in the group results; None where there are none."""
     excluded = [trial.trial for trial in source.subjects[str(frame["subject"].iloc[0])] if trial.excluded]
     frame = without_trials(frame, excluded)

@@ -213,7 +213,9 @@ def test_methods_say_what_the_model_came_from(walk_result: TrialResult, source: 
     record["subject_fit"] = None if fit == "none" else record["subject_fit"]
     facts = RunFacts()
     facts.add(SimpleNamespace(subject="S01"), record)  # type: ignore[arg-type]
-    source_of_page = SimpleNamespace(group={"options": AnalysisOptions().model_dump()}, table=lambda name: {})
+    source_of_page = SimpleNamespace(
+        group={"options": AnalysisOptions().model_dump()}, table=lambda name: {}, notes=lambda *sections: []
+    )
     text = " ".join(paragraph for _, paragraph in study_methods(source_of_page, facts).paragraphs)  # type: ignore[arg-type, union-attr]
     assert said in text
     assert ("static trial were averaged" in text) is (source == "static trial")
@@ -267,7 +269,8 @@ def test_a_subject_has_its_trials_curves_and_numbers(crossed: Path) -> None:
     assert "S03" not in page.words
     assert "../trials/S02/slow01/" in page.links
     assert page.headings == [
-        "Trials", "Curves over the gait cycle", "Parameters", "Symmetry", "Movement Analysis Profile and Gait Profile Score"
+        "Trials", "Curves over the gait cycle", "Parameters", "Against norms", "Symmetry",
+        "Movement Analysis Profile and Gait Profile Score",
     ]  # fmt: skip
 
 

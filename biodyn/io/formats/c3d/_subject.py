@@ -23,7 +23,7 @@ class _Entry:
 
 
 def subject_parameters(groups: Groups) -> SubjectParameters:
-    """Read name, mass, height, sex and measures; a value of 0 counts as not given."""
+    """Read name, mass, height, sex, age and measures; a value of 0 counts as not given."""
     entries = [entry for group in names()["subject"]["groups"] for entry in _entries(groups.get(group, {}))]
     table = names()["subject"]
     measures: dict[str, float] = {}
@@ -42,6 +42,7 @@ def subject_parameters(groups: Groups) -> SubjectParameters:
         height_m=_first(entries, table["height"]),
         sex=_sex(entries),
         measures=measures,
+        age_years=_first(entries, table["age"]),
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from biodyn.output.figures.cycles import CycleCurves, unit_words
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import is_known, usual_norms, variable
+from biodyn.variables import is_known, variable
 
 _TEMPLATE = """
 <p class="quiet small">The points the ISB asks authors to state with joint moments (Derrick et al. 2020).</p>
@@ -21,7 +21,7 @@ _TEMPLATE = """
 <tr><td>Missing</td><td>empty, never zero</td></tr>
 <tr><td>Inertial parameters</td><td>{{ record.model.citations.anthropometry.title }}, scaled to body mass and segment lengths</td></tr>
 <tr><td>Hip joint centre</td><td>{{ record.model.citations.hip_centre.title }}</td></tr>
-<tr><td>Comparison</td><td>{% for norm in norms %}{{ norm.group }} ({{ norm.band }}){{ "; " if not loop.last }}{% endfor %}. Not matched to this subject.</td></tr>
+<tr><td>Comparison</td><td>{% for norm in norms %}{{ norm.words }} ({{ norm.band }}){{ "; " if not loop.last }}{% else %}no norms{% endfor %}; see Norms.</td></tr>
 </tbody></table>
 <details><summary>Every variable: name in the tables, meaning of + on the figures</summary>
 <div class="scroll"><table><thead><tr><th>in the tables</th><th>on the figures</th><th>unit</th><th>+ on the figures</th><th>sign on the figures</th></tr></thead><tbody>
@@ -35,7 +35,7 @@ _TEMPLATE = """
 @SECTIONS.section("conventions", place=130, title="Conventions", link="Conventions", css="new-page", template=_TEMPLATE)
 def conventions(page: TrialPage) -> Data:
     """Every variable of this trial, and the groups it is compared with."""
-    return {"rows": convention_rows(page.curves), "norms": usual_norms()}
+    return {"rows": convention_rows(page.curves), "norms": [norm for norm in page.view.values.norms if norm.curves]}
 
 
 def convention_rows(curves: Mapping[str, Mapping[str, CycleCurves]]) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from biodyn.output.figures.style import BAND, SIDE_COLORS
 from biodyn.output.report.page import resource, script_json
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.variables import is_known, usual_norms, variable
+from biodyn.variables import Norms, is_known, variable
 
 _TEMPLATE = """
 <p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles.csv</span>.</p>
 <label>Variable <select aria-label="variable"></select></label>
 {% for side, side_name, color in sides %}<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>{% endfor %}
-<label><input type="checkbox" value="norm" checked> {{ band.short }}</label>
+{% if band %}<label><input type="checkbox" value="norm" checked> {{ band.short }}</label>{% endif %}
 <div class="plot"></div>
 <p class="reading" aria-live="polite"></p>
 <script type="application/json" id="explorer-data">{{ curves }}</script>
@@ -34,17 +34,23 @@ def explorer(page: TrialPage) -> Data | None:
     """The numbers of the chart and its script; nothing without cycles."""
     if not page.curves:
         return None
-    band, _ = usual_norms()
+    band = _band(page.view.values.norms)
     return {
         "band": band,
-        "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"])),
+        "curves": script_json(explorer_data(page.curves, page.tables["spatiotemporal"], band)),
         "script": resource("explorer.js"),
     }
 
 
-def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame) -> dict[str, Any]:
+def _band(norms: Sequence[Norms]) -> Norms | None:
+    """The first norms whose spread is known."""
+    return next((one for one in norms if any(curve.sd is not None for curve in one.curves.values())), None)
+
+
+def explorer_data(
+    curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.DataFrame, band: Norms | None = None
+) -> dict[str, Any]:
     """Mean and spread of every variable over the cycle, rounded, for the page's own chart, and when each cycle was."""
-    band, _ = usual_norms()
     listing = []
     for name, sides in curves.items():
         if not any(len(curve.values) for curve in sides.values()):
@@ -61,10 +67,11 @@ def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.D
         for side, curve in sides.items():
             mean, sd = nan_statistics(curve.values)
             entry[side] = {"n": len(curve.values), "mean": _rounded(mean, digits), "sd": _rounded(sd, digits)}
-        norm = band.curves.get(name)
-        if norm is not None and norm.sd is not None:
+        norm = None if band is None else band.curves.get(name)
+        half = None if norm is None else norm.half_width
+        if norm is not None and half is not None:
             centre = shown.clinical(SIDES[0]) * norm.mean
-            entry["norm"] = {"low": _rounded(centre - norm.sd, digits), "high": _rounded(centre + norm.sd, digits)}
+            entry["norm"] = {"low": _rounded(centre - half, digits), "high": _rounded(centre + half, digits)}
         listing.append(entry)
     sides_data = {side: {"name": SIDE_NAMES[side], "color": SIDE_COLORS[side]} for side in SIDES}
     return {
@@ -72,7 +79,7 @@ def explorer_data(curves: Mapping[str, Mapping[str, CycleCurves]], strides: pd.D
         "start": display_table()["overview"]["angles"][0],
         "sides": sides_data,
         "cycles": strides[["side", "start_s", "end_s"]].to_numpy().tolist(),
-        "band": {"name": f"{band.short}, {band.band}", "color": BAND},
+        "band": {"name": "" if band is None else f"{band.short}, {band.band}", "color": BAND},
     }
 
 

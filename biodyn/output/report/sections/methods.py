@@ -24,4 +24,4 @@ _TEMPLATE = """
 @SECTIONS.section("methods", place=140, title="Methods", link="Methods", template=_TEMPLATE)
 def methods(page: TrialPage) -> Data:
     """The methods as they are written from the settings that ran."""
-    return {"methods": written_methods(page.record)}
+    return {"methods": written_methods(page.record, beside=page.view.values.norms)}

@@ -13,6 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.output.store.names import RECORD_VERSION
 from biodyn.output.store.record import checks, model, signals, trial
 from biodyn.output.store.record.estimate import estimate_record
+from biodyn.output.store.record.norms import norms_record
 from biodyn.output.store.record.plain import json_ready
 from biodyn.output.store.record.uncertainty import uncertainty_record
 from biodyn.output.store.user_files import user_file_records
@@ -66,6 +67,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "data_checks": lambda analysis: [check.as_data_dict() for check in analysis.data_checks],
     "proof": checks.consistency_record,
     "uncertainty": uncertainty_record,
+    "norms": norms_record,
     "diagnostics": lambda analysis: [diagnostic.as_dict() for diagnostic in analysis.diagnostics],
     "timings_s": lambda analysis: {name: round(float(s), 4) for name, s in analysis.timings.items()},
 }

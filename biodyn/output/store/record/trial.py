@@ -41,7 +41,7 @@ def static_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def subject_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """Who walked: mass, height and sex with their sources."""
+    """Who walked: mass, height, sex, age and leg length with their sources."""
     return asdict(analysis.subject)
 
 

@@ -12,10 +12,10 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.statistics.scores import gait_profile_score, gait_variable_score
 from biodyn.study.group.curves import mean_and_sd
 from biodyn.study.group.definitions import group_table
-from biodyn.study.group.observations import Cell, Observations
-from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.observations import Cell
+from biodyn.study.group.people import mean_walker
 from biodyn.study.group.registry import Found, GroupData, group_statistic
-from biodyn.variables import Norms, load_norms, usual_norms, variable
+from biodyn.variables import Norms, score_reference, variable
 
 BOTH_SIDES = "both"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
@@ -60,16 +60,18 @@ class Scores:
 @group_statistic("gait_scores", place=10)
 def gait_scores(data: GroupData) -> Found:
     """gait_scores.csv against published norms or a group of the study."""
-    reference = _reference(data.observations, data.options)
+    reference = score_reference_of(data)
     scores = score_table(data.observations.cells, data.observations.variables, reference)
     return Found({"gait_scores": scores.table}, {"gait_scores": scores.notes})
 
 
-def _reference(observations: Observations, options: AnalysisOptions) -> Reference:
+def score_reference_of(data: GroupData) -> Reference:
+    """What the walks of a study are compared with: a group of it, or norms."""
+    observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    named = options.norms not in ("none", "auto")
-    return norm_reference(load_norms(options.norms) if named else usual_norms()[0])
+    norms, title = score_reference(options.norms, person)
+    return norm_reference(norms, title)
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:
@@ -77,14 +79,14 @@ def score_variables() -> tuple[ScoreVariable, ...]:
     return tuple(ScoreVariable(**entry) for entry in group_table("analysis")["gait_scores"]["variable"])
 
 
-def norm_reference(norms: Norms) -> Reference:
-    """A published mean curve a variable, for both sides, the same for all conditions."""
+def norm_reference(norms: Norms, title: str = "") -> Reference:
+    """A mean curve a variable, for both sides, the same for all conditions; `title`: whose they are, in words."""
     curves: dict[tuple[str, str, str], FloatArray] = {
         ("", name, side): variable(name).side_sign(side) * curve.mean
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    return Reference(f"{norms.group} ({norms.citation})", False, curves)
+    return Reference(f"{title or norms.words} ({norms.citation})", False, curves)
 
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
@@ -138,9 +140,12 @@ def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Refe
 
 def _score(cell: Cell, one: ScoreVariable, variables: Sequence[str], reference: Reference) -> float:
     curve = reference.curve(cell.condition, one.variable, cell.side)
-    if curve is None:
-        return float("nan")
-    return float(gait_variable_score(cell.curves[variables.index(one.variable)], curve))
+    return score_of(cell.curves[variables.index(one.variable)], curve)
+
+
+def score_of(curve: FloatArray, reference: FloatArray | None) -> float:
+    """Gait variable score of a curve (101,); NaN where there is no reference."""
+    return float("nan") if reference is None else float(gait_variable_score(curve, reference))
 
 
 def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: pd.DataFrame) -> tuple[str, ...]:

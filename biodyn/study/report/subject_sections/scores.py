@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from biodyn.output.report.section import Data
+from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
+from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.bar_figures import profile_figure
 from biodyn.study.report.sections.scores import score_table
+from biodyn.study.report.source import rows_of
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
+from biodyn.study.report.table import Table, table
+from biodyn.study.report.words import number, side_words
 
 _TEMPLATE = """
 {{ picture("profile") }}
 {{ table(scores) }}
 {{ sentences(notes) }}
+{% if errors %}<h3>Error of the scores</h3>{{ table(errors) }}{% endif %}
+{{ sentences(mean_notes) }}
 """
 
 
@@ -24,4 +33,25 @@ def scores(page: SubjectPage) -> Data | None:
         return None
     cells = list(dict.fromkeys(zip(page.tables.scores["condition"], page.tables.scores["group"], strict=True)))
     figures = {"profile": profile_figure(page.tables.scores, cells, page.names)}
-    return {"scores": found, "notes": page.score_notes, "figures": figures}
+    errors = error_table(page.means)
+    return {
+        "scores": found,
+        "notes": page.score_notes,
+        "figures": figures,
+        "errors": errors,
+        "mean_notes": page.mean_notes,
+    }
+
+
+def error_table(means: pd.DataFrame) -> Table:
+    """Scores of the mean over the walks of a session, with SEM and MDC95; empty where one walk tells none."""
+    if not len(means):
+        return table((), ())
+    own = means[(means["kind"] == SCORE) & means["sem"].notna()]
+    rows = [
+        (r.title, r.session, r.condition, "both" if r.side == BOTH_SIDES else side_words(r.side), f"{r.walks:.0f}",
+         number(r.mean, "deg"), number(r.sem), number(r.mdc95))
+        for r in rows_of(own)
+    ]  # fmt: skip
+    heads = ("score", "session", "condition", "side", "#walks", "#score (degrees)", "#SEM", "#MDC95")
+    return table(heads, rows)

@@ -1,0 +1,189 @@
+"""Where the curve of one more person will lie: a mean that follows a covariate, and a band for the whole curve.
+
+Lenhoff et al. 1999 (Gait Posture 9:10-17) and Duhamel et al. 2004 (Gait Posture 20:204-212): the half width of the band is a
+multiple of the standard deviation at each instant, and the multiple is found by drawing people with replacement so that
+the wanted share of curves lies wholly inside. The papers count all people alike, two thirds of whom the mean was made of: the
+band is too narrow for few people; of those not drawn alone it is too wide. Here the two shares of inside are weighted .368
+and .632 (Efron 1983, J Am Stat Assoc 78:316-331); benchmarks/own_norms.py prints what the band then holds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, IntArray
+from biodyn.errors import StatisticsError
+
+#: Fewer people cannot tell where 95 of 100 lie: the largest of 19 deviations bounds 95 %.
+LEAST_FOR_BAND: Final = 20
+LEAST_FOR_MEAN: Final = 5
+_REPLICATES = 400
+_NEW_SHARE = 0.632  # of people who were not drawn in the share of curves that lie inside
+_HIGHEST_POWER = 2
+# An instant at which people hardly differ (a moment in swing) must not decide how wide the band is everywhere.
+_LEAST_SHARE_OF_SD = 0.10
+# A power of the covariate stays where it makes the error for a new person smaller by more than chance does.
+_WORTH = 0.99
+_CLEAR = 2.0  # standard errors from which on the spread is taken to depend on the covariate
+
+
+@dataclass(frozen=True)
+class CurveModel:
+    """Curves of people at Q instants as a function of a covariate x.
+
+    Attributes:
+        reference: mean of x. mean: (1 to 3, Q) coefficients of the powers of (x - reference).
+        sd: (Q,) between people at the reference. growth: the spread is sd exp(growth (x - reference)).
+        reach: half width of the band in standard deviations; NaN for fewer than `LEAST_FOR_BAND` people.
+        people: how many.
+    """
+
+    reference: float
+    mean: FloatArray
+    sd: FloatArray
+    growth: float
+    reach: float
+    people: int
+
+    def at(self, x: float) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation (Q,) at a value of the covariate."""
+        offset = x - self.reference
+        mean = (offset ** np.arange(len(self.mean))) @ self.mean
+        return mean, np.exp(self.growth * offset) * self.sd
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Curves (N, Q), powers of the covariate (N, P), weights (N,), offsets (N,) and number of the person (N,)."""
+
+    curves: FloatArray
+    powers: FloatArray
+    weight: FloatArray
+    offset: FloatArray
+    person: IntArray
+
+
+def curve_model(
+    curves: FloatArray,
+    covariate: FloatArray,
+    people: IntArray,
+    weight: FloatArray,
+    coverage: float = 0.95,
+    seed: int = 0,
+    band: bool = True,
+) -> CurveModel:
+    """Fit the mean and the spread of curves, and the band in which the curve of another person lies with `coverage`.
+
+    Parameters: `curves` (N, Q) finite; `covariate` (N,); `people` (N,) numbers from 0 of whose curve it is: people, not
+    curves, are drawn; `weight` (N,) what a curve counts; `band`: find its reach.
+
+    Raises StatisticsError for fewer than `LEAST_FOR_MEAN` people.
+    """
+    count = int(people.max(initial=-1)) + 1
+    if count < LEAST_FOR_MEAN:
+        raise StatisticsError(f"There are {count} people: norms need {LEAST_FOR_MEAN}.", "Measure more people.")
+    reference = float(np.average(covariate, weights=weight))
+    offset = covariate - reference
+    powers = offset[:, None] ** np.arange(_HIGHEST_POWER + 1)
+    data = _Data(curves, powers, weight, offset, people)
+    data = _with_powers(data, _powers_needed(data, count))
+    mean, sd, growth = _fitted(data, np.ones(count))
+    reach = _reach(data, count, coverage, seed) if band and count >= LEAST_FOR_BAND else float("nan")
+    return CurveModel(reference, mean, sd, growth, reach, count)
+
+
+def _with_powers(data: _Data, powers: int) -> _Data:
+    return _Data(data.curves, data.powers[:, :powers], data.weight, data.offset, data.person)
+
+
+def _powers_needed(data: _Data, count: int) -> int:
+    """How many powers of the covariate predict the curves of a person left out best."""
+    errors = []
+    for powers in range(1, _HIGHEST_POWER + 2):
+        if len(np.unique(np.round(data.offset, 6))) < powers or count < 3 * powers:
+            break
+        errors.append(_error_for_new_people(_with_powers(data, powers), count))
+    best = 0
+    for powers in range(1, len(errors)):
+        if errors[powers] < _WORTH * errors[best]:
+            best = powers
+    return best + 1
+
+
+def _error_for_new_people(data: _Data, count: int) -> float:
+    """Weighted mean square of what the fit to all others says of each person."""
+    square = 0.0
+    for person in range(count):
+        drawn = np.ones(count)
+        drawn[person] = 0.0
+        own = data.person == person
+        missed = data.curves[own] - data.powers[own] @ _coefficients(data, drawn)
+        square += float(data.weight[own] @ (missed**2).mean(axis=1))
+    return square
+
+
+def _coefficients(data: _Data, drawn: FloatArray) -> FloatArray:
+    """Weighted least squares (P, Q); `drawn`: how often each person counts."""
+    weighted = data.powers * (data.weight * drawn[data.person])[:, None]
+    return np.asarray(
+        np.linalg.lstsq(weighted.T @ data.powers, weighted.T @ data.curves, rcond=None)[0], dtype=np.float64
+    )
+
+
+def _fitted(data: _Data, drawn: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Coefficients (P, Q), standard deviation (Q,) at the reference, and how the spread grows with the covariate."""
+    mean = _coefficients(data, drawn)
+    apart = data.curves - data.powers @ mean
+    weight = data.weight * drawn[data.person]
+    # one person is one observation: what the coefficients took is given back
+    lost = max(1.0 - data.powers.shape[1] / max(float((drawn > 0).sum()), data.powers.shape[1] + 1.0), 0.1)
+    size = np.sqrt(_average(apart**2, weight))
+    relative = np.sqrt(((apart / np.maximum(size, _floor(size))) ** 2).mean(axis=1))
+    growth = _clear_slope(data.offset, np.log(np.maximum(relative, 1e-6)), weight)
+    even = apart / np.exp(growth * data.offset)[:, None]
+    sd = np.sqrt(_average(even**2, weight) / lost)
+    return mean, np.maximum(sd, _floor(sd)), growth
+
+
+def _average(values: FloatArray, weight: FloatArray) -> FloatArray:
+    found: FloatArray = weight @ values / weight.sum()
+    return found
+
+
+def _floor(sd: FloatArray) -> float:
+    return max(_LEAST_SHARE_OF_SD * float(np.sqrt(np.mean(sd**2))), 1e-12)
+
+
+def _clear_slope(x: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Weighted slope of y over x; 0 where it is less than two standard errors."""
+    x, y = x - np.average(x, weights=weight), y - np.average(y, weights=weight)
+    square = float(weight @ x**2)
+    if not square > 0.0:
+        return 0.0
+    slope = float(weight @ (x * y)) / square
+    left = float(weight @ (y - slope * x) ** 2) / max(float(weight.sum()) - 2.0, 1.0)
+    return slope if abs(slope) > _CLEAR * np.sqrt(left / square) else 0.0
+
+
+def _reach(data: _Data, count: int, coverage: float, seed: int) -> float:
+    """The multiple of the standard deviation within which the curves of the wanted share of people wholly lie."""
+    rng = np.random.default_rng(seed)
+    deviation: list[FloatArray] = []
+    share: list[FloatArray] = []
+    for _ in range(_REPLICATES):
+        drawn = np.bincount(rng.integers(0, count, count), minlength=count).astype(np.float64)
+        out = drawn[data.person] == 0.0
+        if not out.any() or int((drawn > 0).sum()) <= data.powers.shape[1]:
+            continue
+        mean, sd, growth = _fitted(data, drawn)
+        spread = np.exp(growth * data.offset)[:, None] * sd
+        deviation.append((np.abs(data.curves - data.powers @ mean) / spread).max(axis=1))
+        known, new = data.weight * ~out, data.weight * out
+        share.append((1.0 - _NEW_SHARE) * known / known.sum() + _NEW_SHARE * new / new.sum())
+    found, weight = np.concatenate(deviation), np.concatenate(share)
+    order = np.argsort(found)
+    inside = np.cumsum(weight[order]) / weight.sum()
+    return float(found[order][min(int(np.searchsorted(inside, coverage)), len(found) - 1)])

@@ -1,0 +1,197 @@
+"""Numbers of one person with the error of their means: gait scores, parameters, dimensionless parameters of the stride.
+
+The standard error of measurement (SEM) of a mean over n walks is the standard deviation from walk to walk over the root of n;
+the minimal detectable change of two such means MDC95 = t sqrt(2) SEM, t Student's for n - 1 (Weir 2005, J Strength Cond Res
+19:231-240). Markers are not placed anew between the walks of a session: a change between days needs more (see the notes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from biodyn.conventions import SIDES, FloatArray
+from biodyn.library.load import load_table
+from biodyn.statistics.scores import gait_profile_score
+from biodyn.study.group.curves import MeanCurves, mean_and_sd
+from biodyn.study.group.definitions import ParameterDefinition
+from biodyn.study.group.options import AnalysisOptions
+from biodyn.study.group.people import mean_walker
+from biodyn.study.group.registry import STATISTICS, Found, GroupData
+from biodyn.study.group.statistics.gait_scores import (
+    BOTH_SIDES,
+    Reference,
+    score_of,
+    score_reference_of,
+    score_variables,
+)
+from biodyn.study.group.subject_cycles import SubjectCycles
+from biodyn.variables.dimensionless import SIZE_FREE, size_free
+
+NAME = "session_means"
+COLUMNS = ["session", "condition", "side", "kind", "name", "title", "unit", "walks", "mean", "sd", "sem", "mdc95"]
+SCORE, PARAMETER, SIZE_FREE_KIND = "score", "parameter", "dimensionless"
+_GPS = "gps"
+
+
+@dataclass(frozen=True)
+class _Walks:
+    """The walks of one session, condition and side: means of each (W, ...) and of all cycles together.
+
+    Attributes: `curves` (W, S, 101) of the scored variables, `parameters` (W, P), `strides` by walk and of all.
+    """
+
+    curves: FloatArray
+    parameters: FloatArray
+    strides: Sequence[Mapping[str, float]]
+    all_curves: FloatArray
+    all_parameters: FloatArray
+    all_strides: Mapping[str, float]
+
+
+@dataclass
+class SessionMeans:
+    """Takes in one person; a study of several has no such table (repeatability.csv pools them)."""
+
+    definitions: Sequence[ParameterDefinition]
+    people: int = 0
+    walks: dict[tuple[str, str, str], _Walks] = field(default_factory=dict)
+
+    def add(self, data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray) -> None:
+        """Keep the means of every walk of the first person."""
+        self.people += 1
+        self.walks = {} if self.people > 1 else dict(_walks_of(data, curves, parameters))
+
+    def found(self, data: GroupData) -> Found:
+        """Return session_means.csv and what is said of it."""
+        if self.people != 1:
+            return Found()
+        rows = [row for key, walks in self.walks.items() for row in self._rows(key, walks, data)]
+        rows += self._overall(data)
+        table = pd.DataFrame(rows, columns=COLUMNS)
+        few = int(table["walks"].max()) < 2 if len(table) else True
+        return Found({NAME: table}, {NAME: _notes(few)})
+
+    def _rows(self, key: tuple[str, str, str], walks: _Walks, data: GroupData) -> Iterator[list[object]]:
+        reference = score_reference_of(data)
+        scores = _scores(walks, key, reference)
+        for name, (mean, each) in scores.items():
+            yield [*key, SCORE, name, _title(name), "deg", *_errors(mean, each)]
+        for number, definition in enumerate(self.definitions):
+            each, mean = walks.parameters[:, number], float(walks.all_parameters[number])
+            if np.isfinite(mean):
+                unit = data.parameter_units[number]
+                yield [*key, PARAMETER, definition.name, definition.label, unit, *_errors(mean, each)]
+        person = mean_walker(data.walkers)
+        if person is None:
+            return
+        free = [size_free(one, person) for one in walks.strides]
+        for name, mean in size_free(walks.all_strides, person).items():
+            title = next((f"{one.title}, dimensionless" for one in SIZE_FREE if one.name == name), "Stride in heights")
+            if np.isfinite(mean):
+                each = np.array([one.get(name, np.nan) for one in free])
+                yield [*key, SIZE_FREE_KIND, name, title, "", *_errors(mean, each)]
+
+    def _overall(self, data: GroupData) -> Iterator[list[object]]:
+        """The gait profile score of both sides, the pelvis counted once in the left cycle."""
+        reference = score_reference_of(data)
+        for session, condition in dict.fromkeys(key[:2] for key in self.walks):
+            sides = {side: self.walks.get((session, condition, side)) for side in SIDES}
+            if any(walks is None for walks in sides.values()):
+                continue
+            found = {
+                side: _scores(walks, (session, condition, side), reference)
+                for side, walks in sides.items()
+                if walks is not None
+            }
+            names = [(side, one) for side in SIDES for one in score_variables() if side == "l" or not one.pelvis]
+            means = [found[side][f"gvs_{one.name}"][0] for side, one in names]
+            count = min(len(found[side][_GPS][1]) for side in SIDES)
+            each = np.stack([found[side][f"gvs_{one.name}"][1][:count] for side, one in names], axis=-1)
+            values = np.atleast_1d(gait_profile_score(each))
+            row = [session, condition, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg"]
+            yield [*row, *_errors(float(gait_profile_score(means)), values)]
+
+
+@STATISTICS.register(NAME, place=55)
+def _start(definitions: Sequence[ParameterDefinition], options: AnalysisOptions) -> SessionMeans:
+    return SessionMeans(definitions)
+
+
+def _walks_of(
+    data: SubjectCycles, curves: Sequence[MeanCurves], parameters: FloatArray
+) -> Iterator[tuple[tuple[str, str, str], _Walks]]:
+    places = [data.variables.index(one.variable) if one.variable in data.variables else -1 for one in score_variables()]
+
+    def curves_of(rows: np.ndarray) -> FloatArray:
+        found = mean_and_sd(data.values[rows])[0][places]
+        found[np.array(places) < 0] = np.nan
+        return found
+
+    def strides_of(rows: np.ndarray) -> dict[str, float]:
+        return {name: float(mean_and_sd(data.stride(name)[rows])[0]) for name in data.stride_columns}
+
+    trials = data.cycles["trial"].to_numpy()
+    for one in curves:
+        rows = one.rows[one.used]
+        if not len(rows):
+            continue
+        by_walk = [rows[trials[rows] == trial] for trial in dict.fromkeys(trials[rows])]
+        session, condition, _, side = one.key
+        yield (
+            (session, condition, side),
+            _Walks(
+                np.stack([curves_of(own) for own in by_walk]),
+                np.stack([mean_and_sd(parameters[own])[0] for own in by_walk]),
+                [strides_of(own) for own in by_walk],
+                curves_of(rows),
+                mean_and_sd(parameters[rows])[0],
+                strides_of(rows),
+            ),
+        )
+
+
+def _scores(walks: _Walks, key: tuple[str, str, str], reference: Reference) -> dict[str, tuple[float, FloatArray]]:
+    """Of every score the value of the mean curve, and those of each walk (W,)."""
+    _, condition, side = key
+    found: dict[str, tuple[float, FloatArray]] = {}
+    for number, one in enumerate(score_variables()):
+        curve = reference.curve(condition, one.variable, side)
+        each = np.array([score_of(own[number], curve) for own in walks.curves])
+        found[f"gvs_{one.name}"] = (score_of(walks.all_curves[number], curve), each)
+    means, walkwise = [mean for mean, _ in found.values()], np.stack([each for _, each in found.values()], axis=-1)
+    found[_GPS] = (float(gait_profile_score(means)), np.atleast_1d(gait_profile_score(walkwise)))
+    return found
+
+
+def _title(name: str) -> str:
+    if name == _GPS:
+        return "Gait profile score"
+    return "GVS " + name.removeprefix("gvs_").replace("_", " ")
+
+
+def _errors(mean: float, each: FloatArray) -> list[object]:
+    """Number of walks, mean, standard deviation from walk to walk, SEM of the mean, MDC95 of two means; NaN below two walks."""
+    known = each[np.isfinite(each)]
+    count = len(known)
+    if count < 2:
+        return [count, mean, np.nan, np.nan, np.nan]
+    sd = float(known.std(ddof=1))
+    sem = sd / float(np.sqrt(count))
+    return [count, mean, sd, sem, float(stats.t.ppf(0.975, count - 1)) * float(np.sqrt(2.0)) * sem]
+
+
+def _notes(few: bool) -> tuple[str, ...]:
+    published = load_table("study/analysis")["gait_scores"]["published"]
+    own = (
+        "One walk tells no error of its own: the published values are what there is."
+        if few
+        else "SEM: of the mean over the walks of this session; MDC95: the smallest change between two such means that is not "
+        "chance (Student's t for the number of walks). Markers were not placed anew between the walks, so that a change "
+        "between days needs at least the published values."
+    )
+    return (own, *published)

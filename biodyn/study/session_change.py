@@ -1,0 +1,162 @@
+"""Two sessions of one person against each other: what changed, and whether more than the walks themselves differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from biodyn.errors import StudyError
+from biodyn.library.load import load_table
+from biodyn.output.store.replacing import writing
+from biodyn.output.tables.csv import write_csv
+from biodyn.study.group.files import STATISTICS_DECIMALS
+from biodyn.study.group.statistics.session_means import NAME as SESSION_MEANS
+from biodyn.study.report.source import StudySource, rows_of
+from biodyn.study.study_record import STUDY_RECORD_NAME
+
+CHANGES_NAME, PAGE_NAME = "changes.csv", "report.html"
+_KEYS = ["condition", "side", "kind", "name"]
+COLUMNS = [
+    *_KEYS, "title", "unit", "before", "after", "change", "walks_before", "walks_after", "mdc95", "beyond_mdc95",
+    "published", "beyond_published",
+]  # fmt: skip
+_SHOWN = 12
+
+
+def is_session(folder: Path) -> bool:
+    """Whether a folder holds the results of a session or study."""
+    return (folder / STUDY_RECORD_NAME).is_file()
+
+
+@dataclass(frozen=True)
+class SessionChange:
+    """What changed between two sessions.
+
+    Attributes:
+        before, after: their folders. names: of the sessions. table: changes.csv, a row a number, condition and side.
+        notes: what must be known to read it.
+    """
+
+    before: StudySource
+    after: StudySource
+    names: tuple[str, str]
+    table: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def save(self, out: str | Path, force: bool = False) -> Path:
+        """Write changes.csv and report.html into a new folder, all or nothing; returns it."""
+        from biodyn.study.report.change_page import change_page
+
+        page = change_page(self)
+        with writing(Path(out), force) as place:
+            write_csv(self.table, place / CHANGES_NAME, STATISTICS_DECIMALS)
+            (place / PAGE_NAME).write_text(page, encoding="utf-8")
+        return Path(out)
+
+    def lines(self) -> Iterator[str]:
+        """What the screen shows: the gait profile score, and the largest changes beyond the error."""
+        yield f"{self.names[0]} -> {self.names[1]}"
+        for row in rows_of(self.table[self.table["name"] == "gps"]):
+            mdc = f"MDC95 {row.mdc95:.1f}" if np.isfinite(row.mdc95) else "MDC95 not known"
+            yield (
+                f"Gait profile score, {row.side}: {row.before:.1f} -> {row.after:.1f} degrees ({row.change:+.1f}; {mdc}, "
+                f"clinically important {row.published:.1f})"
+            )
+        beyond = self.table[self.table["beyond_mdc95"] == "yes"]
+        beyond = beyond.assign(times=lambda t: t["change"].abs() / t["mdc95"]).sort_values("times", ascending=False)
+        yield f"{len(beyond)} of {int((self.table['beyond_mdc95'] != '').sum())} numbers changed by more than MDC95."
+        for row in rows_of(beyond[beyond["name"] != "gps"].head(_SHOWN)):
+            yield (
+                f"  {row.title}, {row.side}: {row.before:.3g} -> {row.after:.3g} {row.unit} "
+                f"({row.change:+.3g}, MDC95 {row.mdc95:.2g})"
+            )
+        yield from self.notes
+
+
+def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
+    """Compare two sessions of one person, the results of `biodyn session` on two days.
+
+    Raises StudyError where a folder holds several people, or no condition is in both; ResultError where one is no finished study.
+    """
+    first, second = StudySource(Path(before)), StudySource(Path(after))
+    people = [_person(source) for source in (first, second)]
+    tables = [_means(source) for source in (first, second)]
+    conditions = [list(dict.fromkeys(table["condition"])) for table in tables]
+    shared = [name for name in conditions[0] if name in conditions[1]]
+    if not shared and len(conditions[0]) == len(conditions[1]) == 1:  # each has one, under two names
+        tables[1] = tables[1].assign(condition=conditions[0][0])
+        shared = conditions[0]
+    if not shared:
+        raise StudyError(
+            f"The sessions share no condition: {', '.join(conditions[0])}; {', '.join(conditions[1])}.",
+            "Name the conditions alike in study.toml.",
+        )
+    notes = ["Markers were placed anew between the sessions: a change beyond MDC95 of the walks may come from that."]
+    if people[0] != people[1]:
+        notes.insert(0, f"The sessions are of '{people[0]}' and '{people[1]}': they are taken for one person.")
+    names = (str(first.record["name"]), str(second.record["name"]))
+    if names[0] == names[1]:
+        names = (f"{names[0]} (before)", f"{names[1]} (after)")
+    return SessionChange(first, second, names, _changes(tables[0], tables[1], shared), tuple(notes))
+
+
+def _person(source: StudySource) -> str:
+    people = list(source.subjects)
+    if len(people) != 1:
+        raise StudyError(
+            f"'{source.out}' holds {len(people)} people: sessions of one person are compared.",
+            "Give two folders of 'biodyn session'.",
+        )
+    return people[0]
+
+
+def _means(source: StudySource) -> pd.DataFrame:
+    table = source.table(SESSION_MEANS)
+    if not len(table):
+        raise StudyError(
+            f"'{source.out}' has no means of a session.", "Run 'biodyn session' again: walks that are done are kept."
+        )
+    if table["session"].nunique() > 1:
+        raise StudyError(f"'{source.out}' holds several sessions.", "Give two folders of 'biodyn session'.")
+    return table
+
+
+def _changes(before: pd.DataFrame, after: pd.DataFrame, conditions: list[str]) -> pd.DataFrame:
+    mcid = load_table("study/analysis")["gait_scores"]["mcid_gps_deg"]
+    joined = before.merge(after, on=_KEYS, suffixes=("_a", "_b"))
+    joined = joined[joined["condition"].isin(conditions)]
+    rows = [_row(one, mcid) for one in joined.to_dict("records")]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _row(one: Mapping[Any, Any], mcid: float) -> list[object]:
+    change = one["mean_b"] - one["mean_a"]
+    mdc = _detectable(one)
+    published = mcid if one["name"] == "gps" else np.nan
+    return [
+        *(one[key] for key in _KEYS), one["title_a"], one["unit_a"], one["mean_a"], one["mean_b"], change,
+        one["walks_a"], one["walks_b"], mdc, _beyond(change, mdc), published, _beyond(change, published),
+    ]  # fmt: skip
+
+
+def _detectable(one: Mapping[Any, Any]) -> float:
+    """Smallest change of the two means that is not chance: t of the walks of both (Welch 1947), NaN below two walks each."""
+    a, b = one["sem_a"] ** 2, one["sem_b"] ** 2
+    if not np.isfinite(a + b):
+        return float("nan")
+    if a + b == 0.0:
+        return 0.0
+    freedom = (a + b) ** 2 / (a**2 / (one["walks_a"] - 1) + b**2 / (one["walks_b"] - 1))
+    return float(stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
+
+
+def _beyond(change: float, limit: float) -> str:
+    if not np.isfinite(change + limit):
+        return ""
+    return "yes" if abs(change) > limit else "no"
