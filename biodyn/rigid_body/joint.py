@@ -126,7 +126,7 @@ def _zeros33() -> FloatArray:
 
 
 def _is_rotation(R: FloatArray) -> bool:
-    """Whether R (3, 3) is a right-handed rotation. Plain floats: trials build thousands of bodies, and arrays take ten times it."""
+    """Whether R (3, 3) is a right-handed rotation, in plain floats: trials build thousands of bodies, arrays take far longer."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     lengths = a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i
     angles = a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i

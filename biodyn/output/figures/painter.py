@@ -7,8 +7,9 @@ matplotlib's own letters (DejaVu Sans).
 
 from __future__ import annotations
 
-import io
 import math
+import struct
+import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path as FilePath
@@ -19,6 +20,7 @@ from matplotlib.backend_bases import GraphicsContextBase
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, Bbox, IdentityTransform
+from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from biodyn.conventions import FloatArray
@@ -59,20 +61,41 @@ _TICK_GAP = 3.5 / POINTS_A_PIXEL + 4.5  # from an axis to the words of its ticks
 # A legend's sample, its distance to the words and that to the next sample; of the letters' size.
 _SAMPLE, _BEFORE_WORDS, _BETWEEN, _BOX = 2.0, 0.45, 1.4, 0.7
 
+_INCH_M = 0.0254
 _ANCHOR = {"left": "ls", "center": "ms", "right": "rs"}
 
 
 def png(figure: Figure, dpi: int = DPI) -> bytes:
-    """Draw a figure as PNG. Light compression: half the time of the usual one for a few per cent of size."""
+    """Draw a figure as PNG."""
     placed = layout(figure)
     canvas = _Canvas.of(placed, dpi)
     for place in placed.places:
         _panel(canvas, place)
     for row in placed.rows:
         _key_row(canvas, placed, row)
-    stream = io.BytesIO()
-    canvas.finished().save(stream, format="PNG", compress_level=3, dpi=(dpi, dpi))
-    return stream.getvalue()
+    return _encoded(np.asarray(canvas.finished()), dpi)
+
+
+def _encoded(pixels: NDArray[np.uint8], dpi: int) -> bytes:
+    """A picture (height, width, 3) as PNG (ISO/IEC 15948).
+
+    No row is told by its neighbours: for lines on white that makes the smallest files, and Pillow, which tries all ways for
+    every row, takes as long as the drawing.
+    """
+    height, width, _ = pixels.shape
+    rows = np.zeros((height, 1 + 3 * width), dtype=np.uint8)  # each after the number of its filter, 0: none
+    rows[:, 1:] = pixels.reshape(height, -1)
+    a_metre = round(dpi / _INCH_M)
+    parts = (
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)),
+        (b"pHYs", struct.pack(">IIB", a_metre, a_metre, 1)),
+        (b"IDAT", zlib.compress(rows.tobytes(), level=3)),
+        (b"IEND", b""),
+    )
+    content = b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + content
 
 
 @dataclass(frozen=True)
@@ -106,7 +129,9 @@ class _Canvas:
     def of(cls, placed: Layout, dpi: int) -> _Canvas:
         scale = dpi * WIDTH_IN / WIDTH
         width, height = int(placed.width * scale), int(placed.height * scale)
-        return cls(RendererAgg(width, height, dpi), scale, height)
+        renderer = RendererAgg(width, height, dpi)
+        np.asarray(renderer.buffer_rgba())[:] = 255  # white paper
+        return cls(renderer, scale, height)
 
     def pen(self, name: str, width: float, dash: Dash = (), opacity: float = 1.0) -> GraphicsContextBase:
         gc = self.renderer.new_gc()
@@ -149,10 +174,8 @@ class _Canvas:
             self.words.append(words)
 
     def finished(self) -> Image.Image:
-        """The picture with its words, on white."""
-        drawn = Image.fromarray(np.asarray(self.renderer.buffer_rgba()))
-        picture = Image.new("RGB", drawn.size, "white")
-        picture.paste(drawn, mask=drawn)
+        """The picture with its words."""
+        picture = Image.fromarray(np.ascontiguousarray(np.asarray(self.renderer.buffer_rgba())[..., :3]))
         pen = ImageDraw.Draw(picture)
         for one in self.words:
             font = _font(one.face, one.size * self.scale)

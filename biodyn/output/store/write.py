@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -42,10 +43,20 @@ Progress = Callable[[str], None]
 
 
 def write_view(view: TrialView, folder: Path) -> None:
-    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there."""
+    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
+
+    A thread of its own turns numbers into text, which does not hold the interpreter, while the next table is made.
+    """
     (folder / TABLES_FOLDER).mkdir()
-    for name, table in view.tables.items():
-        write_csv(table, folder / table_path(name))
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        written = [writer.submit(write_csv, table, folder / table_path(name)) for name, table in view.tables.items()]
+        _write_rest(view, folder)
+    for one in written:
+        one.result()
+
+
+def _write_rest(view: TrialView, folder: Path) -> None:
+    """Write run.json, the arrays and copies of the user's own files."""
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
