@@ -8,6 +8,7 @@ RECORD_VERSION = 2
 RECORD_NAME = "run.json"
 #: Where `run.json` lists the files that were written with it.
 FILES_ENTRY = "files"
+TIMINGS_ENTRY = "timings_s"
 
 #: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
 KIND_ENTRY = "kind"

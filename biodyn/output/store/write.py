@@ -22,6 +22,7 @@ from biodyn.output.store.names import (
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
+    TIMINGS_ENTRY,
     table_path,
 )
 from biodyn.output.store.owned import (
@@ -80,12 +81,14 @@ def write_report(
         (folder / REPORT_NAME).write_text(trial_report(view, view.figures_svg()), encoding="utf-8")
 
 
-def seal(folder: Path) -> None:
+def seal(folder: Path, timings: Mapping[str, float] | None = None) -> None:
     """List every file of a folder in its record: call it when all is written, before the folder gets its name.
 
-    Whatever else was written there, copies of a user's own tables say, is listed too.
+    Whatever else was written there, copies of a user's own tables say, is listed too. `timings`: seconds that writing took, by
+    what was written; the record, written before, cannot have them.
     """
-    _write_list(folder, [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)])
+    files = [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
+    _write_list(folder, files, timings)
 
 
 @contextmanager
@@ -117,11 +120,13 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
 
 
-def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]], timings: Mapping[str, float] | None = None) -> None:
     record = raw_record(folder)
     if record is None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
     content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
+    if timings:
+        content[TIMINGS_ENTRY] = {**content[TIMINGS_ENTRY], **{name: round(s, 4) for name, s in timings.items()}}
     temporary = folder / f".{RECORD_NAME}.part"
     try:
         temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
