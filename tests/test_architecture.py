@@ -85,6 +85,7 @@ _CONFINED = {
     "matplotlib": {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.painter",
+        "biodyn.output.figures.canvas",
         "biodyn.output.figures.animation",
         "output.store",
         "trial",
@@ -98,7 +99,7 @@ _CONFINED = {
     "filelock": {"study"},
     "PIL": {
         "biodyn.output.figures.matplotlib_backend",
-        "biodyn.output.figures.painter",
+        "biodyn.output.figures.canvas",
         "biodyn.output.figures.animation",
     },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
