@@ -84,6 +84,8 @@ _CONFINED = {
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
         "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.painter",
+        "biodyn.output.figures.canvas",
         "biodyn.output.figures.animation",
         "output.store",
         "trial",
@@ -95,7 +97,11 @@ _CONFINED = {
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
     "filelock": {"study"},
-    "PIL": {"biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation"},
+    "PIL": {
+        "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.canvas",
+        "biodyn.output.figures.animation",
+    },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},

@@ -101,7 +101,9 @@ def test_quiet_json_and_open(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))
     out = tmp_path / "out"
-    result = biodyn("run", laboratory.walk, "--settings", quick, "--out", out, "--json", "--quiet", "--open")
+    result = biodyn(
+        "run", laboratory.walk, "--settings", quick, "--out", out, "--json", "--quiet", "--open", "--timings"
+    )
     assert result.exit_code == FINE, result.output
     record = json.loads(result.stdout)
     assert record == json.loads((out / "run.json").read_text(encoding="utf-8"))
@@ -109,7 +111,13 @@ def test_quiet_json_and_open(
     assert said[0].startswith("Verdict:")
     assert said[1] == f"Result: {out}"
     assert said[2].startswith("There is no report to open")
-    assert len(said) == 3
+    parts = {line[:36].strip(): float(line[36:].removesuffix("s")) for line in said[3:]}
+    assert list(parts)[:3] == ["all", "analysis", "reading"]
+    assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and all else"]  # no figures, no report
+    assert parts["all"] == pytest.approx(
+        sum(s for name, s in parts.items() if name in record["timings_s"]) + parts["libraries, kernels and all else"],
+        abs=0.02,
+    )
     assert opened == []
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,8 +99,10 @@ def run(
         bool, typer.Option("--json", help="Print run.json on standard output; words go to standard error.")
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
     """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
+    began = time.perf_counter()
     from biodyn.output.store.replacing import default_folder, require_free
 
     console = open_console(on_error=as_json)
@@ -113,6 +117,7 @@ def run(
                 "--height": height,
                 "--vary": vary,
                 "--preset": preset,
+                "--timings": timings or None,
             }
             chosen = (settings, entries or ())
             _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
@@ -123,8 +128,19 @@ def run(
             result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step)
         tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+        if timings:
+            _tell_timings(folder, time.perf_counter() - began, console)
     if result.failed:
         raise typer.Exit(CHECKS_FAILED)
+
+
+def _tell_timings(folder: Path, whole_s: float, console: Console) -> None:
+    """Print what the record says of the time that each step took."""
+    from biodyn.trial.clock import timing_lines
+
+    seconds = json.loads((folder / "run.json").read_text(encoding="utf-8"))["timings_s"]
+    for line in timing_lines(seconds, whole_s):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _on_model(

@@ -141,7 +141,7 @@ class _Chain:
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
         for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
             if step not in free:
-                R = R @ axis_angle(step.axis, angle)
+                R = R @ _turn(as_axis(step.axis), float(angle))
                 continue
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
             link = self._add(name, link, _hinge(as_axis(step.axis)), R, p)
@@ -171,6 +171,12 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 def _hinge(axis: tuple[float, float, float]) -> Joint:
     """A revolute joint; trials build the same ones thousands of times."""
     return Joint("revolute", axis)
+
+
+@lru_cache(maxsize=1024)
+def _turn(axis: tuple[float, float, float], angle: float) -> FloatArray:
+    """The rotation of a fixed step; most are the same in all models of a trial."""
+    return axis_angle(np.array(axis), angle)
 
 
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:

@@ -172,7 +172,7 @@ class Comparison:
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
         from biodyn.output.figures.differences import differences_figure
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         target = Path(folder)
         if target.exists() and not target.is_dir():

@@ -179,7 +179,7 @@ class ReplayResult:
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(png(figure))

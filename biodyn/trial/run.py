@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +14,11 @@ from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import Progress, adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
 from biodyn.trial.result import TrialResult
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, Step
-
-
-@dataclass
-class _Clock:
-    """Seconds spent in each step, and the caller's progress display."""
-
-    progress: Progress | None
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        if self.progress is not None:
-            self.progress(name)
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def analyse_trial(
@@ -69,7 +51,7 @@ def analyse_trial(
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames, forces=forces)
     if companions is not None:
         state.companions = [Path(path) for path in companions]
-    clock = _Clock(progress)
+    clock = Clock(progress)
     state.timings = clock.seconds
     for step in steps:
         if step.for_torques or not torques_only:

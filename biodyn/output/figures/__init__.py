@@ -1,13 +1,13 @@
-"""Figures: tables and arrays in, the description of a figure out, and two backends that draw it alike.
+"""Figures: tables and arrays in, the description of a figure out, and backends that draw it alike.
 
 In: a trial's record, tables and arrays (`values.TrialValues`), the curves of a study, a replay. Out: SVG for pages
-(`svg.svg`), a matplotlib Figure for Python and PNG for files (`matplotlib_backend.draw`, `.png`). Nothing here touches disk.
+(`svg.svg`), a matplotlib Figure (`matplotlib_backend.draw`), PNG for files (`painter.png`). Nothing here touches disk.
 
 Read in this order:
     description.py         what a figure shows, as values: panels, axes, layers, keys; no pen, no place
     style.py               the one home of colours, sizes and fonts
-    layout.py              places, limits, ticks and legend lines: the same for both backends
-    svg.py, matplotlib_backend.py
+    layout.py              places, limits, ticks and legend lines: the same for all backends
+    svg.py, matplotlib_backend.py, painter.py over canvas.py
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
     differences.py                                     the figure of a comparison

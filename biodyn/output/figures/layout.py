@@ -1,4 +1,4 @@
-"""Where everything of a figure stands: the same places, limits and ticks for both backends."""
+"""Where everything of a figure stands: the same places, limits and ticks for all backends."""
 
 from __future__ import annotations
 
@@ -308,3 +308,13 @@ def runs(known: BoolArray) -> list[tuple[int, int]]:
     """Where values are known without a gap: first and one past the last of every run."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+
+
+def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Curves (..., n) over x (n,) one behind the other, with a gap between them: one artist for all."""
+    curves = y.reshape(-1, y.shape[-1])
+    if len(curves) == 1:
+        return np.asarray(x), curves[0]
+    gap = np.full((len(curves), 1), np.nan)
+    across = np.broadcast_to(x, curves.shape)
+    return np.hstack([across, gap]).reshape(-1), np.hstack([curves, gap]).reshape(-1)

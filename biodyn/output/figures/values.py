@@ -65,7 +65,7 @@ class TrialValues:
         """One standard deviation of the torques' input errors by variable and side; empty where it was not computed."""
         if "joint_torques_sd" not in self.tables:
             return {}
-        return torque_bands(self.tables["joint_torques_sd"], self.tables["spatiotemporal"], self.mass_kg)
+        return torque_bands(self.tables["joint_torques_sd"], self.tables["spatiotemporal"], self.mass_kg, self.curves)
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:

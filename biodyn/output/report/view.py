@@ -67,6 +67,6 @@ class TrialView:
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:
         """All figures as PNG, drawn one after the other."""
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         return {name: png(figure, dpi) for name, figure in self.figures.items()}

@@ -10,6 +10,7 @@ RECORD_NAME = "run.json"
 FILES_ENTRY = "files"
 #: Where `run.json` holds the hash of the rest of itself.
 DIGEST_ENTRY = "record_sha256"
+TIMINGS_ENTRY = "timings_s"
 
 #: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
 KIND_ENTRY = "kind"

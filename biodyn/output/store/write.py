@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from biodyn.output.store.names import (
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
+    TIMINGS_ENTRY,
     table_path,
 )
 from biodyn.output.store.owned import (
@@ -44,10 +46,20 @@ Progress = Callable[[str], None]
 
 
 def write_view(view: TrialView, folder: Path) -> None:
-    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there."""
+    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
+
+    A thread of its own turns numbers into text, which does not hold the interpreter, while the next table is made.
+    """
     (folder / TABLES_FOLDER).mkdir()
-    for name, table in view.tables.items():
-        write_csv(table, folder / table_path(name))
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        written = [writer.submit(write_csv, table, folder / table_path(name)) for name, table in view.tables.items()]
+        _write_rest(view, folder)
+    for one in written:
+        one.result()
+
+
+def _write_rest(view: TrialView, folder: Path) -> None:
+    """Write run.json, the arrays and copies of the user's own files."""
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
@@ -71,12 +83,14 @@ def write_report(
         (folder / REPORT_NAME).write_text(trial_report(view, view.figures_svg()), encoding="utf-8")
 
 
-def seal(folder: Path) -> None:
+def seal(folder: Path, timings: Mapping[str, float] | None = None) -> None:
     """List every file of a folder in its record: call it when all is written, before the folder gets its name.
 
-    Whatever else was written there, copies of a user's own tables say, is listed too.
+    Whatever else was written there, copies of a user's own tables say, is listed too. `timings`: seconds that writing took, by
+    what was written; the record, written before, cannot have them.
     """
-    _write_list(folder, [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)])
+    files = [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
+    _write_list(folder, files, timings)
 
 
 @contextmanager
@@ -108,11 +122,13 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
 
 
-def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]], timings: Mapping[str, float] | None = None) -> None:
     record = raw_record(folder)
     if record is None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
     content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
+    if timings:
+        content[TIMINGS_ENTRY] = {**content[TIMINGS_ENTRY], **{name: round(s, 4) for name, s in timings.items()}}
     content[DIGEST_ENTRY] = record_digest(content)
     temporary = folder / f".{RECORD_NAME}.part"
     try:
