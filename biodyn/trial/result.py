@@ -101,11 +101,11 @@ class TrialResult(ShownResult, TableAttributes):
         with writing(target, force) as place:
             if progress is not None:
                 progress("writing tables")
-            write_view(self.view, place)
+            write_view(self.view, place, output.packed)
             write_report(
                 self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress
             )
-            seal(place)
+            seal(place, output.packed)
         return target
 
     def __repr__(self) -> str:

@@ -92,11 +92,11 @@ def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
     remove_unfinished(folder)
     output = result.analysis.settings.output
     with replacing(folder, trial_files) as place:
-        write_view(result.view, place)
+        write_view(result.view, place, output.packed)
         write_report(result.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi)
         write_cycles(result, place)
         write_record(record, place)
-        seal(place)
+        seal(place, output.packed)
 
 
 def _kept(task: Task, key: str) -> Outcome | None:
