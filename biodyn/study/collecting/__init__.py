@@ -10,11 +10,7 @@ for rows). `options` is section [output] of study.toml; `wide`, `xlsx` and `expo
 `atomic_files` give files their names at the end, `readable` and `reasons` say what is wrong with a damaged or missing value.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from biodyn.study.collecting.collection import CollectedStudy, collect
-from biodyn.study.collecting.exporting import export
-from biodyn.study.collecting.options import OutputOptions
-from biodyn.study.collecting.read import iterate_subjects, read_cycles
-
-__all__ = ["CollectedStudy", "OutputOptions", "collect", "export", "iterate_subjects", "read_cycles"]
+# A trial process writes curves: what makes Parquet of them is loaded by who collects.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,6 +17,7 @@ from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record
 from biodyn.study.running import perform as performing
 from biodyn.study.running.key import trial_key
+from biodyn.study.running.lock import LOCK_NAME
 from biodyn.study.running.perform import perform
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
@@ -31,6 +32,8 @@ def task(laboratory: Laboratory, tmp_path: Path) -> Task:
     files = laboratory.copy(tmp_path / "in" / "S01")
     trial = PlannedTrial("S01", "walk", files.walk.relative_to(tmp_path / "in"), settings=_QUICK)
     trial = replace(trial, static=files.static.relative_to(tmp_path / "in"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / LOCK_NAME).touch()
     return Task(trial, tmp_path / "in", tmp_path / "out", program_version())
 
 
@@ -54,6 +57,17 @@ def test_a_trial_is_analysed_once_and_written_whole(task: Task) -> None:
     again = _done(task)
     assert again == replace(first, kept=True)
     assert (task.folder / "run.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("gone", ["out", "in"])
+def test_a_folder_that_is_gone_stops_the_study_and_nothing_is_written_in_its_place(task: Task, gone: str) -> None:
+    """As where a disk was unmounted: what lies beneath the mount point is another, empty folder."""
+    place = task.out if gone == "out" else task.root
+    place.rename(place.with_name("elsewhere"))
+    place.mkdir()
+    with pytest.raises(StudyError, match="is gone"):
+        _done(task)
+    assert not list(task.out.rglob("trial.json"))
 
 
 def test_another_label_needs_no_new_analysis(task: Task) -> None:
