@@ -32,9 +32,14 @@ def task(laboratory: Laboratory, tmp_path: Path) -> Task:
     files = laboratory.copy(tmp_path / "in" / "S01")
     trial = PlannedTrial("S01", "walk", files.walk.relative_to(tmp_path / "in"), settings=_QUICK)
     trial = replace(trial, static=files.static.relative_to(tmp_path / "in"))
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / LOCK_NAME).touch()
-    return Task(trial, tmp_path / "in", tmp_path / "out", program_version())
+    return _held(Task(trial, tmp_path / "in", tmp_path / "out", program_version()))
+
+
+def _held(task: Task) -> Task:
+    """The task of a run that holds its output folder."""
+    task.out.mkdir()
+    (task.out / LOCK_NAME).touch()
+    return task
 
 
 def _done(task: Task) -> Outcome:
@@ -163,7 +168,6 @@ def test_another_program_refuses(task: Task) -> None:
 
 
 def test_a_result_that_cannot_be_written_is_no_fault_of_the_trial(task: Task) -> None:
-    task.out.mkdir()
     (task.out / "trials").write_text("a file where the folder should be")
     with pytest.raises(ResultError, match="cannot be written"):
         _done(task)
@@ -184,7 +188,7 @@ def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
     root = real_data / "gait" / "fmc"
     trial = next(trial for trial in discover(root).trials if trial.trial == walk)
     assert len(trial.statics) == 2
-    task = Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version())
+    task = _held(Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version()))
     key = trial_key(task.trial, root)
     assert trial_key(task_from(task.as_dict()).trial, root) == key
     assert trial_key(replace(task.trial, statics=trial.statics[:1]), root) != key
