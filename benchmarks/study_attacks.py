@@ -37,6 +37,7 @@ from common import Record, Stopwatch, parser_of, tell
 from study import dask_cluster
 from study_runs import WORKER, Process, Run, differences, fingerprint, finish, kill, left_over, processes, started
 
+from biodyn.cli.endings import end_in_order
 from biodyn.simulation.study import write_study
 
 PEOPLE, WALKS = 6, 2
@@ -359,6 +360,7 @@ def main() -> int:
     unknown = set(asked.parts) - set(PARTS)
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    end_in_order()  # also when it is stopped itself, disks are unmounted and processes end
     record = Record("study_attacks", vars(asked))
     with tempfile.TemporaryDirectory(prefix="biodyn-attacks-", dir=asked.place) as temporary:
         faults = attack(Path(temporary), asked.parts or list(PARTS), asked, record)

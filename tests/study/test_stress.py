@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from types import ModuleType
@@ -50,6 +51,13 @@ def test_a_deployer_of_dask_gives_the_same_bytes(bench, tmp_path):
     made = {name.split("/")[2] for name in there[0] if name.endswith("/report.html") and name.startswith("trials/")}
     summary = StudyResult(tmp_path / "here").summary
     assert made == set(summary.loc[summary["status"].isin(["warn", "fail"]), "trial"])
+
+
+def test_a_study_takes_no_harm(tmp_path):
+    """A second study in its folder, a stop by a signal, everything killed: a small version of benchmarks/study_attacks.py."""
+    attacks = benchmark.load("study_attacks")
+    asked = argparse.Namespace(trials=4, seed=3, whole=1, single=1, stops=1)
+    assert attacks.attack(tmp_path, ["two", "stopped", "everything"], asked) == []
 
 
 def test_nothing_is_done_twice(bench, tmp_path):
