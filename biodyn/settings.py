@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.parameters import EstimationSettings
@@ -89,6 +89,16 @@ class OutputSettings(Section):
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
     figure_dpi: int = Field(110, ge=40, le=600, description="resolution of the figures, dots an inch")
+    tables: Literal["csv", "packed"] = Field(
+        "csv",
+        description='"packed": tables, arrays and record in an eighth of the room, for studies (their default); every command '
+        "and `biodyn.load` read both",
+    )
+
+    @property
+    def packed(self) -> bool:
+        """Whether a result is written in as little room as it needs."""
+        return self.tables == "packed"
 
 
 class ReportSettings(Section):

@@ -108,8 +108,8 @@ _CONFINED = {
     "defusedxml": {"rigid_body"},
     "lazy_loader": {"biodyn", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
-    # The data set of a study; tables/csv uses its fast writer; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.output.tables.csv", "biodyn.io.formats.spreadsheet"},
+    # The data set of a study; recordings may be Parquet.
+    "pyarrow": {"study", "biodyn.io.formats.spreadsheet"},
     "openpyxl": {"study", "biodyn.trial.export.xlsx"},
 }
 

@@ -102,14 +102,14 @@ class TrialResult(ShownResult, TableAttributes):
         clock = Clock(progress)
         with writing(target, force) as place:
             with clock.step("tables", "writing tables"):
-                write_view(self.view, place)
+                write_view(self.view, place, output.packed)
             if output.figures:
                 with clock.step("figures", "drawing figures"):
                     write_report(self.view, place, figures=True, report=False, dpi=output.figure_dpi)
             if output.report:
                 with clock.step("report", "writing the report"):
                     write_report(self.view, place, figures=False, report=True, dpi=output.figure_dpi)
-            seal(place, clock.seconds)
+            seal(place, clock.seconds, output.packed)
         return target
 
     def __repr__(self) -> str:

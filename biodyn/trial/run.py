@@ -118,8 +118,12 @@ def run_trial(
     )
 
 
-def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:
+def remake_report(
+    folder: str | Path, progress: Progress | None = None, say: Progress | None = None, figures: bool = True
+) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
+
+    `figures`: also as files of their own.
 
     Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
     `say` is called with a sentence for every file of the user that is no longer what the result was made with.
@@ -129,12 +133,12 @@ def remake_report(folder: str | Path, progress: Progress | None = None, say: Pro
     if say is not None:
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
-    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures]
+    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures] if figures else []
     with adding(target, [*names, REPORT_NAME]) as place:
         write_report(
             view,
             place,
-            figures=True,
+            figures=figures,
             report=True,
             dpi=int(view.record["settings"]["output"]["figure_dpi"]),
             progress=progress,

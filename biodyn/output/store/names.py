@@ -30,6 +30,14 @@ REPLAY_ANIMATION = "replay.gif"
 REPLAY_FIGURES = ("drift", "feedback", "convergence")
 
 
+CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".packed"
+
+
 def table_path(name: str) -> str:
-    """Path of a table in the folder."""
-    return f"{TABLES_FOLDER}/{name}.csv"
+    """Path of a table in the folder, as text."""
+    return f"{TABLES_FOLDER}/{name}{CSV_SUFFIX}"
+
+
+def packed_table_path(name: str) -> str:
+    """Path of a table in the folder where it is packed (`output.tables`)."""
+    return f"{TABLES_FOLDER}/{name}{PACKED_SUFFIX}"

@@ -16,9 +16,11 @@ from biodyn.errors import ResultError
 from biodyn.output.store.names import (
     ARRAYS_NAME,
     COORDINATES,
+    CSV_SUFFIX,
     DIGEST_ENTRY,
     FILES_ENTRY,
     KIND_ENTRY,
+    PACKED_SUFFIX,
     RECORD_NAME,
     RECORD_VERSION,
     REPLAY_ANIMATION,
@@ -26,11 +28,13 @@ from biodyn.output.store.names import (
     REPLAY_FOLDER,
     REPLAY_RECORD,
     TABLES_FOLDER,
+    packed_table_path,
     table_path,
 )
 from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.owned import listed_files, record_digest, version_1
 from biodyn.output.tables.csv import read_csv
+from biodyn.output.tables.packed import unpacked
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import ReplayView, TrialView
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 # Of every version so far; a record without them is none.
 _SECTIONS = ("input", "settings", "subject")
 _AGAIN = "Run the trial again."
+_TABLE_SUFFIXES = (CSV_SUFFIX, PACKED_SUFFIX)
 
 
 class ResultFolder:
@@ -57,7 +62,7 @@ class ResultFolder:
         """Names of the tables that the folder holds, in the order of its list."""
         if self._listed is not None:
             paths = [Path(path) for path in self._listed]
-            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix == ".csv")
+            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in _TABLE_SUFFIXES)
         optional = [name for name in version_1()["tables_on_request"] if (self.folder / table_path(name)).is_file()]
         return (*version_1()["tables"], *optional)
 
@@ -67,13 +72,18 @@ class ResultFolder:
             raise ResultError(
                 f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
             )
+        path = self._table_path(name)
+        content = self._bytes(path)
         try:
-            table = read_csv(io.BytesIO(self._bytes(table_path(name))))
+            table = unpacked(content) if path.endswith(PACKED_SUFFIX) else read_csv(io.BytesIO(content))
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise self._damaged(table_path(name), str(error)) from error
+            raise self._damaged(path, str(error)) from error
         if self._listed is None:
             self._require_version_1(name, table)
         return table
+
+    def _table_path(self, name: str) -> str:
+        return packed_table_path(name) if packed_table_path(name) in (self._listed or ()) else table_path(name)
 
     def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
         """Raise ResultError if a table without a digest is not what its version wrote."""
@@ -95,7 +105,7 @@ class ResultFolder:
 
     def require_whole(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
-        wanted = [ARRAYS_NAME, *(table_path(name) for name in self.table_names)]
+        wanted = [ARRAYS_NAME, *(self._table_path(name) for name in self.table_names)]
         missing = [path for path in wanted if not (self.folder / path).is_file()]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
