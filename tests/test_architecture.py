@@ -238,7 +238,11 @@ def test_libraries_stay_in_their_place(library: str) -> None:
 def test_every_imported_library_is_declared() -> None:
     """What another library happens to bring along today is not there tomorrow."""
     project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    lines = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["study"],
+        *project["optional-dependencies"]["cluster"],
+    ]
     declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
     owners = packages_distributions()
     used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}

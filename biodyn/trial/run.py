@@ -13,6 +13,7 @@ from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import Progress, adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
+from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
@@ -53,10 +54,13 @@ def analyse_trial(
         state.companions = [Path(path) for path in companions]
     clock = Clock(progress)
     state.timings = clock.seconds
-    for step in steps:
+    for number, step in enumerate(steps):
         if step.for_torques or not torques_only:
             with clock.step(step.name):
                 step.run(state)
+        if number == 0 and not is_compiled():  # not before the files are known to be readable
+            with clock.step("compiling kernels"):
+                warm_up(progress)
     require_unchanged(own_files)
     analysis = state.analysis()
     return analysis if torques_only else judge(analysis)
