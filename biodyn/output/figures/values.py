@@ -13,6 +13,7 @@ import pandas as pd
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
 from biodyn.output.figures.uncertainty import Bands, torque_bands
+from biodyn.variables import Norms, usual_norms
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,11 @@ class TrialValues:
         if "joint_torques_sd" not in self.tables:
             return {}
         return torque_bands(self.tables["joint_torques_sd"], self.tables["spatiotemporal"], self.mass_kg)
+
+    @cached_property
+    def norms(self) -> tuple[Norms, ...]:
+        """The published groups drawn behind the curves; none where nobody walks, for theirs are of people who do."""
+        return usual_norms() if self.walking else ()
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:

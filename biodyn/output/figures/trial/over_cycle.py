@@ -12,7 +12,6 @@ from biodyn.output.figures.display import display_table
 from biodyn.output.figures.over_time import figure_over_time
 from biodyn.output.figures.trial import Describe, figure
 from biodyn.output.figures.values import TrialValues
-from biodyn.variables import usual_norms
 
 _SHADED = " Shaded: one standard deviation of the input errors (see Uncertainty)."
 
@@ -26,8 +25,7 @@ def over_cycle(entry: Mapping[str, Any]) -> Describe:
             return figure_over_time(trial, entry["title"], names)
         if not any(name in trial.curves for name in names):
             return None
-        norms = usual_norms() if trial.walking else ()  # those are of people who walk
-        drawn = cycle_figure(entry["title"], trial.curves, names, trial.foot_off_percent, norms, trial.bands)
+        drawn = cycle_figure(entry["title"], trial.curves, names, trial.foot_off_percent, trial.norms, trial.bands)
         shaded = _SHADED if any(name in trial.bands and name in trial.curves for name in names) else ""
         return replace(drawn, caption=entry["caption"] + shaded)
 

@@ -4,12 +4,14 @@
   var data = JSON.parse(document.getElementById("scene-data").textContent);
   var canvas = root.querySelector("canvas"), pen = canvas.getContext("2d");
   if (!pen) { return; }
+  // without scripts a still picture stands here
+  root.querySelectorAll("[hidden]").forEach(function (one) { one.hidden = false; });
   var slider = root.querySelector("input[type=range]"), clock = root.querySelector("output");
   var speed = root.querySelector("select"), play = root.querySelector("[data-do=play]");
   var MISSING = -32768, SIDES = 10, RINGS = [[0, 0.45], [0.12, 0.85], [0.35, 1], [0.7, 0.8], [0.92, 0.55], [1, 0.3]];
   var frames = data.times.length, row = 0, playing = false, last = 0, elapsed = 0;
   // yaw about the vertical, pitch up, distance in m; the eye looks at the target
-  var eye = { yaw: 0.55, pitch: 0.22, far: 3.6 }, target = [0, 0.85, 0], start = [0, 0.85, 0];
+  var eye = { yaw: 0.55, pitch: 0.22, far: 3.6 }, middle = 0.85, target, start = [0, middle, 0];
 
   function numbers(text) {
     var bytes = atob(text), view = new DataView(new ArrayBuffer(bytes.length)), found = new Int16Array(bytes.length / 2), i;
@@ -152,13 +154,13 @@
   }
   function draw() {
     var ratio = window.devicePixelRatio || 1, here = point(0);
-    width = canvas.clientWidth; height = Math.round(Math.min(520, Math.max(300, 0.5 * width)));
+    width = canvas.clientWidth; height = Math.round(Math.min(520, Math.max(260, 0.62 * width)));
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); canvas.style.height = height + "px";
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     lens = 1.5 * height;
-    target = shown("follow") && here ? [here[0], 0.85, here[2]] : start;
+    target = shown("follow") && here ? [here[0], middle, here[2]] : start;
     look();
     pen.fillStyle = "#fbfcfd"; pen.fillRect(0, 0, width, height);
     floor();
@@ -223,7 +225,16 @@
     event.preventDefault();
   });
   window.addEventListener("resize", draw);
+  // curves ask where the view stands, or send it to a time
+  document.addEventListener("biodyn-ask", draw);
+  document.addEventListener("biodyn-go", function (event) {
+    var nearest = 0, k;
+    for (k = 1; k < frames; k += 1) { if (Math.abs(data.times[k] - event.detail) < Math.abs(data.times[nearest] - event.detail)) { nearest = k; } }
+    if (nearest !== row) { go(nearest); }
+  });
   for (row = 0; row < frames && !point(0); row += 1) { /* the first frame with a pose */ }
-  start = point(0) ? [point(0)[0], 0.85, point(0)[2]] : start;
+  middle = data.top / 2;
+  eye.far = 2.1 * Math.max(0.8, data.top);
+  start = point(0) ? [point(0)[0], middle, point(0)[2]] : [0, middle, 0];
   go(Math.min(frames - 1, Math.max(row, Math.floor(frames / 2))));
 }());
