@@ -125,7 +125,7 @@ def _markers(
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]
     apart = np.nan_to_num(np.clip(np.round(1000.0 * (fitted - measured)), -127, 127)).astype("<i1")
-    return {"labels": labels, "measured": millimetres(measured - centre), "apart": _as_text(apart)}
+    return {"labels": labels, "measured": millimetres(measured - centre), "apart": _as_text(apart), "links": []}
 
 
 def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
