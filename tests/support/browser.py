@@ -72,8 +72,8 @@ class Browser:
                 return dict(answer["result"])
             self._note(answer)
 
-    def open(self, path: Path, width: int = 1200, height: int = 800) -> None:
-        """Open a file in a window of that size, and wait until it is loaded."""
+    def open(self, path: Path, width: int = 1200, height: int = 800, scripts: bool = True) -> None:
+        """Open a file in a window of that size, and wait until it is loaded; where `scripts` run, until it is drawn."""
         self.console.clear()
         self.requests.clear()
         self._happened.clear()
@@ -81,7 +81,8 @@ class Browser:
         self.send("Page.navigate", url=path.resolve().as_uri())
         while "Page.loadEventFired" not in self._happened:
             self._note(self._next())
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        if scripts:
+            self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def size(self, width: int, height: int) -> None:
         """Make the window that large; narrow ones are those of phones."""

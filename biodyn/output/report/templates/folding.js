@@ -20,5 +20,14 @@
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details.printed, section.printed > details.fold").forEach(function (one) { one.open = true; });
   });
+  // what scrolls can be reached by keyboard
+  function reach() {
+    document.querySelectorAll(".scroll, .tall, figure, nav > div").forEach(function (one) {
+      if (one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight) { one.tabIndex = 0; } else { one.removeAttribute("tabindex"); }
+    });
+  }
+  document.addEventListener("toggle", reach, true);
+  window.addEventListener("resize", reach);
+  reach();
   reveal();
 }());
