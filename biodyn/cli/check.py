@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -54,8 +53,7 @@ def check(
         if out is None and not open_page:
             findings = check_file(file, settings, marker_set)
         else:
-            folder = Path(tempfile.mkdtemp(prefix="biodyn-check-")) if out is None else out
-            findings, page = write_check_page(file, folder, settings, marker_set)
+            findings, page = write_check_page(file, out, settings, marker_set)
         for line in findings.lines:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         print_diagnostics(console, findings.diagnostics)

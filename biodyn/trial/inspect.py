@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,8 +24,6 @@ from biodyn.model.from_library.marker_set_table import MarkerSet, load_marker_se
 from biodyn.model.from_library.markersets import lacking
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.output.report.check_page import check_page
-from biodyn.output.store.record.run import versions
 from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
@@ -59,27 +58,33 @@ def check_file(
 
 def write_check_page(
     path: str | Path,
-    target: str | Path,
+    target: str | Path | None = None,
     settings: Settings | str | Path | None = None,
     marker_set: str | None = None,
 ) -> tuple[FileCheck, Path]:
-    """Say what a recording holds, and write a page with its 3-D view into the folder `target`; returns both.
+    """Say what a recording holds, and write a page with its 3-D view; returns both.
+
+    Parameters: `target` folder, by default a temporary one; the others as of `check_file`.
 
     Raises as `check_file`, InputFileError where no marker is seen, ResultError where the page would replace another's file or
     cannot be written.
     """
+    from biodyn.output.report.check_page import check_page
+    from biodyn.output.store.record.run import versions
+
     checked, file = _checked(path, settings, marker_set)
     page = None if file is None else check_page(file, checked.lines, checked.diagnostics, versions()["biodyn"])
     if page is None:
         raise InputFileError(f"'{Path(path).name}' holds no marker that could be shown.", "Leave out --out and --open.")
-    place = Path(target) / f"{Path(path).name}.check.html"
+    name = f"{Path(path).name}.check.html"
     try:
+        place = Path(tempfile.mkdtemp(prefix="biodyn-check-") if target is None else target) / name
         if place.exists() and _OURS not in place.read_text(encoding="utf-8", errors="replace")[:1000]:
             raise ResultError(f"'{place}' is not a page of biodyn and will not be replaced.", "Choose another folder.")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(page, encoding="utf-8")
     except OSError as error:
-        raise ResultError(f"'{place}' cannot be written: {error.strerror}.", "Choose another folder.") from error
+        raise ResultError(f"'{name}' cannot be written: {error.strerror}.", "Choose another folder.") from error
     return checked, place
 
 

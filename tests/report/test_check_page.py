@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.sessions import Laboratory
+from typer.testing import CliRunner
 
 from biodyn.checks.files import FileFacts
+from biodyn.cli import app
 from biodyn.errors import InputFileError, ResultError
 from biodyn.io import read
 from biodyn.output.report.check_page import check_page
@@ -104,3 +106,21 @@ def test_names_cannot_become_markup_and_no_marker_is_no_page(file: FileFacts, tm
     with pytest.raises(InputFileError, match="no marker"):
         write_check_page(table, tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+def test_the_command_writes_and_opens_the_page(
+    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    done = CliRunner().invoke(app, ["check", str(laboratory.walk), "--open"], env={"COLUMNS": "300"})
+    assert done.exit_code == 0, done.output
+    (page,) = tmp_path.rglob("*.check.html")
+    assert opened == [page.as_uri()]
+    assert f"Page: {page}" in done.output
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    done = CliRunner().invoke(app, ["check", str(laboratory.walk), "--out", str(blocked)], env={"COLUMNS": "300"})
+    assert done.exit_code == 2
+    assert blocked.read_text(encoding="utf-8") == ""

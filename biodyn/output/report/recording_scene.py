@@ -40,8 +40,11 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
         return None
     a_frame = _A_PLACE * (positions.shape[1] + 1 + 2 * len(file.recording.plates))
     rows = np.arange(0, len(positions), max(1, -(-len(positions) * a_frame // MOST_BYTES)))
-    shown = positions[rows]
-    own = [i for i, body in enumerate(bodies.values()) if body] or list(range(positions.shape[1]))
+    if not seen[rows].any():
+        rows = np.flatnonzero(seen.any(axis=1))[:1]
+    shown: FloatArray = positions[rows]
+    often = np.count_nonzero(np.isfinite(shown[..., 0]), axis=0) > 0
+    own = [i for i, body in enumerate(bodies.values()) if body and often[i]] or np.flatnonzero(often).tolist()
     follow = _middle(shown[:, own])
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
     return {
@@ -62,7 +65,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
         "plates": [
             {"number": plate.number, "corners": np.round(plate.corners - centre, 3).tolist(), "contacts": []}
             for plate in file.recording.plates
-            if plate.outlined
+            if plate.outlined and np.isfinite(plate.corners).all()
         ],
         "forces": _forces(file, rows, centre),
         "residual": None,

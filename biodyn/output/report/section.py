@@ -78,7 +78,8 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         """Return a decorator that adds a section: the function returns what its template is filled with.
 
         Parameters: `place` in the order of the page; `template` of what follows the heading (Jinja, with the macros
-        `lamp`, `state`, `picture` and, on a trial's page, `pictures`); the others see `Section`.
+        `lamp`, `state`, `picture` and, on a trial's page, `pictures`); the others see `Section`. On a trial's page all but
+        the verdict, the scene, the parameters and the standard page are `folded`.
         """
 
         def add(data: Source[Of]) -> Source[Of]:

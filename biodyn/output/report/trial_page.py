@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -116,8 +116,7 @@ def _facts(page: TrialPage) -> list[Fact]:
     activity = [Fact("Activity", record["activity"]["kind"])] if record.get("activity") else []
     return [
         *shown,
-        Fact("Body mass", f"{subject['mass_kg']:.1f} kg"),
-        Fact("Body height", f"{subject['height_m']:.2f} m"),
+        *(replace(fact, note="") for fact in _body(subject)),
         *activity,
         *_headline(page.tables["spatiotemporal"]),
         Fact("File", record["input"]["file"]),
@@ -137,8 +136,7 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
     return [
         Fact("Recording", f"{record['input']['duration_s']:.2f} s at {record['input']['rate_hz']:g} Hz"),
         *_activity(record),
-        Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"]),
-        Fact("Body height", f"{subject['height_m']:.2f} m", subject["height_source"]),
+        *_body(subject),
         _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
             "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
@@ -148,6 +146,13 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
         Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
         _static_fact(static),
     ]
+
+
+def _body(subject: Mapping[str, Any]) -> list[Fact]:
+    """Mass and, where it is known, height, with their sources."""
+    found = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"])]
+    height = subject["height_m"]
+    return found if height is None else [*found, Fact("Body height", f"{height:.2f} m", subject["height_source"])]
 
 
 def _on_poses(record: Mapping[str, Any]) -> bool:

@@ -15,9 +15,7 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
 
-_TEMPLATE = """
-{% if figure is defined %}{{ picture(figure) }}{% endif %}
-"""
+_TEMPLATE = "{{ picture(figure) }}"
 _FURTHER = """
 {{ grid }}
 <h3>Largest and smallest values of the mean curves</h3>
