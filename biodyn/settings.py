@@ -83,6 +83,16 @@ class VariationSettings(Section):
     )
 
 
+class HeaderSettings(Section):
+    """What the head of a report says beside name, mass and height: words that no recording holds."""
+
+    date: str = Field("", max_length=80, description="date of the recording")
+    session: str = Field("", max_length=80, description="session or visit")
+    condition: str = Field("", max_length=80, description="condition: barefoot, orthosis, ...")
+    laboratory: str = Field("", max_length=80, description="laboratory, or who measured")
+    question: str = Field("", max_length=200, description="question that the recording shall answer")
+
+
 class OutputSettings(Section):
     """What is written."""
 
@@ -143,6 +153,7 @@ class Settings(Section):
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
+    header: HeaderSettings = HeaderSettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
     report: ReportSettings = ReportSettings()  # type: ignore[call-arg]
 

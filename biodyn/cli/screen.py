@@ -92,10 +92,11 @@ def tell_result(
     if shown.as_json:
         print((folder / "run.json").read_text(encoding="utf-8"), end="")
     if shown.open_page:
-        _open(folder / "report.html", console)
+        open_in_browser(folder / "report.html", console)
 
 
-def _open(page: Path, console: Console) -> None:
+def open_in_browser(page: Path, console: Console) -> None:
+    """Open a page, or say why it cannot be."""
     import webbrowser
 
     if not page.is_file():

@@ -9,6 +9,7 @@ Read in this order:
     layout.py              places, limits, ticks and legend lines: the same for all backends
     svg.py, matplotlib_backend.py, painter.py over canvas.py
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
+    standard.py            the standard page of reports: small panels (`svg.small_svg`) in a grid that the page lays out
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
     differences.py                                     the figure of a comparison
     replay.py, animation.py                            figures of a forward replay; its moving picture is matplotlib's own

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from biodyn.library.load import UserFile
 from biodyn.output.figures.description import Figure
+from biodyn.output.figures.display import display_table
 from biodyn.output.figures.svg import picture, svg
 from biodyn.output.figures.trial import trial_figures
 from biodyn.output.figures.values import TrialValues
@@ -60,9 +61,13 @@ class TrialView:
         return trial_figures(self.values)
 
     def figures_svg(self) -> dict[str, Markup]:
-        """All figures as they stand in a page, those that a replay left after the others."""
+        """All figures as they stand in a page, those that a replay left after the others.
+
+        Figures over the cycle are not among them: the page has the standard grid and further panels instead.
+        """
         replayed = {} if self.replay is None else self.replay.figures
-        drawn = {name: svg(figure) for name, figure in self.figures.items()}
+        instead = {figure["name"] for figure in display_table()["figure"]} if self.values.curves else set()
+        drawn = {name: svg(figure) for name, figure in self.figures.items() if name not in instead}
         return drawn | {f"replay_{name}": picture(png, f"Forward replay, {name}") for name, png in replayed.items()}
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:

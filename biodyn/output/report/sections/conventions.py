@@ -32,7 +32,9 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("conventions", place=130, title="Conventions", link="Conventions", css="new-page", template=_TEMPLATE)
+@SECTIONS.section(
+    "conventions", place=130, title="Conventions", link="Conventions", css="printed", folded=True, template=_TEMPLATE
+)
 def conventions(page: TrialPage) -> Data:
     """Every variable of this trial, and the groups it is compared with."""
     return {"rows": convention_rows(page.curves), "norms": [norm for norm in page.view.values.norms if norm.curves]}

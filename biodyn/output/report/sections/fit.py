@@ -14,8 +14,7 @@ _TEMPLATE = """
     "fit",
     place=70,
     title="Marker tracking error and pelvis residual",
-    link="Fit",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
 def fit(page: TrialPage) -> Data:

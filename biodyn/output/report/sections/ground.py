@@ -14,8 +14,7 @@ _TEMPLATE = """
     "ground",
     place=50,
     title="Ground reaction force (GRF)",
-    link="Ground reaction",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
 def ground(page: TrialPage) -> Data:

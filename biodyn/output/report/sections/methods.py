@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from biodyn.output.report.methods import methods as written_methods
 from biodyn.output.report.section import Data
-from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.output.report.trial_page import SECTIONS, TrialPage, analysis_facts
 
 _TEMPLATE = """
+<table class="small"><tbody>
+{% for fact in facts %}<tr><td>{{ fact.label }}</td><td>{{ fact.value }}{% if fact.note %} <span class="quiet">({{ fact.note }})</span>{% endif %}</td></tr>
+{% endfor %}
+</tbody></table>
 {% for heading, text in methods.paragraphs %}
 <p><b>{{ heading }}.</b> {{ text }}</p>
 {% endfor %}
@@ -21,7 +25,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("methods", place=140, title="Methods", link="Methods", template=_TEMPLATE)
+@SECTIONS.section("methods", place=140, title="Methods", link="Methods", css="printed", folded=True, template=_TEMPLATE)
 def methods(page: TrialPage) -> Data:
     """The methods as they are written from the settings that ran."""
-    return {"methods": written_methods(page.record, beside=page.view.values.norms)}
+    return {"methods": written_methods(page.record, beside=page.view.values.norms), "facts": analysis_facts(page)}

@@ -29,7 +29,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("norms", place=22, title="Norms", link="Norms", template=_TEMPLATE)
+@SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True, template=_TEMPLATE)
 def norms(page: TrialPage) -> Data:
     """The choice in words, the table of numbers, and the sources."""
     values = page.view.values
