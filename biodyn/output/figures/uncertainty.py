@@ -9,7 +9,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.output.figures.cycles import nan_statistics
 from biodyn.variables import PERCENT
 
-_SUFFIX = "_Nm_sd"
+TORQUE_SD = "_Nm_sd"
 #: Standard deviation (101,) by variable of the gait cycles and side.
 Bands = dict[str, dict[str, FloatArray]]
 
@@ -23,7 +23,7 @@ def torque_bands(joint_torques_sd: pd.DataFrame, spatiotemporal: pd.DataFrame, m
     sides = spatiotemporal["side"].astype(str)
     bands: Bands = {}
     for column in joint_torques_sd.columns:
-        name = str(column).removesuffix(_SUFFIX)
+        name = str(column).removesuffix(TORQUE_SD)
         values = joint_torques_sd[column].to_numpy(dtype=np.float64) / mass_kg
         if name == column or not np.isfinite(values).any():
             continue

@@ -14,6 +14,8 @@ KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 
 ARRAYS_NAME = "result.npz"
+#: The OpenSim model of a trial on one, scaled where it was.
+MODEL_NAME = "model.osim"
 REPORT_NAME = "report.html"
 TABLES_FOLDER = "tables"
 FIGURES_FOLDER = "figures"

@@ -18,6 +18,7 @@ from biodyn.output.store.names import (
     COORDINATES,
     FILES_ENTRY,
     KIND_ENTRY,
+    MODEL_NAME,
     RECORD_NAME,
     RECORD_VERSION,
     REPLAY_ANIMATION,
@@ -92,6 +93,10 @@ class ResultFolder:
         except Exception as error:  # zipfile, zlib and numpy each have their own for a damaged file
             raise self._damaged(ARRAYS_NAME, str(error)) from error
 
+    def model_file(self) -> bytes | None:
+        """Return the .osim file of a trial on an imported model, None of other trials."""
+        return self._bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
+
     def require_whole(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
         wanted = [ARRAYS_NAME, *(table_path(name) for name in self.table_names)]
@@ -149,10 +154,10 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{RECORD_VERSION}).",
             "Update biodyn to read it.",
         )
-    if record.get(KIND_ENTRY) == COORDINATES:
+    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
         raise ResultError(
             f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
-            "Reports, figures and replays need a walk of markers and plates.",
+            f"Results of an older biodyn, of rows that are not evenly spaced and of very long tables have no more. {_AGAIN}",
         )
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
     if missing:
@@ -179,7 +184,7 @@ def read_view(folder: Path) -> TrialView:
     source.require_whole()
     tables = {name: source.table(name) for name in source.table_names}
     record = {name: value for name, value in source.record.items() if name != FILES_ENTRY}
-    return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
+    return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
 
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:

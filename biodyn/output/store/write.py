@@ -18,6 +18,7 @@ from biodyn.output.store.names import (
     ARRAYS_NAME,
     FIGURES_FOLDER,
     FILES_ENTRY,
+    MODEL_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
@@ -49,6 +50,8 @@ def write_view(view: TrialView, folder: Path) -> None:
     (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
+    if view.model_file is not None:
+        (folder / MODEL_NAME).write_bytes(view.model_file)
 
 
 def write_report(

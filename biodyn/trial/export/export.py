@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 from biodyn.errors import ResultError
 from biodyn.output.store.exported import write_export
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.owned import model_record
+from biodyn.output.store.names import ARRAYS_NAME
+from biodyn.output.store.owned import listed_files, model_record
 from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
@@ -121,7 +122,7 @@ def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: 
     if not isinstance(source, str | Path):
         return source.view
     record = model_record(Path(source))
-    if record is None:
+    if record is None or ARRAYS_NAME in (listed_files(record) or {}):
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
         raise ResultError(

@@ -42,7 +42,7 @@ def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float 
     if limit is not None and np.isfinite(limit):
         layers.append(Shade(((-limit, limit),), "allowed", "y"))
         layers += [Rule(sign * limit, "y", "limit", 1.2, DASHED) for sign in (-1.0, 1.0)]
-    layers.append(unmeasured(trial.tables["ground_reaction"]))
+    layers.append(unmeasured(trial.tables["ground_reaction"], trial.sides))
     layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
     layers.append(Line(time_s, size, "ink", 2.2))
     return Panel(

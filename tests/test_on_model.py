@@ -1,0 +1,159 @@
+"""A trial on an OpenSim model has all that a trial has: cycles, joint loads, checks, report; and it says what it lacks."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.real import recordings
+
+import biodyn
+from biodyn.conventions import SIDES
+from biodyn.errors import ModelError
+from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
+from biodyn.model.from_osim.subject import ImportedModel, imported_model
+from biodyn.output.store.record import result_arrays
+from biodyn.processing.dynamics.actuated import stored_actuated_motion
+from biodyn.rigid_body import from_osim
+from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.trial.model_replay import model_motion
+from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
+
+_NO_PICTURES = {"output": {"figures": False}}
+
+
+@pytest.fixture(scope="module")
+def walk() -> ModelResult:
+    """Seven steps of a gait2354 model, coordinates and forces given; its knees count extension as positive."""
+    data = recordings() / "opensim/core_id"
+    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml")
+    found = run_on_model(data / "subject01_walk1_ik.mot", given, _NO_PICTURES)
+    assert isinstance(found, ModelResult)
+    return found
+
+
+def test_names_tell_sides_feet_joints_and_geometry_the_sign():
+    assert side_and_name("knee_angle_r") == ("r", "knee_angle")
+    assert side_and_name("r_knee_angle") == ("r", "knee_angle")
+    assert side_and_name("lumbar_extension") == ("", "lumbar_extension")
+    assert feet(["pelvis", "calcn_r", "toes_r", "foot_l"]) == {"r": "calcn_r", "l": "foot_l"}
+    assert joint_name("walker_knee_r") == "knee"
+    assert variable_of("knee_angle_l", np.array([0.0, 0.0, -0.1])) == ("knee_angle", 1.0)
+    assert variable_of("knee_angle_l", np.array([0.0, 0.0, 0.1])) == ("knee_angle", -1.0)
+    assert variable_of("hip_adduction_l", np.array([-0.1, 0.0, 0.0])) == ("hip_adduction", 1.0)
+    assert variable_of("knee_angle_r", np.array([0.1, 0.0, 0.0])) is None  # the name alone is not believed
+
+
+def test_the_bodies_lie_where_the_model_has_them(walk):
+    analysis, own = walk.analysis, walk.own
+    model = analysis.model
+    assert isinstance(model, ImportedModel)
+    R, p = model.own.coupled.body_poses(own.q)
+    turn = analysis.imported.motion.R_WG
+    for body in model.bodies:
+        name = body.definition.name
+        at = model.own.multibody.body_index(name)
+        found_R, found_p = analysis.fit.body_pose(name)
+        np.testing.assert_allclose(found_p, p[:, at] @ turn.T, atol=1e-12)
+        np.testing.assert_allclose(found_R, turn @ R[:, at] @ model.frames[name].R_LB, atol=1e-12)
+
+
+def test_all_identities_hold_and_the_residual_is_the_models_own(walk):
+    """The tree of bodies below a floating root and the model's coordinates are two descriptions of one motion."""
+    assert walk.analysis.consistency.holds
+    assert walk.verdict.status == "pass"
+    dynamics, own = walk.analysis.dynamics, walk.own
+    at = [k for k, c in enumerate(own.model.coordinates) if c.to_ground and not c.rotational]
+    known = np.isfinite(dynamics.residual_force[:, 0])
+    turned = own.tau[known][:, at] @ walk.analysis.imported.motion.R_WG.T
+    np.testing.assert_allclose(dynamics.residual_force[known], turned, atol=1e-8)
+    parts = walk.tables["joint_torque_parts"].groupby(["coordinate", "time_s"], observed=True)["value"].sum(min_count=4)
+    knee = parts["knee_angle_r"].to_numpy()
+    column = [c.name for c in own.model.coordinates].index("knee_angle_r")
+    seen = np.isfinite(knee)
+    assert seen.mean() > 0.9
+    np.testing.assert_allclose(knee[seen], own.tau[seen, column], atol=1e-8)
+
+
+def test_cycles_count_the_usual_way_and_tables_the_models(walk):
+    cycles = walk.gait_cycles
+    counts = cycles.groupby("side", observed=True)["cycle"].nunique()
+    assert {side: int(counts[side]) for side in SIDES} == {"r": 2, "l": 2}
+    knee = cycles[cycles["variable"] == "knee_angle"]["value"]
+    assert 50.0 < knee.max() < 80.0
+    assert knee.min() > -10.0
+    assert walk.joint_angles["knee_angle_r_deg"].min() < -50.0  # extension is positive in this model
+    assert [c for c in walk.joint_torques.columns if c.endswith(("_Nm", "_N"))][:23] == [
+        c.name + ("_Nm" if c.rotational else "_N") for c in walk.own.model.coordinates
+    ]
+    ankle = cycles[cycles["variable"] == "ankle_angle_moment"]["value"]
+    assert -2.0 < ankle.min() < -1.0  # plantarflexor moment of push-off, Nm/kg
+    assert abs(float(walk.spatiotemporal["speed_m_s"].mean()) - 1.14) < 0.05
+    power = walk.joint_powers["ankle_r_W"].max() / walk.analysis.subject.mass_kg
+    assert 1.0 < power < 5.0
+
+
+def test_what_is_free_moves_as_it_moved(walk):
+    """Forward dynamics in the free coordinates gives back the accelerations that the torques were computed from."""
+    arrays = result_arrays(walk.analysis)
+    moved = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file).actuated
+    assert isinstance(moved.reduced, ReducedTree)
+    rows = np.flatnonzero(moved.known)[::7]
+    args = moved.q[rows], moved.v[rows]
+    found = moved.reduced.forward_dynamics(*args, moved.tau[rows], moved.wrenches[rows], moved.wrench_bodies)
+    np.testing.assert_allclose(found, moved.vdot[rows], atol=1e-6)
+    back = moved.reduced.inverse_dynamics(*args, found, moved.wrenches[rows], moved.wrench_bodies)
+    np.testing.assert_allclose(back, moved.tau[rows], atol=1e-7)
+
+
+def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
+    place = walk.save(tmp_path / "walk")
+    again = biodyn.load(place)
+    assert again.verdict == "pass"
+    pd.testing.assert_frame_equal(again.spatiotemporal, walk.spatiotemporal, check_dtype=False, atol=1e-4)
+    page = (place / "report.html").read_text(encoding="utf-8")
+    for words in ("Knee flexion", "Net joint moments", "Can these numbers be trusted", "scene-data", "subject01"):
+        assert words in page
+    assert "Hip joint centres" not in page
+    assert "joint_torques" in again.view.figures
+    record = json.loads((place / "run.json").read_text())
+    assert record["kind"] == "coordinates"
+    assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
+    assert record["input"]["start_s"] == 0.5  # as the motion file counts; tables begin with 0
+    assert again.joint_angles["time_s"].iloc[0] == 0.0
+    exported = again.export("xlsx", tmp_path / "sheets")
+    assert exported.files
+
+
+def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
+    data = recordings() / "opensim/core_id"
+    found = run_on_model(data / "arm26_InverseKinematics.mot", OnModel(data / "arm26.osim"), _NO_PICTURES)
+    assert isinstance(found, ModelResult)
+    codes = {note.code for note in found.diagnostics}
+    assert "model-without-feet" in codes
+    assert not found.analysis.cycles
+    assert found.verdict.status == "warn"
+    found.save(tmp_path / "arm")
+    assert (tmp_path / "arm/report.html").is_file()
+
+
+@pytest.mark.slow
+def test_every_model_of_one_root_becomes_a_body_model():
+    """Sides, feet and joints of the models at hand; several bodies on ground are none."""
+    data = recordings() / "opensim"
+    with_feet = 0
+    for path in sorted(data.rglob("*.osim")):
+        try:
+            model = from_osim(path)
+        except ModelError:
+            continue
+        body = imported_model(model)
+        if body is None:
+            assert path.name.endswith("constraintTest_ikOnly.osim")
+            continue
+        with_feet += len(body.sole_body) == 2
+        names = [b.definition.joint for b in body.moving]
+        assert len(set(names)) == len(names)
+    assert with_feet > 15
