@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -157,3 +158,18 @@ def test_every_model_of_one_root_becomes_a_body_model():
         names = [b.definition.joint for b in body.moving]
         assert len(set(names)) == len(names)
     assert with_feet > 15
+
+
+@pytest.mark.slow
+def test_a_study_has_a_model_for_each_subject(tmp_path):
+    """A setting names it, as any setting of a subject; another model of the same name is another analysis."""
+    data = recordings() / "opensim/arnold2013_synthetic"
+    for subject in ("subject18", "subject19"):
+        shutil.copytree(data / subject, tmp_path / "in" / subject)
+    lines = [f'[subjects.{s}.settings.model]\nosim = "{s}/{s}.osim"\n' for s in ("subject18", "subject19")]
+    (tmp_path / "in/study.toml").write_text("".join(lines) + "[settings.output]\nfigures = false\nreport = false\n")
+    result = biodyn.run_study(tmp_path / "in", tmp_path / "out", workers=1)
+    assert set(result.summary["status"].astype(str)) <= {"pass", "warn"}
+    assert len(result.summary) == 2
+    assert (result.summary["residual_force_rms_N"] < 5.0).all()
+    assert "OpenSim models of the settings" in (tmp_path / "out/report.html").read_text(encoding="utf-8")

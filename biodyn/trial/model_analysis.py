@@ -265,10 +265,10 @@ def _subject(acted: Acted) -> SubjectFacts:
         name=subject.name or acted.recording.path.stem,
         mass_kg=mass,
         mass_source="of the model",
-        height_m=float("nan"),
-        height_source="not needed",
-        sex="",
-        sex_source="not needed",
+        height_m=float("nan") if subject.height_m is None else subject.height_m,
+        height_source="not known, not needed" if subject.height_m is None else "stored in the file, not needed",
+        sex=subject.sex or "",
+        sex_source="stored in the file, not needed" if subject.sex else "not known, not needed",
     )
 
 

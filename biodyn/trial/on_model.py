@@ -9,20 +9,21 @@ from typing import Any
 
 from biodyn.analysis import Imported
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.errors import InputFileError
+from biodyn.errors import InputFileError, ModelError
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.files import NO_STATIC
 from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
 from biodyn.trial.from_markers import run_markers
-from biodyn.trial.model_analysis import Acted, model_analysis
+from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.result import TrialResult
 
 #: Files of coordinates of an OpenSim model.
 COORDINATE_SUFFIXES = (".mot", ".sto")
 #: Settings that such a trial follows: entries, and sections with all of theirs.
-FOLLOWED = ("signals.cutoff_hz", "contacts", "gait", "limits", "uncertainty", "replay", "output")
+FOLLOWED = ("signals.cutoff_hz", "model.osim", "contacts", "gait", "limits", "uncertainty", "replay", "output")
 # What the record of the torques alone tells, and that of a trial tells otherwise.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject")
 
@@ -92,6 +93,26 @@ def run_on_model(
         own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, progress=progress)
     progress("joint loads")
     return completed(own, options, Path(given.model)) or own
+
+
+def whole_on_model(
+    motion: str | Path,
+    settings: Settings,
+    static: str | Path | None,
+    mass_kg: float | None,
+    forces: str | Path | None,
+    progress: Callable[[str], None] | None = None,
+) -> ModelResult:
+    """Run a trial on the model that the settings name; ModelError where its torques alone can be had."""
+    named = None if static is None or str(static) == NO_STATIC else static
+    given = OnModel(str(settings.model.osim), forces, static=named, mass_kg=None if named is None else mass_kg)
+    found = run_on_model(motion, given, settings, progress or (lambda step: None))
+    if not isinstance(found, ModelResult):
+        raise ModelError(
+            f"'{Path(motion).name}' has torques alone on '{Path(given.model).name}': its rows are uneven or more than "
+            f"{MOST_ROWS}, or several bodies of the model hang on ground."
+        )
+    return found
 
 
 def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> ModelResult | None:

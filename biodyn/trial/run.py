@@ -117,6 +117,11 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
+    if options.model.osim is not None:
+        from biodyn.trial.on_model import whole_on_model
+
+        return whole_on_model(trial, options, static, mass_kg, forces, progress)
     return TrialResult(
         analyse_trial(
             trial,

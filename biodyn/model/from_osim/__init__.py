@@ -5,5 +5,5 @@ joints, and with what each of its coordinates is over the gait cycle, as far as 
 
 Read `names.py` (what parts are called in the models that people use, which is data in library/body/opensim_models.toml),
 `feet.py` (soles), then `subject.py`. What is not known goes without: a model without feet has no gait cycles, a coordinate
-without a meaning here keeps its name. The mechanics stay in `rigid_body/coupling`: `floating` and `reduced`.
+without a meaning here keeps its name. The mechanics of a floating root lie in the room `rigid_body`, under coupling.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from biodyn.errors import ResultError
@@ -19,12 +20,13 @@ _READ: Mapping[tuple[str, ...], type | tuple[type, ...]] = {
     ("diagnostics",): list,
     ("input", "rate_hz"): (int, float),
     ("subject", "mass_kg"): (int, float),
-    ("subject", "height_m"): (int, float),
+    ("subject", "height_m"): (int, float, NoneType),  # a body model that came with its size needs none
     ("subject", "sex"): str,
     ("marker_set", "title"): str,
     ("marker_set", "fitted"): list,
     ("model", "degrees_of_freedom"): int,
-    ("model", "citations", "skeleton", "title"): str,
+    ("model", "citations"): dict,
+    ("model", "title"): str,
 }
 
 
