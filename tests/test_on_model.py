@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from support.benchmark import load
 from support.real import recordings
 
 import biodyn
@@ -21,6 +22,7 @@ from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.trial.model_replay import model_motion
 from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
+from biodyn.uncertainty.imported import with_moved_centres
 
 _NO_PICTURES = {"output": {"figures": False}}
 
@@ -124,7 +126,7 @@ def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
     assert record["input"]["start_s"] == 0.5  # as the motion file counts; tables begin with 0
     assert again.joint_angles["time_s"].iloc[0] == 0.0
-    exported = again.export("xlsx", tmp_path / "sheets")
+    exported = again.export("mat", tmp_path / "arrays")
     assert exported.files
 
 
@@ -173,3 +175,35 @@ def test_a_study_has_a_model_for_each_subject(tmp_path):
     assert len(result.summary) == 2
     assert (result.summary["residual_force_rms_N"] < 5.0).all()
     assert "OpenSim models of the settings" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_bands_hold_what_errors_of_the_inputs_do():
+    """Errors of all sources drawn with other seeds, through fit and dynamics: within two standard deviations in 95 % or so."""
+    bench = load("model_bands")
+    tutorial = recordings() / "opensim/gait2354_tutorial"
+    body = OnModel(tutorial.parent / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml")
+    trial = bench.inputs_of(tutorial / "subject01_walk1.trc", body)
+    found = bench.coverage(trial, 15)
+    assert 0.92 < np.mean(list(found.values())) < 0.99, found
+    assert min(found.values()) > 0.8, found
+
+
+def test_a_moved_centre_moves_nothing_else(walk):
+    """Markers and mass centres of the standing model stay, the joint alone goes elsewhere."""
+    model = walk.analysis.model
+    shift = np.array([0.01, -0.02, 0.03])
+    moved = with_moved_centres(model, {"tibia_r": shift})
+    q = model.own.default_configuration()[None]
+    (R, p), (R_new, p_new) = model.own.coupled.body_poses(q), moved.coupled.body_poses(q)
+    at = model.own.multibody.body_index("tibia_r")
+    np.testing.assert_allclose(
+        p_new[0, at] - p[0, at], R[0, model.own.multibody.body_index("femur_r")] @ shift, atol=1e-12
+    )
+    for old, new in zip(model.own.multibody.bodies, moved.multibody.bodies, strict=True):
+        k = model.own.multibody.body_index(old.name)
+        if old.mass_kg:
+            np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.com_m, p[0, k] + R[0, k] @ old.com_m, atol=1e-12)
+    for old, new in zip(model.own.markers, moved.markers, strict=True):
+        k = model.own.multibody.body_index(str(old.body))
+        np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.place_m, p[0, k] + R[0, k] @ old.place_m, atol=1e-12)

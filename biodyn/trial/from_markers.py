@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
 from biodyn.io.reading import NO_FORCES
-from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
@@ -31,9 +30,6 @@ from biodyn.trial.model_recording import Points, read_points, tasks_of
 from biodyn.trial.model_result import CoordinateResult, Source
 from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
-
-# No camera sees a marker as exactly as this.
-_OWN_MARKERS_M: Final = 1e-6
 
 
 def run_markers(
@@ -72,7 +68,8 @@ def run_markers(
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
+    tasks = tasks_of(setup, body, time_s)
+    fit = fit_model(body, points.labels, positions, time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     progress("contacts")
@@ -94,6 +91,7 @@ def run_markers(
             points.R_GL,
             acting.loads,
             None if acting.on_plates is None else acting.on_plates.only(kept),
+            tasks,
         ),
         loads=acting.named,
         scaling={} if sized is None else sized.record,
@@ -163,7 +161,7 @@ def _sized(
 
 def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
     """Return the cut-off that the markers ask for, as a note with its value."""
-    if fit.rms_m < _OWN_MARKERS_M:
+    if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
     found = automatic_cutoff(positions, rate_hz)

@@ -28,13 +28,15 @@ from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity, recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
-from biodyn.processing.kinematics.model_markers import ModelFit
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.settings import Settings
 from biodyn.trial.model_plates import OnPlates
 from biodyn.trial.model_torques import Loads
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.imported import ImportedInputs, imported_bands
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
 #: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
@@ -57,6 +59,7 @@ class Acted:
         loads: all that act, and the bodies of the model's tree that they act on. on_plates: what the recording's own plates
             say; None where a file gave the loads, or nothing did.
         sized: how the model got its size, in words. model_path: its file. cutoff_hz: of the coordinates, 0 = none.
+        tasks: of the fit to markers.
     """
 
     model: ImportedModel
@@ -69,6 +72,7 @@ class Acted:
     sized: str
     model_path: Path
     cutoff_hz: float
+    tasks: Tasks
 
 
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
@@ -128,7 +132,30 @@ def model_analysis(acted: Acted, settings: Settings, notes: Sequence[Diagnostic]
         propagation=inputs,
         imported=replace(imported, motion=motion),
     )
-    return judge(examine(analysis))
+    bands = _bands(acted, motion, inputs, settings)
+    return judge(examine(replace(analysis, uncertainty=bands)))
+
+
+def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Settings) -> TorqueUncertainty | None:
+    """Bands of the torques; None where coordinates were given, or markers computed: nothing tells how wrong they are."""
+    if acted.fit is None or acted.fit.rms_m < OWN_MARKERS_M:
+        return None
+    markers = acted.recording.markers
+    found = acted.loads.wrenches(slice(0, len(motion.q)), np.where(np.isfinite(motion.q), motion.q, 0.0))
+    trial = ImportedInputs(
+        model=acted.model,
+        inputs=inputs,
+        R_WG=motion.R_WG,
+        labels=markers.labels,
+        positions=markers.positions,
+        time_s=markers.time_s,
+        tasks=acted.tasks,
+        cutoff_hz=acted.cutoff_hz,
+        wrenches=np.zeros((len(motion.q), 0, 6)) if found is None else np.nan_to_num(found),
+        bodies=acted.loads.bodies,
+        tau=motion.tau,
+    )
+    return imported_bands(trial, settings.uncertainty)
 
 
 def heading(acted: Acted) -> FloatArray:

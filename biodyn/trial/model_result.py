@@ -27,7 +27,7 @@ from biodyn.output.store.record.run import versions
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
-from biodyn.processing.kinematics.model_markers import ModelFit
+from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.rms import rms
 from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
@@ -46,13 +46,14 @@ class Source:
 
     Attributes:
         recording: frames of the motion; without markers where coordinates were given. R_GL: (3, 3) turn from its laboratory.
-        loads: that acted. on_plates: what the recording's own plates say, None without.
+        loads: that acted. on_plates: what the recording's own plates say, None without. tasks: of the fit to markers.
     """
 
     recording: Recording
     R_GL: FloatArray
     loads: Loads
     on_plates: OnPlates | None = None
+    tasks: Tasks = field(default_factory=Tasks)
 
 
 @dataclass(frozen=True, eq=False)

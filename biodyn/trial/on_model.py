@@ -144,6 +144,7 @@ def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> Mo
         sized=sized,
         model_path=model_path,
         cutoff_hz=own.cutoff_hz,
+        tasks=source.tasks,
     )
     record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
     record["input"] = {**record["input"], "start_s": source.recording.start_s}
