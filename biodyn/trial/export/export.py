@@ -16,6 +16,7 @@ from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.mat import mat_file
+from biodyn.trial.export.model import model_files
 from biodyn.trial.export.opensim import opensim_files
 from biodyn.trial.export.xlsx import xlsx_file
 
@@ -46,7 +47,8 @@ def _opensim(request: Request) -> Files:
             f"Files for OpenSim have OpenSim's conventions, not those of '{request.convention}'.",
             "Leave --convention out, or export to c3d, mat or xlsx.",
         )
-    return opensim_files(request.view)
+    view = request.view
+    return opensim_files(view) if view.model_file is None else model_files(view, view.model_file)
 
 
 #: What makes the files of each format.
