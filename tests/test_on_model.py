@@ -13,7 +13,7 @@ from support.real import recordings
 
 import biodyn
 from biodyn.conventions import SIDES
-from biodyn.errors import ModelError
+from biodyn.errors import ModelError, SettingsError
 from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.output.store.record import result_arrays
@@ -167,6 +167,34 @@ def test_every_model_of_one_root_becomes_a_body_model():
 
 
 @pytest.mark.slow
+def test_any_model_runs_without_forces(tmp_path):
+    """A small motion of every model at hand: torques at least; no crash, no residual without forces, identities hold."""
+    whole = 0
+    for path in sorted((recordings() / "opensim/osim_corpus").rglob("*.osim")):
+        try:
+            model = from_osim(path)
+        except ModelError:
+            continue
+        t = np.arange(101) / 100.0
+        rates = np.random.default_rng(0).uniform(0.5, 2.0, len(model.coordinates))
+        q = model.with_couplings(model.default_configuration() + 0.05 * np.sin(2.0 * np.pi * t[:, None] * rates))
+        q = np.where([c.rotational for c in model.coordinates], np.degrees(q), q)
+        rows = ["\t".join(f"{x:.15g}" for x in (when, *row)) for when, row in zip(t, q, strict=True)]
+        names = "\t".join(["time", *(c.name for c in model.coordinates)])
+        motion = tmp_path / "motion.mot"
+        motion.write_text("\n".join(["x", "inDegrees=yes", "endheader", names, *rows]) + "\n")
+        found = run_on_model(motion, OnModel(path), _NO_PICTURES)
+        if not isinstance(found, ModelResult):
+            continue
+        whole += 1
+        assert "fail" not in {check.status for check in found.verdict.checks}, path.name
+        assert not np.isfinite(found.analysis.dynamics.residual_force).any()
+        assert all(check.holds is not False for check in found.analysis.consistency.checks), path.name
+        found.save(tmp_path / "out", force=True)
+    assert whole > 15
+
+
+@pytest.mark.slow
 def test_a_study_has_a_model_for_each_subject(tmp_path):
     """A setting names it, as any setting of a subject; another model of the same name is another analysis."""
     data = recordings() / "opensim/arnold2013_synthetic"
@@ -211,3 +239,13 @@ def test_a_moved_centre_moves_nothing_else(walk):
     for old, new in zip(model.own.markers, moved.markers, strict=True):
         k = model.own.multibody.body_index(str(old.body))
         np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.place_m, p[0, k] + R[0, k] @ old.place_m, atol=1e-12)
+
+
+def test_what_a_model_does_not_go_with_is_refused(walk):
+    osim = {"model": {"osim": str(walk.analysis.static.path)}}
+    motion = walk.analysis.recording.path
+    for choice in ({"height_m": 1.8}, {"mass_kg": 70.0}):
+        with pytest.raises(SettingsError):
+            biodyn.run_trial(motion, settings=osim, **choice)
+    with pytest.raises(SettingsError, match="other choices"):
+        biodyn.vary_trial(motion, ["cutoff"], settings=osim)

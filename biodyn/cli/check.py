@@ -21,6 +21,9 @@ def check(
     marker_set: Annotated[
         str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="OpenSim model that is to follow the markers of FILE.", metavar="MODEL.osim")
+    ] = None,
     write_marker_set: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +45,7 @@ def check(
                 )
             console.print(f"Written: {start_marker_set(file, write_marker_set)}", highlight=False, soft_wrap=True)
             return
-        findings = check_file(file, settings, marker_set)
+        findings = check_file(file, settings, marker_set, model)
         for line in findings.lines:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         print_diagnostics(console, findings.diagnostics)

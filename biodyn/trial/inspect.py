@@ -13,7 +13,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
 from biodyn.io import read_facts, read_many
-from biodyn.library.load import is_path
+from biodyn.library.load import SUFFIX
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.label_reading.words import DICTIONARY
@@ -27,7 +27,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines
+from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines, with_model_lines
 from biodyn.trial.on_poses import with_choice, with_origins
 
 # A plate that never carries this much was not stepped on.
@@ -43,12 +43,16 @@ class FileCheck:
 
 
 def check_file(
-    path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
+    path: str | Path,
+    settings: Settings | str | Path | None = None,
+    marker_set: str | None = None,
+    model: str | Path | None = None,
 ) -> FileCheck:
     """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
 
     Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
-    of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
+    of theirs: a name or the path of a TOML file; `model`: an
+    OpenSim model that is to follow its markers. Raises SettingsError and TableError where those are not valid.
     """
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
@@ -72,6 +76,7 @@ def check_file(
         *_poses(file.recording),
         *_markers(file),
         *_plates(file),
+        *(() if model is None else with_model_lines((*result.markers.labels, *result.model_outputs), model)),
     )
     return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
 
@@ -92,7 +97,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
     """
     place = Path(target)
-    if not is_path(place.name):
+    if place.suffix.lower() != SUFFIX:
         raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
     (result,) = read_many([path])
     if isinstance(result, InputFileError):

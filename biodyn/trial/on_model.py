@@ -9,7 +9,7 @@ from typing import Any
 
 from biodyn.analysis import Imported
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.errors import InputFileError, ModelError
+from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
@@ -86,6 +86,10 @@ def run_on_model(
     stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
     hz = None if isinstance(stated, str) else stated
     if Path(motion).suffix.lower() in COORDINATE_SUFFIXES:
+        if any(one is not None for one in (given.static, given.scale_setup, given.mass_kg, given.ik_setup)):
+            raise SettingsError(
+                "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
+            )
         progress("inverse dynamics")
         own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz)
     else:
@@ -105,7 +109,7 @@ def whole_on_model(
 ) -> ModelResult:
     """Run a trial on the model that the settings name; ModelError where its torques alone can be had."""
     named = None if static is None or str(static) == NO_STATIC else static
-    given = OnModel(str(settings.model.osim), forces, static=named, mass_kg=None if named is None else mass_kg)
+    given = OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg)
     found = run_on_model(motion, given, settings, progress or (lambda step: None))
     if not isinstance(found, ModelResult):
         raise ModelError(
@@ -121,8 +125,8 @@ def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> Mo
     body = None
     if source is not None and len(own.time_s) > 1:
         body = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
-    if source is None or body is None:
-        return None
+    if source is None or body is None or not body.coordinates or body.mass_kg <= 0.0:
+        return None  # of a single body there is no more to tell, of bodies without mass nothing
     motion = OwnMotion(
         names=tuple(c.name for c in own.model.coordinates),
         rotational=tuple(c.rotational for c in own.model.coordinates),

@@ -125,7 +125,9 @@ def imported_dynamics(
         told & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
     )
     all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
-    balanced = all_known & covered.all(axis=1) & model.is_free
+    balanced = (
+        all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
+    )  # without forces nothing is compared
     R_root = fit.link_R_W[:, 0]
     residual = np.where(balanced[:, None], tau[:, :6], np.nan)
     return Dynamics(
