@@ -22,6 +22,7 @@ from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.trial.model_replay import model_motion
 from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
+from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.imported import with_moved_centres
 
 _NO_PICTURES = {"output": {"figures": False}}
@@ -248,4 +249,4 @@ def test_what_a_model_does_not_go_with_is_refused(walk):
         with pytest.raises(SettingsError):
             biodyn.run_trial(motion, settings=osim, **choice)
     with pytest.raises(SettingsError, match="other choices"):
-        biodyn.vary_trial(motion, ["cutoff"], settings=osim)
+        analyse_trial(motion, settings=osim)
