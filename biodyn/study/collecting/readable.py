@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from biodyn.errors import ResultError
@@ -20,14 +19,15 @@ _READ: Mapping[tuple[str, ...], type | tuple[type, ...]] = {
     ("diagnostics",): list,
     ("input", "rate_hz"): (int, float),
     ("subject", "mass_kg"): (int, float),
-    ("subject", "height_m"): (int, float, NoneType),  # a body model that came with its size needs none
+    ("subject", "height_m"): (int, float),
     ("subject", "sex"): str,
     ("marker_set", "title"): str,
     ("marker_set", "fitted"): list,
     ("model", "degrees_of_freedom"): int,
-    ("model", "citations"): dict,
-    ("model", "title"): str,
+    ("model", "citations", "skeleton", "title"): str,
 }
+# Of an imported model, which came with its size and its inertias.
+_NOT_IMPORTED = (("subject", "height_m"), ("model", "citations", "skeleton", "title"))
 
 
 def require_readable(folder: Path) -> None:
@@ -36,7 +36,10 @@ def require_readable(folder: Path) -> None:
         record = read_record(folder)
     except ResultError as error:
         raise _damaged(folder, error.message) from error
+    imported = _entry(record, ("static", "source")) == "model"
     for path, kind in _READ.items():
+        if imported and path in _NOT_IMPORTED:
+            continue
         if not isinstance(_entry(record, path), kind):
             raise _damaged(folder, f"'{RECORD_NAME}' of trial '{folder.name}' has no '{'.'.join(path)}'.")
     read_strides(folder / STRIDES_NAME)
