@@ -17,8 +17,11 @@ _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
 @figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
-def residual(trial: TrialValues) -> Figure:
-    """Components and magnitude; grey where a contact was not measured."""
+def residual(trial: TrialValues) -> Figure | None:
+    """Components and magnitude; grey where a contact was not measured; None of a model without forces or feet."""
+    table = trial.tables["joint_torques"]
+    if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
+        return None
     limits = trial.record["residual_limits"]
     panels = (
         _panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),

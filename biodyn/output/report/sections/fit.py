@@ -18,6 +18,6 @@ _TEMPLATE = """
     css="new-page",
     template=_TEMPLATE,
 )
-def fit(page: TrialPage) -> Data:
+def fit(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("fit") else None

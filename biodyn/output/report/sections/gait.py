@@ -55,8 +55,10 @@ _TEMPLATE = """
 
 
 @SECTIONS.section("gait", place=20, title="Gait", link="Gait", template=_TEMPLATE)
-def gait(page: TrialPage) -> Data:
-    """Rows of both tables."""
+def gait(page: TrialPage) -> Data | None:
+    """Rows of both tables; None of a body without a foot that is known."""
+    if not page.view.values.sides:
+        return None
     return {
         "parameters": parameter_rows(page.tables["spatiotemporal"]),
         "contacts": contact_rows(page.tables["contacts"]),

@@ -18,6 +18,6 @@ _TEMPLATE = """
     css="new-page",
     template=_TEMPLATE,
 )
-def ground(page: TrialPage) -> Data:
+def ground(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("ground") else None
