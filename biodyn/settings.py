@@ -199,6 +199,8 @@ TABLE_ENTRIES = (
     ("uncertainty", "magnitudes"),
     ("report", "norms"),
 )
+#: Those, and the entry that may name an OpenSim model.
+PATH_ENTRIES = (*TABLE_ENTRIES, ("model", "osim"))
 
 
 def settings_from(
@@ -256,7 +258,7 @@ def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
 def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Return settings, checked or not, with every path of a user's own table changed."""
     settings = dict(content)
-    for section, entry in TABLE_ENTRIES:
+    for section, entry in PATH_ENTRIES:
         table = settings.get(section)
         name = table.get(entry) if isinstance(table, Mapping) else None
         if isinstance(table, Mapping) and isinstance(name, str) and is_path(name):

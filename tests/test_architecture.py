@@ -35,7 +35,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("io",),
     ("session",),
     ("model",),
-    ("model.from_library",),
+    ("model.from_library", "model.from_osim"),
     ("variables",),
     ("processing.signals",),
     ("processing.calibration", "processing.kinematics"),

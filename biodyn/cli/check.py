@@ -21,6 +21,9 @@ def check(
     marker_set: Annotated[
         str | None, typer.Option(help="Try this marker set: a name, or a TOML file.", metavar="NAME|FILE.toml")
     ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="OpenSim model that is to follow the markers of FILE.", metavar="MODEL.osim")
+    ] = None,
     write_marker_set: Annotated[
         Path | None,
         typer.Option(
@@ -51,9 +54,9 @@ def check(
             return
         page = None
         if out is None and not open_page:
-            findings = check_file(file, settings, marker_set)
+            findings = check_file(file, settings, marker_set, model)
         else:
-            findings, page = write_check_page(file, out, settings, marker_set)
+            findings, page = write_check_page(file, out, settings, marker_set, model)
         for line in findings.lines:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         print_diagnostics(console, findings.diagnostics)

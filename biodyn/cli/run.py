@@ -159,8 +159,8 @@ def _on_model(
     """Torques of an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
-    from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
-    from biodyn.trial.from_markers import run_markers
+    from biodyn.trial.on_model import FOLLOWED, OnModel, run_on_model
+    from biodyn.trial.result import TrialResult
 
     coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
     if model is None:
@@ -179,35 +179,43 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
-    unused = [entry for entry in entries if entry.partition("=")[0].strip() != "signals.cutoff_hz"]
+    unused = [entry for entry in entries if not _is_followed(entry.partition("=")[0].strip())]
     if unused:
         raise SettingsError(
-            f"'{unused[0]}' has no meaning with --model: of the settings it follows signals.cutoff_hz alone."
+            f"'{unused[0]}' has no meaning with --model: of the settings it follows {', '.join(FOLLOWED)}."
         )
-    stated = settings_from(settings, entries=entries).model_dump(exclude_unset=True)
-    given_hz = stated.get("signals", {}).get("cutoff_hz")
-    hz = None if isinstance(given_hz, str) else given_hz
-    _tell_unused(stated, console)
+    options = settings_from(settings, entries=entries)
+    _tell_unused(options.model_dump(exclude_unset=True), console)
     with progress(console) as step:
-        result = (
-            run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
-            if coordinates
-            else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
-        )
-        result.save(folder, force=force)
-    tell_result(console, result.summary(), result.findings, folder, shown)
+        body = OnModel(model, forces, ik_setup, scale_setup, static, mass)
+        result = run_on_model(motion, body, options, progress=step)
+        if isinstance(result, TrialResult):
+            result.save(folder, force=force, progress=step)
+        else:
+            result.save(folder, force=force)
+    if not isinstance(result, TrialResult):
+        tell_result(console, result.summary(), result.findings, folder, shown)
+        return
+    tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+    if result.failed:
+        raise typer.Exit(CHECKS_FAILED)
+
+
+def _is_followed(name: str) -> bool:
+    """Whether a run on an OpenSim model follows a setting, "section.key"."""
+    from biodyn.trial.on_model import FOLLOWED
+
+    return any(name == followed or name.startswith(f"{followed}.") for followed in FOLLOWED)
 
 
 def _tell_unused(stated: Mapping[str, Any], console: Console) -> None:
     """Say which settings a run on an OpenSim model does not use."""
-    unused = [
-        f"{section}.{key}"
-        for section, table in stated.items()
-        for key in (table if isinstance(table, Mapping) else ())
-        if (section, key) != ("signals", "cutoff_hz")
+    named = [
+        f"{section}.{key}" for section, table in stated.items() for key in (table if isinstance(table, Mapping) else ())
     ]
+    unused = [name for name in named if not _is_followed(name)]
     if unused:
-        text = f"warning: with --model only signals.cutoff_hz is used; without effect: {', '.join(unused)}."
+        text = f"warning: some settings are not used with --model; without effect: {', '.join(unused)}."
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 

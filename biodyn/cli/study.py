@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -43,6 +44,13 @@ def study(
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="OpenSim model that follows the markers of every trial; one a subject stands in study.toml as model.osim.",
+            metavar="MODEL.osim",
+        ),
+    ] = None,
     preset: Preset = None,
     entries: Entries = None,
     reports: Annotated[
@@ -60,7 +68,8 @@ def study(
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        found = Study.open(source, preset, entries or (), None if reports is None else reports.value)
+        chosen = [*(entries or ()), *([] if model is None else [f"model.osim={json.dumps(str(model.absolute()))}"])]
+        found = Study.open(source, preset, chosen, None if reports is None else reports.value)
         if dry_run or init:
             for line in plan_lines(found.plan):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)

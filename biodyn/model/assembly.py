@@ -39,7 +39,9 @@ class ScaledBody:
 class Coordinate:
     """A free coordinate: its name, joint, segment and place in q and v; range in rad.
 
-    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there.
+    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there. Of an imported model also:
+    `turns`: its unit is rad, else m; `variable`: what it is over the gait cycle, without side, where the name does not tell it;
+    `sign`: that gives it the sign of that variable. A place of -1: no single joint axis moves as it does (`Fit.values`).
     """
 
     name: str
@@ -50,6 +52,14 @@ class Coordinate:
     v_index: int
     range_rad: tuple[float, float]
     sd_rad: float | None = None
+    turns: bool = True
+    variable: str = ""
+    sign: float = 1.0
+
+    @property
+    def plain(self) -> str:
+        """What it is over the gait cycle: the variable, else its name without side."""
+        return self.variable or (self.name.removesuffix(f"_{self.side}") if self.side else self.name)
 
 
 @dataclass(frozen=True)

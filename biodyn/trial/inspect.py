@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, MarkerSetError, PlateError, ResultError, TableError
 from biodyn.io import read_facts, read_many
-from biodyn.library.load import is_path
+from biodyn.library.load import SUFFIX
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.label_reading.words import DICTIONARY
@@ -28,7 +28,7 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines
+from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines, with_model_lines
 from biodyn.trial.on_poses import with_choice, with_origins
 
 # What marks a page that biodyn made.
@@ -46,14 +46,18 @@ class FileCheck:
 
 
 def check_file(
-    path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
+    path: str | Path,
+    settings: Settings | str | Path | None = None,
+    marker_set: str | None = None,
+    model: str | Path | None = None,
 ) -> FileCheck:
     """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
 
     Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
-    of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
+    of theirs: a name or the path of a TOML file; `model`: an OpenSim model that is to follow its markers.
+    Raises SettingsError and TableError where those are not valid.
     """
-    return _checked(path, settings, marker_set)[0]
+    return _checked(path, settings, marker_set, model)[0]
 
 
 def write_check_page(
@@ -61,6 +65,7 @@ def write_check_page(
     target: str | Path | None = None,
     settings: Settings | str | Path | None = None,
     marker_set: str | None = None,
+    model: str | Path | None = None,
 ) -> tuple[FileCheck, Path]:
     """Say what a recording holds, and write a page with its 3-D view; returns both.
 
@@ -72,7 +77,7 @@ def write_check_page(
     from biodyn.output.report.check_page import check_page
     from biodyn.output.store.record.run import versions
 
-    checked, file = _checked(path, settings, marker_set)
+    checked, file = _checked(path, settings, marker_set, model)
     page = None if file is None else check_page(file, checked.lines, checked.diagnostics, versions()["biodyn"])
     if page is None:
         raise InputFileError(f"'{Path(path).name}' holds no marker that could be shown.", "Leave out --out and --open.")
@@ -89,7 +94,7 @@ def write_check_page(
 
 
 def _checked(
-    path: str | Path, settings: Settings | str | Path | None, marker_set: str | None
+    path: str | Path, settings: Settings | str | Path | None, marker_set: str | None, model: str | Path | None
 ) -> tuple[FileCheck, FileFacts | None]:
     """What a file holds; with the facts of a recording of markers."""
     options = settings_from(settings)
@@ -114,6 +119,7 @@ def _checked(
         *_poses(file.recording),
         *_markers(file),
         *_plates(file),
+        *(() if model is None else with_model_lines((*result.markers.labels, *result.model_outputs), model)),
     )
     found = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
     return found, None if file.recording.on_poses else file
@@ -135,7 +141,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
     """
     place = Path(target)
-    if not is_path(place.name):
+    if place.suffix.lower() != SUFFIX:
         raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
     (result,) = read_many([path])
     if isinstance(result, InputFileError):

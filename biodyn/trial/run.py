@@ -8,6 +8,7 @@ from typing import Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
+from biodyn.errors import SettingsError
 from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
@@ -47,6 +48,11 @@ def analyse_trial(
         steps: run in this order.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
+    if options.model.osim is not None:
+        raise SettingsError(
+            "A trial on an OpenSim model has no other choices to compare and no session to be fitted to.",
+            "Leave model.osim out, or run it by 'biodyn run' or in a study.",
+        )
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames, forces=forces)
@@ -103,6 +109,15 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
+    if options.model.osim is not None:
+        if height_m is not None or static_frames is not None or files is not None:
+            raise SettingsError(
+                "An OpenSim model has its own size: height, frames of standing and files read before have no use."
+            )
+        from biodyn.trial.on_model import whole_on_model
+
+        return whole_on_model(trial, options, static, mass_kg, forces, progress)
     return TrialResult(
         analyse_trial(
             trial,

@@ -11,7 +11,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.output.figures.cycles import nan_statistics
 from biodyn.variables import PERCENT
 
-_SUFFIX = "_Nm_sd"
+TORQUE_SD = "_Nm_sd"
 #: Standard deviation (101,) by variable of the gait cycles and side.
 Bands = dict[str, dict[str, FloatArray]]
 
@@ -32,7 +32,7 @@ def torque_bands(
     }
     bands: Bands = {}
     for column in joint_torques_sd.columns:
-        name = str(column).removesuffix(_SUFFIX)
+        name = str(column).removesuffix(TORQUE_SD)
         own = next((side for side in SIDES if name.endswith(f"_{side}")), "")
         variable = f"{name.removesuffix(f'_{own}') if own else name}_moment"
         if name == column or variable not in variables:

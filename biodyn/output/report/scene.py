@@ -60,7 +60,11 @@ def scene_data(
         "bones": shape.bones,
         "markers": _markers(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plates(arrays, centre, contacts),
-        "forces": [_force(tables["ground_reaction"], side, rows, centre) for side in SIDE_NAMES],
+        "forces": [
+            _force(tables["ground_reaction"], side, rows, centre)
+            for side in SIDE_NAMES
+            if f"centre_of_pressure_{side}_x_m" in tables["ground_reaction"]
+        ],
         "residual": whole(_residual(tables["joint_torques"])[rows]),
     }
 

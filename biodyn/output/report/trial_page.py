@@ -57,6 +57,11 @@ class TrialPage:
         """True where poses of segments were measured, not markers."""
         return _on_poses(self.record)
 
+    @property
+    def is_on_model(self) -> bool:
+        """True where the body is an OpenSim model."""
+        return bool(self.record["static"].get("source") == "model")
+
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Curves over the cycle by variable and side, as they are shown."""
@@ -140,12 +145,21 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
         _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
             "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
-            f"{_smoothing(record)} / {_hertz(record['force_cutoff_hz'])}",
+            f"{_smoothing(record)} / {_forces_filter(record)}",
             f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}",
         ),
-        Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
+        Fact(
+            "Body model" if page.is_on_model else "Skeleton",
+            record["model"]["title"],
+            f"{record['model']['degrees_of_freedom']} degrees of freedom",
+        ),
         _static_fact(static),
     ]
+
+
+def _forces_filter(record: Mapping[str, Any]) -> str:
+    given = record["static"].get("source") == "model" and not record["plates"]
+    return "as given" if given else _hertz(record["force_cutoff_hz"])
 
 
 def _body(subject: Mapping[str, Any]) -> list[Fact]:
@@ -162,6 +176,8 @@ def _on_poses(record: Mapping[str, Any]) -> bool:
 def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
     """The marker set, or the system whose poses were measured."""
     measured = record["marker_set"]
+    if not measured["fitted"]:
+        return Fact("Motion", "coordinates", "given with the model")
     if _on_poses(record):
         segments = {str(label).rpartition(".")[0] for label in measured["fitted"]}
         return Fact("Poses", measured["title"], f"{len(segments)} segments fitted")
@@ -172,6 +188,8 @@ def _static_fact(static: Mapping[str, Any]) -> Fact:
     """The static trial, or what had to do instead."""
     if static.get("source", "static trial") == "static trial":
         return Fact("Static trial", static["file"], static["reason"])
+    if static["source"] == "model":
+        return Fact("Model", static["file"], static["reason"] + ".")
     if static["source"] == "poses":
         return Fact("Static trial", "not needed", static["reason"] + ".")
     return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}")

@@ -41,7 +41,8 @@ class ReplayView:
 class TrialView:
     """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed.
 
-    `user_files`: the user's own files it was made with, to be copied beside a new result. See `store.view.view_of`.
+    `user_files`: the user's own files it was made with, to be copied beside a new result. `model_file`: the .osim file of an
+    imported model. See `store.view.view_of`.
     """
 
     record: Mapping[str, Any]
@@ -49,6 +50,7 @@ class TrialView:
     arrays: Mapping[str, np.ndarray]
     replay: ReplayView | None = None
     user_files: tuple[UserFile, ...] = ()
+    model_file: bytes | None = None
 
     @cached_property
     def values(self) -> TrialValues:

@@ -17,6 +17,10 @@ KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 
 ARRAYS_NAME = "result.npz"
+#: The OpenSim model of a trial on one, scaled or estimated where it was.
+MODEL_NAME = "model.osim"
+#: Its coordinates where they were estimated with it.
+MOTION_NAME = "coordinates.mot"
 REPORT_NAME = "report.html"
 TABLES_FOLDER = "tables"
 FIGURES_FOLDER = "figures"

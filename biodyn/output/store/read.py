@@ -20,6 +20,7 @@ from biodyn.output.store.names import (
     DIGEST_ENTRY,
     FILES_ENTRY,
     KIND_ENTRY,
+    MODEL_NAME,
     PACKED_SUFFIX,
     RECORD_NAME,
     RECORD_VERSION,
@@ -103,6 +104,10 @@ class ResultFolder:
         except Exception as error:  # zipfile, zlib and numpy each have their own for a damaged file
             raise self._damaged(ARRAYS_NAME, str(error)) from error
 
+    def model_file(self) -> bytes | None:
+        """Return the .osim file of a trial on an imported model, None of other trials."""
+        return self._bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
+
     def require_whole(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
         wanted = [ARRAYS_NAME, *(self._table_path(name) for name in self.table_names)]
@@ -162,10 +167,10 @@ def read_record(folder: Path) -> dict[str, Any]:
         )
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it is not as biodyn wrote it.", _AGAIN)
-    if record.get(KIND_ENTRY) == COORDINATES:
+    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
         raise ResultError(
             f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
-            "Reports, figures and replays need a walk of markers and plates.",
+            f"Results of an older biodyn, of rows that are not evenly spaced and of very long tables have no more. {_AGAIN}",
         )
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
     if missing:
@@ -192,7 +197,7 @@ def read_view(folder: Path) -> TrialView:
     source.require_whole()
     tables = {name: source.table(name) for name in source.table_names}
     record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, DIGEST_ENTRY)}
-    return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
+    return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
 
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:

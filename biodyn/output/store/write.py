@@ -21,6 +21,7 @@ from biodyn.output.store.names import (
     DIGEST_ENTRY,
     FIGURES_FOLDER,
     FILES_ENTRY,
+    MODEL_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
@@ -84,6 +85,8 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     else:
         np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
+    if view.model_file is not None:
+        (folder / MODEL_NAME).write_bytes(view.model_file)
 
 
 def _text(record: Mapping[str, Any], pack: bool) -> str:

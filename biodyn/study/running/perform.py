@@ -13,6 +13,7 @@ from biodyn.output.store.names import RECORD_NAME, REPORT_NAME
 from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
+from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
@@ -22,6 +23,7 @@ from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
 from biodyn.trial.files import NO_STATIC, read_files
+from biodyn.trial.on_model import whole_on_model
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_trial
 
@@ -129,6 +131,10 @@ def _kept(task: Task, key: str) -> Outcome | None:
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
+    settings = settings_from(dict(trial.settings))
+    if settings.model.osim is not None:
+        # the model is the person's own: no static trial scales it
+        return whole_on_model(walk, settings, None, None, None)
     read = None
     if trial.static is not None and str(trial.static) == NO_STATIC:
         read = read_files(walk, NO_STATIC)

@@ -17,6 +17,6 @@ _TEMPLATE = """
     folded=True,
     template=_TEMPLATE,
 )
-def fit(page: TrialPage) -> Data:
+def fit(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("fit") else None

@@ -49,8 +49,10 @@ _CONTACTS = """
 
 
 @SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters", template=_PARAMETERS)
-def gait(page: TrialPage) -> Data:
-    """A row a parameter; beside the scene where there is one."""
+def gait(page: TrialPage) -> Data | None:
+    """A row a parameter; beside the scene where there is one; None of a body without a foot that is known."""
+    if not page.view.values.sides:
+        return None
     return {
         "css": "beside" if page.scene is not None else "",
         "parameters": parameter_rows(page.tables["spatiotemporal"]),

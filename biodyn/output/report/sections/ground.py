@@ -17,6 +17,6 @@ _TEMPLATE = """
     folded=True,
     template=_TEMPLATE,
 )
-def ground(page: TrialPage) -> Data:
+def ground(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("ground") else None

@@ -19,7 +19,7 @@ _TEMPLATE = """
 <h3>Provenance</h3>
 <table class="small"><tbody>
 <tr><td>Walk</td><td>{{ record.input.file }}, first frame {{ record.input.first_frame }}<br><span class="mono">SHA-256 {{ record.input.sha256 }}</span></td></tr>
-<tr><td>Static</td><td>{{ record.static.file }}<br><span class="mono">SHA-256 {{ record.static.sha256 }}</span></td></tr>
+<tr><td>{{ "Model" if record.static.get("source") == "model" else "Static" }}</td><td>{{ record.static.file }}<br><span class="mono">SHA-256 {{ record.static.sha256 }}</span></td></tr>
 <tr><td>Versions</td><td>{% for name, version in record.versions.items() %}{{ name }} {{ version }}{{ ", " if not loop.last }}{% endfor %}</td></tr>
 </tbody></table>
 """
@@ -28,4 +28,6 @@ _TEMPLATE = """
 @SECTIONS.section("methods", place=140, title="Methods", link="Methods", css="printed", folded=True, template=_TEMPLATE)
 def methods(page: TrialPage) -> Data:
     """The methods as they are written from the settings that ran."""
-    return {"methods": written_methods(page.record, beside=page.view.values.norms), "facts": analysis_facts(page)}
+    template = "model_methods.txt.j2" if page.is_on_model else "methods.txt.j2"
+    written = written_methods(page.record, template, beside=page.view.values.norms)
+    return {"methods": written, "facts": analysis_facts(page)}

@@ -11,6 +11,6 @@ _TEMPLATE = """
 
 
 @SECTIONS.section("trial", place=60, title="The whole trial", folded=True, template=_TEMPLATE)
-def whole_trial(page: TrialPage) -> Data:
+def whole_trial(page: TrialPage) -> Data | None:
     """The figure says all."""
-    return {}
+    return {} if page.figures_in.get("trial") else None
