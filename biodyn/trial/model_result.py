@@ -161,7 +161,7 @@ class CoordinateResult:
             "loads": [{"name": name, "body": body} for name, body in self.loads],
             **({} if self.fit is None else {"inverse_kinematics": _fit_record(self.fit)}),
             **({"scaling": self.scaling} if self.scaling else {}),
-            **({} if self.estimated is None else {"estimate": self.estimated.record}),
+            **({} if self.estimated is None else {"balance": self.estimated.record}),
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
             "diagnostics": [note.as_dict() for note in self.findings],
