@@ -15,6 +15,7 @@ COORDINATES = "coordinates"
 
 ARRAYS_NAME = "result.npz"
 REPORT_NAME = "report.html"
+PAPER_NAME = "report.pdf"
 TABLES_FOLDER = "tables"
 FIGURES_FOLDER = "figures"
 #: Copies of the user's own files.
