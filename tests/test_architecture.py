@@ -83,6 +83,7 @@ _CONFINED = {
     "pandas": {"output.tables", "study", "output.store", "trial", "output.figures", "output.report"},
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
+        "biodyn.output.figures.letters",
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.painter",
         "biodyn.output.figures.canvas",
@@ -238,11 +239,8 @@ def test_libraries_stay_in_their_place(library: str) -> None:
 def test_every_imported_library_is_declared() -> None:
     """What another library happens to bring along today is not there tomorrow."""
     project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [
-        *project["dependencies"],
-        *project["optional-dependencies"]["study"],
-        *project["optional-dependencies"]["cluster"],
-    ]
+    extras = project["optional-dependencies"]
+    lines = [*project["dependencies"], *extras["study"], *extras["cluster"], *extras["pdf"]]
     declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
     owners = packages_distributions()
     used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}

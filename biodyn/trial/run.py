@@ -9,7 +9,7 @@ from typing import Any
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.errors import SettingsError
-from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
+from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import Progress, adding, write_report
@@ -138,22 +138,34 @@ def run_trial(
 
 
 def remake_report(
-    folder: str | Path, progress: Progress | None = None, say: Progress | None = None, figures: bool = True
+    folder: str | Path,
+    progress: Progress | None = None,
+    say: Progress | None = None,
+    figures: bool = True,
+    *,
+    pdf: bool = False,
+    head: str | Path | None = None,
 ) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
 
     `figures`: also as files of their own.
 
     Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
-    `say` is called with a sentence for every file of the user that is no longer what the result was made with.
+    `say` is called with a sentence for every file of the user that is no longer what the result was made with. `pdf`: write
+    `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
+    from biodyn.output.report.paper import paper, read_head
+
     target = Path(folder)
+    if head is not None and not pdf:
+        raise SettingsError("A head of the pages belongs to a PDF.", "Ask for one: --pdf.")
+    above = None if head is None else read_head(head)
     view = read_view(target)
     if say is not None:
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
     names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures] if figures else []
-    with adding(target, [*names, REPORT_NAME]) as place:
+    with adding(target, [*names, REPORT_NAME, *([PAPER_NAME] if pdf else [])]) as place:
         write_report(
             view,
             place,
@@ -162,4 +174,6 @@ def remake_report(
             dpi=int(view.record["settings"]["output"]["figure_dpi"]),
             progress=progress,
         )
+        if pdf:
+            (place / PAPER_NAME).write_bytes(paper(view, above))
     return target

@@ -22,6 +22,7 @@ MODEL_NAME = "model.osim"
 #: Its coordinates where they were estimated with it.
 MOTION_NAME = "coordinates.mot"
 REPORT_NAME = "report.html"
+PAPER_NAME = "report.pdf"
 TABLES_FOLDER = "tables"
 FIGURES_FOLDER = "figures"
 #: Copies of the user's own files.

@@ -1,0 +1,23 @@
+"""The letters that every installation has: those of DejaVu Sans, which matplotlib brings along."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import matplotlib
+from matplotlib.ft2font import FT2Font
+
+#: Its files, upright and bold.
+FONT_FILES = {"": "DejaVuSans.ttf", "B": "DejaVuSans-Bold.ttf"}
+
+
+def font_file(style: str = "") -> Path:
+    """Where the font lies: Latin, Greek, Cyrillic, Arabic, Hebrew and many signs. `style`: "" or "B"."""
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / FONT_FILES[style]
+
+
+@cache
+def letters() -> frozenset[int]:
+    """Code points that the font can show in every style."""
+    return frozenset.intersection(*(frozenset(FT2Font(str(font_file(style))).get_charmap()) for style in FONT_FILES))
