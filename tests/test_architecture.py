@@ -85,6 +85,7 @@ _CONFINED = {
     "matplotlib": {
         "biodyn.output.figures.matplotlib_backend",
         "biodyn.output.figures.animation",
+        "biodyn.output.figures.into_axes",
         "output.store",
         "trial",
     },

@@ -90,7 +90,7 @@ def _panel(drawing: Drawing, placed: Layout, place: Place) -> None:
     ax = drawing.add_axes((left, bottom, place.width / placed.width, place.height / placed.height))
     _dress(ax, place)
     for order, layer in enumerate(panel.layers):
-        for artist in _layer(ax, layer, place):
+        for artist in artists(ax, layer):
             artist.set_zorder((0.5 if isinstance(layer, Shade) else 2.0) + 0.001 * order)
     for number, strip in enumerate(panel.strips):
         top = place.strip_top(number)
@@ -146,7 +146,8 @@ def _dress(ax: Axes, place: Place) -> None:
     ax.xaxis.set_label_coords(0.5, (place.bottom - place.label_below) / place.height)
 
 
-def _layer(ax: Axes, layer: Layer, place: Place) -> list:  # type: ignore[type-arg]  # artists have no common useful type
+def artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artists have no common useful type
+    """Add a layer to axes as artists, and return them."""
     match layer:
         case Line():
             pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
