@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from biodyn.output.figures.into_axes import Axes
     from biodyn.output.figures.matplotlib_backend import ShownFigure
 
-_SD_KEY = Key("standard deviation of the cycles", "muted", "area", opacity=0.2)
+_SD_KEY = Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3)
 
 
 @overload
