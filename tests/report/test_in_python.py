@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -9,8 +11,11 @@ from matplotlib.lines import Line2D
 
 import biodyn
 from biodyn.errors import BiodynError, ResultError
+from biodyn.output.report.in_python import ShownResult
 from biodyn.output.tables import TABLES
+from biodyn.output.tables.signs import in_signs
 from biodyn.trial.result import TrialResult
+from biodyn.variables import Norms
 
 
 def test_a_result_is_a_line(walk_result: TrialResult) -> None:
@@ -148,8 +153,10 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
     np.testing.assert_allclose(line.get_ydata(), right.mean(axis=1), atol=1e-9)
     twice = biodyn.overlay([walk_result, walk_result], "knee_angle", side="l", ax=Figure().subplots())
     assert {"walk", "walk (2)"} <= set(twice.get_legend_handles_labels()[1])
+    assert len(twice.get_legend_handles_labels()[1]) > 3, "norms that both have stand behind"
     for results, names, options in (
         ([], ("knee_angle",), {}),
+        (["reports/walk"], ("knee_angle",), {}),
         ([walk_result] * 7, ("knee_angle",), {}),
         ([walk_result], (), {}),
         ([walk_result], ("knee_angel",), {}),
@@ -159,3 +166,27 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
     ):
         with pytest.raises(ResultError):
             biodyn.overlay(results, *names, **options)
+
+
+def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResult) -> None:
+    (first, *_) = walk_result.norms_behind("auto")
+
+    class Elsewhere(ShownResult):
+        """The same walk, whose norms are 2 degrees higher."""
+
+        view = walk_result.view
+
+        def norms_behind(self, name: str | None) -> tuple[Norms, ...]:
+            return tuple(
+                replace(own, curves={key: replace(curve, mean=curve.mean + 2.0) for key, curve in own.curves.items()})
+                for own in walk_result.norms_behind(name)
+            )
+
+    both = biodyn.overlay([walk_result, Elsewhere()], "knee_angle", side="l", ax=Figure().subplots())
+    assert not any(first.short in words for words in both.get_legend_handles_labels()[1])
+
+
+def test_a_walk_without_cycles_says_so(walk_result: TrialResult) -> None:
+    empty = walk_result.gait_cycles.iloc[:0]
+    assert len(in_signs("gait_cycles", empty, "clinical")) == 0
+    assert in_signs("gait_cycles", empty, "clinical").attrs["positive"] == {}

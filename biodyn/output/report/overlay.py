@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _SD_KEY = Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3)
 
 
+_SEEN = 0.1  # of the half width of a band: about what the pen of a mean covers
+
+
 @overload
 def overlay(
     results: Sequence[ShownResult],
@@ -71,7 +74,8 @@ def overlay(
         results: of `run_trial`, `load` and the like, at most six. labels: their names; by default those of their files.
         names: variables of the table `gait_cycles`: "knee_angle", "hip_flexion_moment".
         side: "r" or "l"; by default both, beside each other.
-        norms: a name or TOML file, "auto" (those that the reports of all of them have) or None.
+        norms: a name or TOML file, "auto" (those of the reports) or None. Only those are drawn that all results have alike: walks
+            at different speeds may have different ones.
         signs: see `ShownResult.plot`.
         ax: matplotlib Axes to draw into, for one variable and one side; they are returned.
 
@@ -90,7 +94,7 @@ def overlay(
     sides = SIDES if side is None else (side,)
     if ax is not None and len(names) * len(sides) != 1:
         raise ResultError("Axes take one variable of one side.", "Give side='r' or 'l', or draw without ax.")
-    behind = only_known(_norms_of(results, norms), signs)
+    behind = only_known(_norms_of(list(named.values()), norms, names), signs)
     columns = len(sides) if len(sides) > 1 else min(COLUMNS, len(names))
     places = [(name, own) for name in names for own in sides]
     panels = [
@@ -126,6 +130,8 @@ def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict
         raise ResultError(f"There are {len(labels)} labels for {len(results)} results.")
     named: dict[str, ShownResult] = {}
     for i, result in enumerate(results):
+        if not isinstance(result, ShownResult):
+            raise ResultError(f"{type(result).__name__} is no result of a walk.", "biodyn.load opens a result folder.")
         stem = str(result.view.record.get("input", {}).get("file", "result")).rpartition(".")
         label = str(labels[i]) if labels is not None else stem[0] or stem[2]
         number, own = 1, label
@@ -136,9 +142,25 @@ def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict
     return named
 
 
-def _norms_of(results: Sequence[ShownResult], norms: str | None) -> tuple[Norms, ...]:
+def _norms_of(results: Sequence[ShownResult], norms: str | None, names: Sequence[str]) -> tuple[Norms, ...]:
+    """Those that every result has, the same."""
     first, *others = [result.norms_behind(norms) for result in results]
-    return tuple(own for own in first if all(own.short in {other.short for other in theirs} for theirs in others))
+    return tuple(own for own in first if all(any(_same(own, other, names) for other in theirs) for theirs in others))
+
+
+def _same(one: Norms, other: Norms, names: Sequence[str]) -> bool:
+    """Whether norms are of one group and cannot be told apart in a figure: those of two speeds may differ."""
+    if one.short != other.short:
+        return False
+    for name in names:
+        if (name in one.curves) != (name in other.curves):
+            return False
+        if name in one.curves:
+            width = one.curves[name].half_width
+            allowed = 0.0 if width is None else _SEEN * float(np.max(width))
+            if not np.max(np.abs(one.curves[name].mean - other.curves[name].mean)) <= allowed:
+                return False
+    return True
 
 
 def _panel(
