@@ -104,8 +104,9 @@ def test_a_table_says_its_units_and_signs(walk_result: TrialResult) -> None:
     cycles = walk_result.cycles("knee_angle", "ankle_angle_moment", side="l")
     assert set(cycles["variable"]) == {"knee_angle", "ankle_angle_moment"}
     assert set(cycles["side"]) == {"l"}
-    assert cycles.attrs["units"]["knee_angle"] == "deg"
-    assert cycles.attrs["units"]["ankle_angle_moment"] == "Nm/kg"
+    assert cycles.attrs["units"] == {"percent": "%", "knee_angle": "deg", "ankle_angle_moment": "Nm/kg"}
+    assert cycles.attrs["positive"] == {"knee_angle": "flexion", "ankle_angle_moment": "plantarflexion"}
+    assert walk_result.gait_cycles.attrs["units"]["hip_power"] == "W/kg"  # those of the whole table are as they were
     torques = walk_result.joint_torques
     assert torques.attrs["units"]["knee_angle_r_Nm"] == "Nm"
     assert torques.attrs["units"]["time_s"] == "s"
@@ -153,6 +154,12 @@ def test_several_results_in_one_figure(walk_result: TrialResult) -> None:
     np.testing.assert_allclose(line.get_ydata(), right.mean(axis=1), atol=1e-9)
     twice = biodyn.overlay([walk_result, walk_result], "knee_angle", side="l", ax=Figure().subplots())
     assert {"walk", "walk (2)"} <= set(twice.get_legend_handles_labels()[1])
+    hostile = ("$x^{$", "_before", "<b>")
+    named = biodyn.overlay([walk_result] * 3, "knee_angle", labels=hostile)
+    assert named._repr_png_().startswith(b"\x89PNG")
+    own = biodyn.overlay([walk_result] * 3, "knee_angle", side="r", labels=hostile, ax=Figure().subplots())
+    said = [words.replace("\\$", "$").strip() for words in own.get_legend_handles_labels()[1]]
+    assert [words for words in said if words in hostile] == list(hostile)
     assert len(twice.get_legend_handles_labels()[1]) > 3, "norms that both have stand behind"
     for results, names, options in (
         ([], ("knee_angle",), {}),

@@ -7,7 +7,7 @@ Read in this order:
     description.py         what a figure shows, as values: panels, axes, layers, keys; no pen, no place
     style.py               the one home of colours, sizes and fonts
     layout.py              places, limits, ticks and legend lines: the same for both backends
-    svg.py, matplotlib_backend.py
+    svg.py, matplotlib_backend.py; into_axes.py        one panel drawn into axes that somebody else made
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
     differences.py                                     the figure of a comparison

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes as Axes
 
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Rule
 from biodyn.output.figures.layout import layout
-from biodyn.output.figures.matplotlib_backend import artists
+from biodyn.output.figures.matplotlib_backend import artists, as_text
 
 
 def draw_into(ax: Axes, figure: Figure) -> Axes:
@@ -53,6 +53,8 @@ def _label(made: Iterable[Artist], layer: Layer, keys: list[Key]) -> None:
         area = isinstance(layer, Area) and key.kind == "area"
         if (line or area) and layer.color == key.color:  # type: ignore[union-attr]  # all three have one
             for artist in made:
-                artist.set_label(key.words)
+                artist.set_label(
+                    as_text(key.words if not key.words.startswith("_") else f" {key.words}")
+                )  # "_" hides it
             keys.remove(key)
             return

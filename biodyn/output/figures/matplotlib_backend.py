@@ -278,15 +278,21 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
 
 
 def _sample(key: Key) -> Line2D | Patch:
+    label = as_text(key.words)
     if key.kind == "line":
         pen = _pen(key.color, key.width, key.dash, key.opacity)
         if key.point:
             pen |= {"marker": "o", "markersize": _pt(5.0), "markeredgewidth": 0}
-        return Line2D([], [], label=key.words, **pen)
+        return Line2D([], [], label=label, **pen)
     hue = color(key.color)
     if key.kind == "outline":
-        return Patch(facecolor="none", edgecolor=hue, linewidth=_pt(1.0), label=key.words)
-    return Patch(color=hue, alpha=key.opacity, linewidth=0, label=key.words)
+        return Patch(facecolor="none", edgecolor=hue, linewidth=_pt(1.0), label=label)
+    return Patch(color=hue, alpha=key.opacity, linewidth=0, label=label)
+
+
+def as_text(words: str) -> str:
+    """Words as they are: a name of a file may hold what matplotlib would read as a formula."""
+    return words.replace("$", r"\$")
 
 
 def _pen(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: ignore[type-arg]

@@ -128,7 +128,12 @@ class ShownResult(TableAttributes):
         if side is not None and side not in SIDES:
             raise ResultError(f"There is no side '{side}'.", f"There are {' and '.join(SIDES)}.")
         wanted = table["variable"].isin(names or known) & (table["side"].isin(SIDES if side is None else (side,)))
-        return table[wanted].reset_index(drop=True)
+        found = table[wanted].reset_index(drop=True)
+        others = set(known) - set(names or known)
+        for words in (found.attrs["units"], found.attrs["positive"]):
+            for name in others & set(words):
+                del words[name]
+        return found
 
     def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Cycles by variable and side, in these signs."""

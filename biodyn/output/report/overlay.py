@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from biodyn.output.figures.matplotlib_backend import ShownFigure
 
 _SD_KEY = Key("standard deviation of the cycles", LEVEL_COLORS[0], "area", opacity=0.3)
-
-
 _SEEN = 0.1  # of the half width of a band: about what the pen of a mean covers
 
 
@@ -95,20 +93,7 @@ def overlay(
     if ax is not None and len(names) * len(sides) != 1:
         raise ResultError("Axes take one variable of one side.", "Give side='r' or 'l', or draw without ax.")
     behind = only_known(_norms_of(list(named.values()), norms, names), signs)
-    columns = len(sides) if len(sides) > 1 else min(COLUMNS, len(names))
-    places = [(name, own) for name in names for own in sides]
-    panels = [
-        _panel(name, own, named, drawn, behind, signs, label)
-        for (name, own), label in zip(places, labels_below("gait cycle (%)", len(places), columns), strict=True)
-    ]
-    keys = [Key(label, LEVEL_COLORS[i], width=MEAN) for i, label in enumerate(named)] + [_SD_KEY]
-    keys += [
-        norm_key(f"{own.short}, {own.band}", next(own.curves[n] for n in names if n in own.curves).sd is not None)
-        for own in behind
-        if any(n in own.curves for n in names)
-    ]
-    title = ", ".join(variable(name).title for name in names)
-    figure = Figure(title, tuple(panels), tuple(keys), columns)
+    figure = _figure(names, sides, named, drawn, behind, signs)
     if ax is not None:
         from biodyn.output.figures.into_axes import draw_into
 
@@ -116,6 +101,31 @@ def overlay(
     from biodyn.output.figures.matplotlib_backend import draw
 
     return draw(figure)
+
+
+def _figure(
+    names: Sequence[str],
+    sides: Sequence[str],
+    named: Mapping[str, ShownResult],
+    drawn: Mapping[str, Mapping[str, Mapping[str, CycleCurves]]],
+    behind: Sequence[Norms],
+    signs: Signs,
+) -> Figure:
+    columns = len(sides) if len(sides) > 1 else min(COLUMNS, len(names))
+    places = [(name, own) for name in names for own in sides]
+    panels = [
+        _panel(name, own, named, drawn, behind, signs, label)
+        for (name, own), label in zip(places, labels_below("gait cycle (%)", len(places), columns), strict=True)
+    ]
+    keys = [Key(label, color, width=MEAN) for label, color in zip(named, LEVEL_COLORS, strict=False)]
+    if any(isinstance(layer, Area) and layer.color in LEVEL_COLORS for panel in panels for layer in panel.layers):
+        keys.append(_SD_KEY)
+    for norms in behind:
+        shown = [norms.curves[name] for name in names if name in norms.curves]
+        if shown:
+            keys.append(norm_key(f"{norms.short}, {norms.band}", shown[0].sd is not None))
+    title = ", ".join(variable(name).title for name in names)
+    return Figure(title, tuple(panels), tuple(keys), columns)
 
 
 def _named(results: Sequence[ShownResult], labels: Sequence[str] | None) -> dict[str, ShownResult]:

@@ -60,8 +60,8 @@ class TableAttributes:
     def table(self, name: str, signs: Signs = COORDINATES) -> pd.DataFrame:
         """Return a table by name, in the signs in which it is kept, or in the clinical ones of the figures.
 
-        `attrs` of the table say what it is: `table`, `about`, `units` by column, `signs` where it has any, and of clinical ones
-        what is `positive`. Raises ResultError for a name that there is not, and for signs that a table has not.
+        `attrs` of the table say what it is: `table`, `about`, `units` by column, `signs` and what is `positive` in them where it
+        has any. Raises ResultError for a name that there is not, and for signs that a table has not.
         """
         table = self._table(name)
         if "table" not in table.attrs:  # not before: attrs are copied with every column that is taken from a table
