@@ -1,7 +1,7 @@
 """How long it takes to collect many trials, and how much memory: `python benchmarks/collecting.py [TRIALS ...]`.
 
-The walks of sample_data are analysed once; what they wrote, each time with other values so that nothing compresses better
-than it would, is linked to as many trials as asked for (20 per subject).
+Simulated walks of 4 s at 100 Hz are analysed once, as a study does it; what they left, each time with other values so that
+nothing compresses better than it would, is linked to as many trials as asked for (20 per subject).
 Prints seconds, rows a second and the peak memory of a fresh process for each number of trials.
 """
 
@@ -11,27 +11,31 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-from common import REPOSITORY, Record, parser_of, sample_walks, take_turns, tell
+from common import REPOSITORY, Record, parser_of, take_turns, tell
 
-from biodyn import run_trial
+from biodyn.output.store.names import RECORD_NAME
+from biodyn.simulation.study import write_study
+from biodyn.study import Study
 from biodyn.study.collecting import OutputOptions, collect
-from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.read import iterate_subjects, read_cycles
-from biodyn.study.collecting.shard import cycles_table, write_table
+from biodyn.study.collecting.shard import read_curves, write_curves
 from biodyn.study.plan import PlannedTrial, StudyPlan
-from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME, TrialRecord, write_record
+from biodyn.study.record import CYCLES_NAME, TRIAL_RECORD_NAME
+from biodyn.study.strides import STRIDES_NAME
 
 TRIALS_A_SUBJECT = 20
-VARIATIONS = 10  # of each sample walk
+WALKS = 6
+VARIATIONS = 10  # of each walk
+TARGET_S = 15.0  # of 10,000 trials
 
 
 def main() -> None:
@@ -59,19 +63,17 @@ def main() -> None:
 
 
 def write_samples(folder: Path) -> list[Path]:
-    """Analyse the sample walks; return the folders of what they and their variations left."""
+    """Analyse simulated walks; return the folders of what they and their variations left."""
+    write_study(folder / "walks", subjects=1, trials=WALKS, seed=3)
+    study = Study.open(folder / "walks")
+    out = study.run(folder / "study").folder
     found = []
-    for walk in sample_walks():
-        result = run_trial(walk)
-        table, metrics = cycles_table(result), summary_metrics(result)
-        column = table.schema.get_field_index("value")
+    for trial in study.plan.trials:
+        curves = read_curves(out / trial.folder)
         for variation in range(VARIATIONS):
-            value = table["value"].to_numpy() * (1.0 + 0.01 * variation)
-            value = pa.array(value, mask=~np.isfinite(value))
-            place = folder / f"{walk.parent.name}_{walk.stem}_{variation}"
-            place.mkdir(parents=True)
-            write_table(table.set_column(column, table.schema.field(column), value), place)
-            write_record(TrialRecord("0", "warn", metrics=metrics), place)
+            place = folder / f"{trial.trial}_{variation}"
+            shutil.copytree(out / trial.folder, place)
+            write_curves(replace(curves, values=curves.values * (1.0 + 0.01 * variation)), place)
             found.append(place)
     return found
 
@@ -91,11 +93,11 @@ def plan_of(count: int) -> StudyPlan:
 
 
 def link(samples: list[Path], plan: StudyPlan, out: Path) -> None:
-    """Give every planned trial the results of a sample."""
+    """Give every planned trial what collecting reads of a sample."""
     for n, trial in enumerate(plan.trials):
         folder = out / trial.folder
-        folder.mkdir(parents=True)
-        for name in (CYCLES_NAME, TRIAL_RECORD_NAME):
+        for name in (CYCLES_NAME, TRIAL_RECORD_NAME, RECORD_NAME, STRIDES_NAME):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.link(samples[n % len(samples)] / name, folder / name)
 
 
@@ -103,6 +105,8 @@ def measure(out: Path, count: int, csv: bool, answer: Path) -> None:
     """Collect in this process, print what it took, and leave the numbers in the file `answer`."""
     start, cpu = time.perf_counter(), time.process_time()
     found = collect(plan_of(count), out, OutputOptions(csv=csv, csv_max_rows=10**12))
+    if found.with_cycles != count:
+        raise SystemExit(f"Only {found.with_cycles} of {count} trials were collected: {found.diagnostics[:1]}")
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     sizes = {path.name: path.stat().st_size / 1e6 for path in sorted(out.glob("s*.*"))}

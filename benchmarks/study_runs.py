@@ -135,9 +135,9 @@ def kill(pid: int) -> None:
 
 
 @contextmanager
-def started(folder: Path, out: Path, *options: str, tree: Path | None = None) -> Iterator[Run]:
-    """Start `biodyn study`, of another tree where one is given, and leave nothing of it behind."""
-    log = out.with_name(f"{out.name}.log")
+def started(folder: Path, out: Path, *options: str, tree: Path | None = None, log: Path | None = None) -> Iterator[Run]:
+    """Start `biodyn study`, of another tree where one is given, and leave nothing of it behind; `log`: by default OUT.log."""
+    log = log or out.with_name(f"{out.name}.log")
     with log.open("wb") as stream:
         process = subprocess.Popen(
             [*COMMAND, str(folder), "--out", str(out), *options],

@@ -1,8 +1,9 @@
 """Time a whole trial: 10 s at 100 Hz from C3D to all tables, then figures and report: python benchmarks/trial.py [--other TREE]
 
-Prints seconds of a first and a second run in one process (the second is without compilation and first imports), the
-steps, and in fresh processes the command line's help and a first-ever compilation of all kernels. With --other, the folder of
-another version, each version analyses and saves the same walk in processes of its own that take turns.
+Prints seconds of a first and a second run in one process (the second is without compilation and first imports), where the
+time went, and in fresh processes the whole command, its help, the import and a first-ever compilation of all kernels; seconds of
+the processor too, which hold on a busy machine. With --other, the folder of another version, each version analyses and saves
+the same walk in processes of its own that take turns.
 """
 
 from __future__ import annotations
@@ -33,25 +34,31 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         walk, static = _long_walk(Path(folder))
         for name in ("first run (compiles or loads the kernels)", "second run"):
-            start = time.perf_counter()
+            start, started = time.perf_counter(), time.process_time()
             result = biodyn.run_trial(walk, static)
             analysed = time.perf_counter()
             out = Path(folder) / f"out {name}"
             out.mkdir()
             write_view(result.view, out)
-            tabled = time.perf_counter()
+            tabled, to_tables = time.perf_counter(), time.process_time()
             write_report(result.view, out, figures=True, report=True, dpi=result.analysis.settings.output.figure_dpi)
-            done = time.perf_counter()
+            done, to_report = time.perf_counter(), time.process_time()
             frames = result.analysis.recording.markers.frame_count
             print(f"{name}: {frames} frames, {len(result.analysis.model.markers)} markers")
             print(f"  C3D to all tables on disk {tabled - start:.2f} s (analysis {analysed - start:.2f} s); ", end="")
             print(f"figures and report {done - tabled:.2f} s")
             record.add(f"{name}: C3D to tables", tabled - start)
             record.add(f"{name}: figures and report", done - tabled)
+            print(f"  of the processor {to_tables - started:.2f} s and {to_report - to_tables:.2f} s")
+            record.add(f"{name}: C3D to tables, processor", to_tables - started)
+            record.add(f"{name}: figures and report, processor", to_report - to_tables)
         for step, seconds in result.analysis.timings.items():
             print(f"    {step:<20} {1000 * seconds:7.1f} ms")
         if asked.other is not None:
             _against(record, asked.other.resolve(), asked.turns, walk, static)
+        command = [sys.executable, "-m", "biodyn.cli", "run", str(walk), "--static", str(static), "--out"]
+        _fresh(record, "the whole command", [*command, str(Path(folder) / "of a process")])
+    _fresh(record, "import biodyn", [sys.executable, "-c", "import biodyn"])
     _fresh(record, "biodyn --help", [sys.executable, "-m", "biodyn.cli", "--help"])
     with tempfile.TemporaryDirectory() as cache:
         code = "from biodyn.rigid_body import warm_up; warm_up()"
@@ -79,11 +86,13 @@ def _against(record: Record, other: Path, turns: int, walk: Path, static: Path) 
 
 
 def _fresh(record: Record, name: str, command: list[str], **environment: str) -> None:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), os.times()
     subprocess.run(command, env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL)
-    seconds = time.perf_counter() - start
-    print(f"{name}: {seconds:.2f} s")
+    seconds, after = time.perf_counter() - start, os.times()
+    processor = after.children_user + after.children_system - before.children_user - before.children_system
+    print(f"{name}: {seconds:.2f} s, of the processor {processor:.2f} s")
     record.add(name, seconds)
+    record.add(f"{name}, processor", processor)
 
 
 if __name__ == "__main__":

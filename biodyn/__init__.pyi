@@ -3,7 +3,6 @@ __version__: str
 from .io import read as read
 from .output.report.overlay import overlay as overlay
 from .output.store.loaded import StoredResult as StoredResult
-from .output.store.loaded import load as load
 from .settings import Settings as Settings
 from .study import Study as Study
 from .study import StudyResult as StudyResult
@@ -16,5 +15,6 @@ from .trial.replay import replay as replay
 from .trial.result import TrialResult as TrialResult
 from .trial.run import run_trial as run_trial
 from .trial.sensitivity import vary_trial as vary_trial
+from .trial.stored import load as load
 from .trial.unpack import Unpacked as Unpacked
 from .trial.unpack import unpack as unpack

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic, Verdict
@@ -16,6 +17,7 @@ from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
+from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import WALKING, Activity
 from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
@@ -74,10 +76,26 @@ class StaticFacts:
         """What the model was calibrated from, and why, in a sentence."""
         if self.source == "static trial":
             return f"{self.path.name} is used as the static trial: {self.reason}."
+        if self.source == "model":
+            return f"{self.path.name} is the body: {self.reason}."
         if self.source == "poses":
             return f"No static trial is needed: {self.reason[:1].lower()}{self.reason[1:]}."
         why = self.reason.rstrip(".")
         return f"No static trial is used ({why}): the model was calibrated from {SOURCE_WORDS[self.source]}."
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What a trial on an imported model has besides.
+
+    Attributes:
+        motion: in the coordinates of the model. record: entries of run.json that only such a trial has, or has more of.
+        model_file: the .osim file of the model as it was used.
+    """
+
+    motion: OwnMotion
+    record: Mapping[str, Any]
+    model_file: bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +124,7 @@ class TrialAnalysis:
         consistency: the numerical consistency checks of every frame; data_checks: what the checks of the recording measured
             and found; verdict: of the trial, with the checks of its result. None where only torques were asked for
             (`checks.examine`, `checks.judge`).
+        imported: what an imported model has of its own; None on biodyn's model.
     """
 
     recording: Recording
@@ -137,6 +156,7 @@ class TrialAnalysis:
     consistency: Consistency | None = None
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
+    imported: Imported | None = None
 
     def __repr__(self) -> str:
         return (
@@ -160,6 +180,11 @@ class TrialAnalysis:
         if self.estimate is not None:
             return self.estimate.force_cutoff_hz
         return self.settings.force_cutoff_hz if self.propagation is None else self.propagation.force_cutoff_hz
+
+    @property
+    def has_forces(self) -> bool:
+        """Whether ground forces were measured at all: always on biodyn's model, which needs them."""
+        return self.imported is None or bool(self.plates) or bool(self.imported.record.get("loads"))
 
     @property
     def as_fitted(self) -> TrialAnalysis:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from biodyn.errors import SettingsError, printable
 from biodyn.estimation.parameters import EstimationSettings
@@ -83,12 +83,32 @@ class VariationSettings(Section):
     )
 
 
+class HeaderSettings(Section):
+    """What the head of a report says beside name, mass and height: words that no recording holds."""
+
+    date: str = Field("", max_length=80, description="date of the recording")
+    session: str = Field("", max_length=80, description="session or visit")
+    condition: str = Field("", max_length=80, description="condition: barefoot, orthosis, ...")
+    laboratory: str = Field("", max_length=80, description="laboratory, or who measured")
+    question: str = Field("", max_length=200, description="question that the recording shall answer")
+
+
 class OutputSettings(Section):
     """What is written."""
 
     figures: bool = Field(True, description="write figures/*.png")
     report: bool = Field(True, description="write report.html")
     figure_dpi: int = Field(110, ge=40, le=600, description="resolution of the figures, dots an inch")
+    tables: Literal["csv", "packed"] = Field(
+        "csv",
+        description='"packed": tables, arrays and record in an eighth of the room, for studies (their default); every command '
+        "and `biodyn.load` read both",
+    )
+
+    @property
+    def packed(self) -> bool:
+        """Whether a result is written in as little room as it needs."""
+        return self.tables == "packed"
 
 
 class ReportSettings(Section):
@@ -133,6 +153,7 @@ class Settings(Section):
     uncertainty: UncertaintySettings = UncertaintySettings()  # type: ignore[call-arg]
     variation: VariationSettings = VariationSettings()  # type: ignore[call-arg]
     replay: ReplaySettings = ReplaySettings()  # type: ignore[call-arg]
+    header: HeaderSettings = HeaderSettings()  # type: ignore[call-arg]
     output: OutputSettings = OutputSettings()  # type: ignore[call-arg]
     report: ReportSettings = ReportSettings()  # type: ignore[call-arg]
 
@@ -178,6 +199,8 @@ TABLE_ENTRIES = (
     ("uncertainty", "magnitudes"),
     ("report", "norms"),
 )
+#: Those, and the entry that may name an OpenSim model.
+PATH_ENTRIES = (*TABLE_ENTRIES, ("model", "osim"))
 
 
 def settings_from(
@@ -235,7 +258,7 @@ def tables_beside(content: Mapping[str, Any], file: Path) -> dict[str, Any]:
 def with_table_paths(content: Mapping[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     """Return settings, checked or not, with every path of a user's own table changed."""
     settings = dict(content)
-    for section, entry in TABLE_ENTRIES:
+    for section, entry in PATH_ENTRIES:
         table = settings.get(section)
         name = table.get(entry) if isinstance(table, Mapping) else None
         if isinstance(table, Mapping) and isinstance(name, str) and is_path(name):

@@ -35,7 +35,7 @@ _LAYERS: tuple[tuple[str, ...], ...] = (
     ("io",),
     ("session",),
     ("model",),
-    ("model.from_library",),
+    ("model.from_library", "model.from_osim"),
     ("variables",),
     ("processing.signals",),
     ("processing.calibration", "processing.kinematics"),
@@ -84,6 +84,8 @@ _CONFINED = {
     # Descriptions of figures know no backend; store and trial name the type that `plot` returns.
     "matplotlib": {
         "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.painter",
+        "biodyn.output.figures.canvas",
         "biodyn.output.figures.animation",
         "biodyn.output.figures.into_axes",
         "output.store",
@@ -96,15 +98,19 @@ _CONFINED = {
     "llvmlite": {"kernels"},
     "platformdirs": {"kernels"},
     "filelock": {"study"},
-    "PIL": {"biodyn.output.figures.matplotlib_backend", "biodyn.output.figures.animation"},
+    "PIL": {
+        "biodyn.output.figures.matplotlib_backend",
+        "biodyn.output.figures.canvas",
+        "biodyn.output.figures.animation",
+    },
     "pydantic": {"library", "study"},  # sections of the settings are made of library/section.py
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},
     "defusedxml": {"rigid_body"},
     "lazy_loader": {"biodyn", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
-    # The data set of a study; tables/csv uses its fast writer; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.output.tables.csv", "biodyn.io.formats.spreadsheet"},
+    # The data set of a study; recordings may be Parquet.
+    "pyarrow": {"study", "biodyn.io.formats.spreadsheet"},
     "openpyxl": {"study", "biodyn.trial.export.xlsx"},
 }
 
@@ -233,7 +239,11 @@ def test_libraries_stay_in_their_place(library: str) -> None:
 def test_every_imported_library_is_declared() -> None:
     """What another library happens to bring along today is not there tomorrow."""
     project = tomllib.loads((_PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["cluster"]]
+    lines = [
+        *project["dependencies"],
+        *project["optional-dependencies"]["study"],
+        *project["optional-dependencies"]["cluster"],
+    ]
     declared = {canonicalize_name(Requirement(line).name) for line in lines} | {"distributed"}  # dask[distributed]
     owners = packages_distributions()
     used = {name.split(".")[0] for _, tree in _modules() for name in _imports(tree)}

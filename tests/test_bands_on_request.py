@@ -39,7 +39,9 @@ def folder(result: TrialResult, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def _shown(page: Path) -> tuple[bool, bool]:
     """Does the page have the section of the bands, and does the caption of the torques speak of them?"""
     text = page.read_text(encoding="utf-8")
-    return '<section id="uncertainty"' in text, "Shaded: one standard deviation of the input errors" in text
+    return '<section id="uncertainty"' in text, "Shaded: one standard deviation of the input errors" in " ".join(
+        text.split()
+    )
 
 
 def test_the_table_is_there_exactly_where_bands_were_computed(folder: Path, banded: bool) -> None:

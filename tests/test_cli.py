@@ -16,6 +16,7 @@ from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, 
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
+from biodyn.cli.screen import Shown, open_console, tell_result
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
 from biodyn.output.tables import TABLES
@@ -101,7 +102,9 @@ def test_quiet_json_and_open(
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", lambda address: not opened.append(address))
     out = tmp_path / "out"
-    result = biodyn("run", laboratory.walk, "--settings", quick, "--out", out, "--json", "--quiet", "--open")
+    result = biodyn(
+        "run", laboratory.walk, "--settings", quick, "--out", out, "--json", "--quiet", "--open", "--timings"
+    )
     assert result.exit_code == FINE, result.output
     record = json.loads(result.stdout)
     assert record == json.loads((out / "run.json").read_text(encoding="utf-8"))
@@ -109,7 +112,13 @@ def test_quiet_json_and_open(
     assert said[0].startswith("Verdict:")
     assert said[1] == f"Result: {out}"
     assert said[2].startswith("There is no report to open")
-    assert len(said) == 3
+    parts = {line[:36].strip(): float(line[36:].removesuffix("s")) for line in said[3:]}
+    assert list(parts)[:3] == ["all", "analysis", "reading"]
+    assert list(parts)[-3:] == ["writing", "tables", "libraries, kernels and all else"]  # no figures, no report
+    assert parts["all"] == pytest.approx(
+        sum(s for name, s in parts.items() if name in record["timings_s"]) + parts["libraries, kernels and all else"],
+        abs=0.02,
+    )
     assert opened == []
 
 
@@ -566,6 +575,18 @@ def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: P
         assert "is a result" in result.stderr
     finally:
         other.unlink()
+
+
+def test_one_line_of_several_walks_and_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda place: not opened.append(place))
+    (tmp_path / "report.html").touch()
+    shown = Shown(open_page=True, heading="2 of 3, walk.c3d")
+    tell_result(open_console(), ["Verdict: pass.", "more"], (), tmp_path, shown)
+    assert capsys.readouterr().out == f"2 of 3, walk.c3d: Verdict: pass. Result: {tmp_path}\n"
+    assert opened == [(tmp_path / "report.html").as_uri()]
 
 
 # -- completion by the shell --------------------------------------------------------------------------------------

@@ -165,23 +165,24 @@ def test_the_command_writes_tables_and_a_record(swing, tmp_path):
     assert result.exit_code == 0, result.output
     assert "without effect: model.knee." in result.output
     torques = pd.read_csv(out / "tables" / "joint_torques.csv")
-    assert list(torques) == ["time_s", "hinge_Nm", "c0_Nm"]
+    residual = [f"residual_f{a}_N" for a in "xyz"] + [f"residual_m{a}_Nm" for a in "xyz"]
+    assert list(torques) == ["time_s", "hinge_Nm", "c0_Nm", *residual, "reason"]
     assert len(torques) == len(t)
     record = json.loads((out / "run.json").read_text())
     assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
-    assert {entry["path"] for entry in record["files"]} == {"tables/joint_angles.csv", "tables/joint_torques.csv"}
+    assert {"model.osim", "report.html", "result.npz"} <= {entry["path"] for entry in record["files"]}
+    assert biodyn("report", out).exit_code == 0
     assert (
         biodyn("run", motion, "--model", model, "--out", tmp_path / "no", "--set", "model.knee=rotation").exit_code == 2
     )
     assert biodyn("run", motion, "--model", model, "--out", out).exit_code == 2  # not replaced unasked
     for words, why in (
-        (("report", out), "an OpenSim model"),
         (("run", motion, "--out", tmp_path / "no"), "--model"),
         (("run", motion, "--model", model, "--mass", "70", "--out", tmp_path / "no"), "--mass"),
         (("run", model, "--model", model, "--out", tmp_path / "no"), "no recording of a known format"),
         (
             ("run", motion, "--model", model, "--set", "model.fit=none", "--out", tmp_path / "no"),
-            "signals.cutoff_hz alone",
+            "it follows signals.cutoff_hz",
         ),
     ):
         refused = biodyn(*words)

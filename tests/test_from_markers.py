@@ -278,10 +278,10 @@ def test_plates_load_the_foot_that_stands_on_them():
         channels = -np.concatenate([force @ R.T, moment @ R.T], axis=1)  # the action on the plate
         plates.append(ForcePlate(number, 2, corners, np.zeros(3), channels, points.recording.markers.rate_hz))
     recording = replace(points.recording, plates=tuple(plates))
-    acting, loads, notes = plate_loads(model, recording, fit.q, 0.0, model.multibody.total_mass_kg)
-    assert acting is not None, notes
-    assert [body for _, body in loads] == ["calcn_r", "calcn_l"]
-    by_plates = solved(model, fit, points.time_s, acting, 0.0)
+    found, notes = plate_loads(model, recording, fit.q, 0.0, model.multibody.total_mass_kg)
+    assert found is not None, notes
+    assert [body for _, body in found.named] == ["calcn_r", "calcn_l"]
+    by_plates = solved(model, fit, points.time_s, found.loads, 0.0)
     by_table = solved(
         model, fit, points.time_s, table_loads(model, read_external_loads(walk / "grf.mot"), points.time_s), 0.0
     )

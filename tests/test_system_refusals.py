@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -169,9 +170,10 @@ def test_a_stopped_run_leaves_nothing(
     run = started("run", laboratory.walk, "--out", out)
     _wait_for(lambda: any(tmp_path.glob(".out.*.part/tables/*.csv")), run)
     run.send_signal(number)
-    run.communicate(timeout=60)
+    said = b"".join(part or b"" for part in run.communicate(timeout=60)).decode()
     assert run.returncode == code
     assert list(tmp_path.iterdir()) == []
+    assert "stopped. What was being written is removed" in said
 
 
 def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp_path: Path) -> None:
@@ -181,7 +183,9 @@ def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp
     study.send_signal(signal.SIGTERM)
     said = study.communicate(timeout=60)[0].decode()
     assert study.returncode == 128 + signal.SIGTERM
-    assert "resumes where it stopped" in said
+    assert re.search(
+        r"Stopped: 0 of \d+ trials are done and kept, \d+ remain. The same command resumes", " ".join(said.split())
+    )
     assert list(out.rglob("*.part")) == []
 
 

@@ -20,7 +20,8 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     if analysis.consistency is not None:
         return analysis
     start = time.perf_counter()
-    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics))
+    own = None if analysis.imported is None else analysis.imported.motion
+    consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), own)
     return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
 
 

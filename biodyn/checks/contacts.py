@@ -13,6 +13,8 @@ from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
 from biodyn.processing.dynamics.solve import feet_below
 
 _COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"
+#: Of a motion on a model without any forces.
+NO_FORCES = "No ground forces were given."
 _BESIDE = "a foot beside the plates, half on one, or together with the other foot"
 
 
@@ -27,6 +29,8 @@ _BESIDE = "a foot beside the plates, half on one, or together with the other foo
 )
 def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     """At least one contact must be known to be of one foot; contacts that were not used are told with their reasons."""
+    if not trial.analysis.has_forces:
+        return CheckResult("not_assessed", NO_FORCES)
     found = trial.analysis.contacts
     used = {side: sum(c.decision == "assigned" and c.side == side for c in found) for side in SIDES}
     not_used = [c for c in found if c.decision != "assigned"]
@@ -53,6 +57,8 @@ def _add_coverage(side: Side, place: int) -> None:
     )
     def coverage(trial: TrialFacts, limit: float) -> CheckResult:
         """Force-plate coverage of the leg."""
+        if not trial.analysis.has_forces:
+            return CheckResult("not_assessed", NO_FORCES)
         return _coverage(trial.analysis, side)
 
 
@@ -101,6 +107,8 @@ def _why(analysis: TrialAnalysis, side: Side) -> str:
 )
 def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
     """A trial without the moment of a single leg joint in stance has not answered the question."""
+    if not trial.analysis.has_forces:
+        return CheckResult("not_assessed", NO_FORCES)
     dynamics = trial.analysis.dynamics
     known = stance_moments_known(trial.analysis)
     share, residual = float(np.mean(known)), float(np.mean(dynamics.residual_valid))

@@ -27,6 +27,8 @@ def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     analysis = trial.analysis
     if analysis.settings.signals.method == ESTIMATE:  # its torques come from markers and forces as they were measured
         return CheckResult(value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
+    if analysis.imported is not None and not analysis.plates:  # forces are taken as they are given
+        return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)
     markers_hz = analysis.cutoff_hz
     by_markers = analysis.propagation is not None and analysis.propagation.signals.automatic is not None
     # a higher one than the markers chose would let more noise through than it saves

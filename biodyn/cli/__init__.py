@@ -5,7 +5,8 @@ the function of `biodyn.trial` or `biodyn.study` that does the same from Python,
 nothing. Imports inside commands are lazy, so that help answers at once.
 
 Read `run` first, with `several` (more than one walk in a call); `session`, `study`, `check`, `compare`, `replay`, `report`,
-`export` and `models` are built like it. `norms` has two commands of its own.
+`export`, `unpack` and `models` are built like it; `norms` has two commands of its own; `demo` is `run` on the walk that biodyn
+carries.
 `options` are those that several commands have, `screen` is how commands print and show progress, `endings` how they end:
 exit codes, one sentence for what cannot be done, signals, faults of the program itself. A new command is a function in a
 file of its own and a line in the list below, whose order is that of the help.
@@ -20,6 +21,7 @@ import typer
 
 from biodyn.cli.check import check
 from biodyn.cli.compare import compare
+from biodyn.cli.demo import demo
 from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
 from biodyn.cli.export import export
 from biodyn.cli.models import models
@@ -61,7 +63,7 @@ def common(
     """From a gait laboratory's raw C3D files to joint torques one can trust."""
 
 
-for _command in (run, session, study, check, compare, replay, report, export, unpack, models):
+for _command in (run, session, study, check, compare, replay, report, export, unpack, models, demo):
     app.command()(_command)
 app.add_typer(norms, name="norms")
 

@@ -16,6 +16,11 @@ CHECKS_FAILED, BAD_INPUT, SOME_FAILED = 1, 2, 3
 INTERRUPTED = 130  # as shells say of Ctrl-C; other signals end with 128 and their number too
 PROGRAM_ERROR = 70  # EX_SOFTWARE of sysexits.h: outside the meanings above
 _TRACEBACK_SWITCH = "BIODYN_TRACEBACK"
+_STOPPED = "biodyn: stopped. What was being written is removed; results that are complete stay."
+
+
+class StoppedError(SystemExit):
+    """A signal asked the program to end."""
 
 
 def end_in_order() -> None:
@@ -25,7 +30,7 @@ def end_in_order() -> None:
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)  # once is enough: the second would interrupt the tidying
-        sys.exit(128 + number)
+        raise StoppedError(128 + number)
 
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
@@ -76,8 +81,11 @@ def plain_errors() -> Iterator[None]:
     except EOFError as error:  # to typer the end of standard input, which is never read here
         raise RuntimeError(f"unexpected end of data: {error}") from error
     except KeyboardInterrupt:
-        print("biodyn: stopped.", file=sys.stderr)
+        print(_STOPPED, file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
+    except StoppedError:
+        print(_STOPPED, file=sys.stderr)
+        raise
 
 
 def _refuse(error: BiodynError) -> NoReturn:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -105,6 +107,7 @@ def run(
         ),
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
     """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.store.replacing import default_folder, require_free
@@ -113,6 +116,7 @@ def run(
 
     def analyse(walk: Path, folder: Path, shown: Shown) -> bool:
         """Analyse a walk, write and tell; whether its checks failed."""
+        began = time.perf_counter()
         require_free(folder, force)  # before any work is done
         if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES or ik_setup or scale_setup:
             sizes = (static, scale_setup, mass)
@@ -121,6 +125,7 @@ def run(
                 "--height": height,
                 "--vary": vary,
                 "--preset": preset,
+                "--timings": timings or None,
             }
             chosen = (settings, entries or ())
             _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
@@ -131,6 +136,8 @@ def run(
             result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step)
         tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+        if timings:
+            _tell_timings(folder, time.perf_counter() - began, console)
         return result.failed
 
     shown = Shown(quiet, as_json, open_page)
@@ -140,6 +147,15 @@ def run(
         failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), shown)
     if failed:
         raise typer.Exit(CHECKS_FAILED)
+
+
+def _tell_timings(folder: Path, whole_s: float, console: Console) -> None:
+    """Print what the record says of the time that each step took."""
+    from biodyn.trial.clock import timing_lines
+
+    seconds = json.loads((folder / "run.json").read_text(encoding="utf-8"))["timings_s"]
+    for line in timing_lines(seconds, whole_s):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _on_model(
@@ -158,8 +174,8 @@ def _on_model(
     """Torques of an OpenSim model; SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
-    from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
-    from biodyn.trial.from_markers import run_markers
+    from biodyn.trial.on_model import FOLLOWED, OnModel, run_on_model
+    from biodyn.trial.result import TrialResult
 
     coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
     if model is None:
@@ -178,35 +194,43 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
-    unused = [entry for entry in entries if entry.partition("=")[0].strip() != "signals.cutoff_hz"]
+    unused = [entry for entry in entries if not _is_followed(entry.partition("=")[0].strip())]
     if unused:
         raise SettingsError(
-            f"'{unused[0]}' has no meaning with --model: of the settings it follows signals.cutoff_hz alone."
+            f"'{unused[0]}' has no meaning with --model: of the settings it follows {', '.join(FOLLOWED)}."
         )
-    stated = settings_from(settings, entries=entries).model_dump(exclude_unset=True)
-    given_hz = stated.get("signals", {}).get("cutoff_hz")
-    hz = None if isinstance(given_hz, str) else given_hz
-    _tell_unused(stated, console)
+    options = settings_from(settings, entries=entries)
+    _tell_unused(options.model_dump(exclude_unset=True), console)
     with progress(console) as step:
-        result = (
-            run_coordinates(motion, model, forces, CUTOFF_HZ if hz is None else hz)
-            if coordinates
-            else run_markers(motion, model, forces, ik_setup, static, scale_setup, mass, hz, progress=step)
-        )
-        result.save(folder, force=force)
-    tell_result(console, result.summary(), result.findings, folder, shown)
+        body = OnModel(model, forces, ik_setup, scale_setup, static, mass)
+        result = run_on_model(motion, body, options, progress=step)
+        if isinstance(result, TrialResult):
+            result.save(folder, force=force, progress=step)
+        else:
+            result.save(folder, force=force)
+    if not isinstance(result, TrialResult):
+        tell_result(console, result.summary(), result.findings, folder, shown)
+        return
+    tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+    if result.failed:
+        raise typer.Exit(CHECKS_FAILED)
+
+
+def _is_followed(name: str) -> bool:
+    """Whether a run on an OpenSim model follows a setting, "section.key"."""
+    from biodyn.trial.on_model import FOLLOWED
+
+    return any(name == followed or name.startswith(f"{followed}.") for followed in FOLLOWED)
 
 
 def _tell_unused(stated: Mapping[str, Any], console: Console) -> None:
     """Say which settings a run on an OpenSim model does not use."""
-    unused = [
-        f"{section}.{key}"
-        for section, table in stated.items()
-        for key in (table if isinstance(table, Mapping) else ())
-        if (section, key) != ("signals", "cutoff_hz")
+    named = [
+        f"{section}.{key}" for section, table in stated.items() for key in (table if isinstance(table, Mapping) else ())
     ]
+    unused = [name for name in named if not _is_followed(name)]
     if unused:
-        text = f"warning: with --model only signals.cutoff_hz is used; without effect: {', '.join(unused)}."
+        text = f"warning: some settings are not used with --model; without effect: {', '.join(unused)}."
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -92,7 +92,7 @@ def tell_result(
         text = f"{shown.heading}: {' '.join(lines[:1])} Result: {folder}"
         console.print(text, highlight=False, markup=False, soft_wrap=True)
         if shown.open_page:
-            _open(folder / "report.html", console)
+            open_in_browser(folder / "report.html", console)
         return
     for line in lines[:1] if shown.quiet else lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -102,10 +102,11 @@ def tell_result(
     if shown.as_json:
         print((folder / "run.json").read_text(encoding="utf-8"), end="")
     if shown.open_page:
-        _open(folder / "report.html", console)
+        open_in_browser(folder / "report.html", console)
 
 
-def _open(page: Path, console: Console) -> None:
+def open_in_browser(page: Path, console: Console) -> None:
+    """Open a page, or say why it cannot be."""
     import webbrowser
 
     if not page.is_file():

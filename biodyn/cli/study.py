@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
 
+
+class PageChoice(StrEnum):
+    """Trials that get a page of their own."""
+
+    all = "all"
+    warn = "warn"
+    none = "none"
+
+
 _TELL_EVERY_S = 10.0  # where there is no terminal for a live line
 
 
@@ -33,8 +44,18 @@ def study(
     scheduler: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster at this address instead.", metavar="ADDRESS")
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="OpenSim model that follows the markers of every trial; one a subject stands in study.toml as model.osim.",
+            metavar="MODEL.osim",
+        ),
+    ] = None,
     preset: Preset = None,
     entries: Entries = None,
+    reports: Annotated[
+        PageChoice | None, typer.Option(help="Trials that get a report.html: all, those with a warning or fault, none.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the role of each file, and stop.")] = False,
     init: Annotated[bool, typer.Option("--init", help="Write FOLDER/study.toml to start from, and stop.")] = False,
     retry_failed: Annotated[
@@ -47,7 +68,8 @@ def study(
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        found = Study.open(source, preset, entries or ())
+        chosen = [*(entries or ()), *([] if model is None else [f"model.osim={json.dumps(str(model.absolute()))}"])]
+        found = Study.open(source, preset, chosen, None if reports is None else reports.value)
         if dry_run or init:
             for line in plan_lines(found.plan):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -72,22 +94,28 @@ def run_shown(
     console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
 ) -> Progress:
     """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
+    from biodyn.study.progress import Progress
+
+    progress = Progress(len(found.plan.trials))
     try:
-        progress = _run_study(console, found, folder, workers, scheduler, retry_failed)
+        _run_study(console, found, folder, workers, scheduler, retry_failed, progress)
     except (KeyboardInterrupt, SystemExit):
-        console.print("Stopped. The same command resumes where it stopped.", highlight=False)
+        console.print(f"Stopped: {progress.remaining()} The same command resumes where it stopped.", highlight=False)
         raise
     console.print(f"{progress.line()}.", highlight=False)
     return progress
 
 
 def _run_study(
-    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
-) -> Progress:
+    console: Console,
+    found: Study,
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,
+    progress: Progress,
+) -> None:
     """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
-    from biodyn.study.progress import Progress
-
-    progress = Progress(len(found.plan.trials))
     step, told = "", time.monotonic()
     with console.status("starting") as status:
 
@@ -110,4 +138,3 @@ def _run_study(
                 console.print(progress.line(), highlight=False)
 
         found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
-    return progress

@@ -166,7 +166,9 @@ def _span(markers: FloatArray, trimmed: float) -> float:
     frames = frames[seen.sum(axis=1) >= 2]
     if frames.shape[0] == 0:
         return 0.0
-    low, high = np.nanquantile(frames, [trimmed, 1.0 - trimmed], axis=1)
+    # without gaps numpy takes all frames at once, with them one after the other
+    quantile = np.quantile if np.isfinite(frames).all() else np.nanquantile
+    low, high = quantile(frames, [trimmed, 1.0 - trimmed], axis=1)
     return float(np.median((high - low).max(axis=1)))
 
 

@@ -18,7 +18,7 @@ import math
 from typing import Final
 
 from biodyn.kernels.ik_terms import assemble, assemble_prior, evaluate, gather_moments
-from biodyn.kernels.jit import kernel, merged, part
+from biodyn.kernels.jit import kernel, part
 from biodyn.kernels.joints import FREE, REVOLUTE, SPHERICAL
 from biodyn.kernels.lanes import WIDTH, load, store
 from biodyn.kernels.manifold import turn
@@ -73,7 +73,7 @@ def _reduce(tree, stride, damping, work):
                 right[j] = step[j]
 
 
-@merged
+@part
 def _solve(tree, problem, stride, damping, coarse, work):
     """Fill step: the minimum of the damped quadratic model inside the limits; return the smallest relative pivot."""
     nv = work.step.shape[0]
@@ -129,15 +129,15 @@ def _take_step(tree, problem, q, step, result):
             result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
 
 
-@merged
+@part
 def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
     q, trial, nv = work.q, work.trial, work.step.shape[0]
     stride = work.hessian.shape[0] // nv
-    coarse = False  # the base is placed before the joints are let loose
-    if restart:
-        for j in range(nv):
-            coarse = coarse or work.base[j]
+    floating = 0
+    for j in range(nv):
+        floating += work.base[j]
+    coarse = restart and floating > 0  # the base is placed before the joints are let loose
     for a in range(q.shape[0]):
         trial[a] = q[a]
     damping = 1e-2 if restart else 0.0
@@ -200,7 +200,7 @@ def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     status = CONVERGED if done else STOPPED
     if done:
         if damped:  # which hides what the markers leave open
-            least = _solve(tree, problem, stride, _RIDGE, False, work)
+            least = _solve(tree, problem, stride, _RIDGE, coarse and not done, work)
         for j in range(nv):
             unseen = not work.diagonal[j] > 0.0 and problem.lower[j] < problem.upper[j]
             if unseen or least < _DETERMINED:
@@ -234,7 +234,8 @@ def inverse_kinematics(
     markers = problem.marker_link.shape[0]
     for a in range(q_start.shape[0]):
         work.q[a] = q_start[a]
-    restart, settled = True, False
+    # numbers: a constant True is a type of its own, and what is called with it would be compiled once more
+    restart, settled = 1, 0
     for t in range(problem.p_WM.shape[0]):
         row = min(t, problem.weights.shape[0] - 1)
         seen = 0
@@ -249,13 +250,13 @@ def inverse_kinematics(
             for a in range(q.shape[1]):
                 q[t, a] = math.nan
             cost[t], iterations[t], status[t] = math.nan, 0, UNSEEN
-            restart = True
+            restart = 1
             continue
-        cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart, tolerance, max_iterations, work)
-        restart = status[t] == STOPPED
+        cost[t], iterations[t], status[t] = _fit(tree, problem, t, restart > 0, tolerance, max_iterations, work)
+        restart = 1 if status[t] == STOPPED else 0
         if status[t] == CONVERGED:
-            _unwind(tree, problem, settled, work)
-            settled = True
+            _unwind(tree, problem, settled > 0, work)
+            settled = 1
         for a in range(q.shape[1]):
             q[t, a] = work.q[a]
         for m in range(markers):

@@ -17,6 +17,8 @@ from typing import Any
 from biodyn.errors import BiodynError, TableError
 
 SUFFIX = ".toml"
+#: Of a body model in OpenSim's format.
+MODEL_SUFFIX = ".osim"
 # The largest table of the library has 60 kB; beyond this somebody named the wrong file.
 _LARGEST_BYTES = 5_000_000
 _DEEPEST = 50
@@ -50,7 +52,7 @@ class UserFile:
 
 def is_path(name: str) -> bool:
     """True if a name of a table is the path of a user's own file."""
-    return name.lower().endswith(SUFFIX)
+    return name.lower().endswith((SUFFIX, MODEL_SUFFIX))
 
 
 def beside(name: str, naming_file: Path) -> str:

@@ -39,7 +39,9 @@ class ScaledBody:
 class Coordinate:
     """A free coordinate: its name, joint, segment and place in q and v; range in rad.
 
-    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there.
+    `sd_rad`: how far it usually goes from its static angle, None where nothing holds it there. Of an imported model also:
+    `turns`: its unit is rad, else m; `variable`: what it is over the gait cycle, without side, where the name does not tell it;
+    `sign`: that gives it the sign of that variable. A place of -1: no single joint axis moves as it does (`Fit.values`).
     """
 
     name: str
@@ -50,6 +52,14 @@ class Coordinate:
     v_index: int
     range_rad: tuple[float, float]
     sd_rad: float | None = None
+    turns: bool = True
+    variable: str = ""
+    sign: float = 1.0
+
+    @property
+    def plain(self) -> str:
+        """What it is over the gait cycle: the variable, else its name without side."""
+        return self.variable or (self.name.removesuffix(f"_{self.side}") if self.side else self.name)
 
 
 @dataclass(frozen=True)
@@ -141,7 +151,7 @@ class _Chain:
         R, p, link = base.R_LB, base.R_LB @ body.p_PB + base.p_LB, base.link
         for step, angle in zip(definition.rotations, body.static_angles_rad, strict=True):
             if step not in free:
-                R = R @ axis_angle(step.axis, angle)
+                R = R @ _turn(as_axis(step.axis), float(angle))
                 continue
             name = definition.name if step is free[-1] else f"{definition.name}:{step.coordinate}"
             link = self._add(name, link, _hinge(as_axis(step.axis)), R, p)
@@ -171,6 +181,12 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 def _hinge(axis: tuple[float, float, float]) -> Joint:
     """A revolute joint; trials build the same ones thousands of times."""
     return Joint("revolute", axis)
+
+
+@lru_cache(maxsize=1024)
+def _turn(axis: tuple[float, float, float], angle: float) -> FloatArray:
+    """The rotation of a fixed step; most are the same in all models of a trial."""
+    return axis_angle(np.array(axis), angle)
 
 
 def as_axis(vector: FloatArray) -> tuple[float, float, float]:

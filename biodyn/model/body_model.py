@@ -86,6 +86,14 @@ class SubjectModel:
             body for body in self.bodies if body.definition.parent and body.definition.name not in self.locked_segments
         )
 
+    def joint_link(self, name: str) -> int:
+        """Return the link at whose origin a segment's joint to its parent has its centre."""
+        return self.frames[name].link
+
+    def joint_columns(self, name: str) -> list[int]:
+        """Return where in v the coordinates of a segment's joint stand."""
+        return [c.v_index for c in self.coordinates if c.body == name]
+
     def coordinate(self, name: str) -> Coordinate:
         """Return a free coordinate by name; KeyError if it is locked or unknown."""
         for coordinate in self.coordinates:

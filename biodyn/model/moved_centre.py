@@ -41,17 +41,22 @@ def with_misplaced_centre(model: SubjectModel, body: str, shift_P: FloatArray) -
     bodies = []
     for part in model.bodies:
         name, top = part.definition.name, part.definition.parent
-        if not top:
+        if not top or name not in (body, *below[body], above, *below[above]):
             bodies.append(part)
             continue
         R_PB = new_R[top].T @ new_R[name]
-        angles = part.static_angles_rad
-        if name in (body, *below[body], above, *below[above]):
-            angles = static_angles(part.definition, R_PB)
         bodies.append(
-            replace(part, R_PB=R_PB, p_PB=new_R[top].T @ (new_p[name] - new_p[top]), static_angles_rad=angles)
+            replace(
+                part,
+                R_PB=R_PB,
+                p_PB=new_R[top].T @ (new_p[name] - new_p[top]),
+                static_angles_rad=static_angles(part.definition, R_PB),
+            )
         )
     markers = tuple(
-        replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body])) for m in model.markers
+        replace(m, p_BM=new_R[m.body].T @ (p[m.body] + R[m.body] @ m.p_BM - new_p[m.body]))
+        if m.body in (body, above)
+        else m
+        for m in model.markers
     )
     return replace(with_bodies(model, tuple(bodies)), markers=markers)

@@ -13,6 +13,11 @@ class ModelSettings(Section):
     skeleton: str = Field(
         "auto", description="skeleton of the library, a TOML file, or auto: all that the markers determine"
     )
+    osim: str | None = Field(
+        None,
+        description="an OpenSim model (.osim) of the person, whose markers have the recording's names, in place of the skeleton; "
+        "of the other sections contacts, gait, limits, uncertainty, replay, output and signals.cutoff_hz are followed then",
+    )
     marker_set: str = Field(
         "auto", description="marker set of the library, a TOML file, or auto: recognised from the labels"
     )

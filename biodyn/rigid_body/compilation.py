@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,6 +30,10 @@ from biodyn.rigid_body.algorithms import (
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
+
+Progress = Callable[[str], None]
+_MOST_HELPERS: Final = 3  # the longest piece of work is a third of all
+_PATIENCE_S: Final = 120.0  # several times what all kernels take; a helper that is stuck then is given up
 
 
 def trial_kernels() -> tuple[Any, ...]:
@@ -57,41 +65,75 @@ def _tiny() -> tuple[Multibody, FloatArray, FloatArray]:
     return mb, mb.neutral()[None], np.zeros((1, mb.nv))
 
 
-def compile_kinematics() -> None:
-    """Compile, or load, what the fit of markers and the differentiation of its motion need."""
-    mb, q, _ = _tiny()
-    p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
-    inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5))
-    body_poses(mb, q)
-    difference(mb, q, q)
-
-
-def compile_dynamics() -> None:
-    """Compile, or load, what forces, momentum, energies and the bands of the torques need."""
+def _work() -> dict[str, Callable[[], object]]:
+    """Return what compiles, or loads, the kernels of a trial, the longest first; each piece may run in its own process."""
     mb, q, v = _tiny()
-    wrenches = np.zeros((1, 1, 6))
-    inverse_dynamics(mb, q, v, v, wrenches, [1])
-    forward_dynamics(mb, q, v, v, wrenches, [1])
-    mass_matrix(mb, q)
-    joint_jacobians(mb, q)
-    inverse_dynamics_derivatives(mb, q, v, v, wrenches, [1])
-    energies(mb, q, v)
+    p_BM = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]])
+    loads = np.zeros((1, 1, 6))
+    return {
+        "fit": lambda: inverse_kinematics(mb, np.array([0, 0, 0, 0, 1]), p_BM, p_BM[None], np.ones(5)),  # poses, too
+        "derivatives": lambda: inverse_dynamics_derivatives(mb, q, v, v, loads, [1]),
+        "forward": lambda: forward_dynamics(mb, q, v, v, loads, [1]),
+        "inverse": lambda: inverse_dynamics(mb, q, v, v, loads, [1]),
+        "mass": lambda: mass_matrix(mb, q),
+        "energies": lambda: energies(mb, q, v),
+        "columns": lambda: joint_jacobians(mb, q),
+        "difference": lambda: difference(mb, q, q),
+        "poses": lambda: body_poses(mb, q),
+    }
 
 
-def warm_up() -> None:
+def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 
-    Where there is a second processor, half of the first compilation runs there, in a process of its own that leaves its
-    result on disk; should that fail, this process does it.
+    Where there are more processors, processes of their own compile a share and leave it on disk: each takes the next piece
+    that nobody took. What they did not do, this process does. `progress` hears how far this is.
     """
-    helper = None
-    kept = storage.storage().writable is not None
-    if kept and not is_compiled() and (os.cpu_count() or 1) > 1 and sys.executable:
+    if storage.storage().writable is not None and not is_compiled():
         tell(COMPILING)
-        command = f"from {__name__} import compile_dynamics; compile_dynamics()"
-        quiet = subprocess.DEVNULL
-        helper = subprocess.Popen([sys.executable, "-c", command], stdin=quiet, stdout=quiet, stderr=quiet)
-    compile_kinematics()
-    if helper is not None:
-        helper.wait()
-    compile_dynamics()
+        with tempfile.TemporaryDirectory(prefix="biodyn-compiling-") as taken, _helpers(taken) as helpers:
+            compile_share(taken, progress)
+            for helper in helpers:
+                with suppress(subprocess.TimeoutExpired):
+                    helper.wait(_PATIENCE_S)
+    for call in _work().values():
+        call()
+
+
+def compile_share(taken: str, progress: Progress | None = None) -> None:
+    """Compile what no process took before; `taken` is the folder where each says what it took."""
+    work = _work()
+    for name, call in work.items():
+        try:
+            Path(taken, name).touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        if progress is not None:
+            progress(f"compiling kernels, {len(os.listdir(taken))} of {len(work)}")
+        call()
+
+
+@contextmanager
+def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Processes that compile a share each; none is left behind."""
+    # where Python is part of another program, that program would be started
+    python = Path(sys.executable or "").stem.lower().startswith("python")
+    count = min(_MOST_HELPERS, _processors() - 1) if python else 0
+    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import compile_share; compile_share({taken!r})"
+    quiet = subprocess.DEVNULL
+    started = [
+        subprocess.Popen([sys.executable, "-P", "-c", code], stdin=quiet, stdout=quiet, stderr=quiet)
+        for _ in range(count)
+    ]
+    try:
+        yield started
+    finally:
+        for helper in started:
+            if helper.poll() is None:
+                helper.kill()
+                helper.wait()
+
+
+def _processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

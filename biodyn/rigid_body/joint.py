@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -39,8 +40,9 @@ _QUATERNION_KINDS: Final = ("spherical", "free")
 # Symmetry and triangle inequality of an inertia may fail by this fraction of its trace: tables are printed with
 # three digits or more, and rotating an exact inertia costs 1e-16.
 INERTIA_TOLERANCE: Final = 1e-6
-_UNIT: Final = np.eye(3)
-_ROTATION_SLACK: Final = 1e-9 + 1e-5 * _UNIT
+# How far rows of a rotation may be from length one and from right angles.
+_LENGTH_SLACK: Final = 1e-9 + 1e-5
+_ANGLE_SLACK: Final = 1e-9
 
 
 def unit_axis(axis: object, name: str) -> Vector3:
@@ -123,6 +125,19 @@ def _zeros33() -> FloatArray:
     return np.zeros((3, 3))
 
 
+def _is_rotation(R: FloatArray) -> bool:
+    """Whether R (3, 3) is a right-handed rotation, in plain floats: trials build thousands of bodies, arrays take far longer."""
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    lengths = a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i
+    angles = a * d + b * e + c * f, a * g + b * h + c * i, d * g + e * h + f * i
+    volume = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    return (
+        all(abs(length - 1.0) <= _LENGTH_SLACK for length in lengths)
+        and all(abs(angle) <= _ANGLE_SLACK for angle in angles)
+        and volume > 0.0
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Body:
     """A rigid body and the joint that carries it.
@@ -161,12 +176,12 @@ class Body:
                 raise ModelError(f"{name} of body '{self.name}' must be numbers: {error}.") from error
             if values.shape != shape:
                 raise ModelError(f"{name} of body '{self.name}' must have shape {shape}, found {values.shape}.")
-            if not np.isfinite(values).all():
+            # a finite sum tells it in half the time; where it is not, the numbers may still be finite and large
+            if not math.isfinite(values.sum()) and not np.isfinite(values).all():
                 raise ModelError(f"{name} of body '{self.name}' holds a number that is not finite.")
             values.setflags(write=False)
             object.__setattr__(self, name, values)
-        # plain arithmetic: np.allclose takes longer than all other checks together, and trials build thousands of bodies
-        if np.any(np.abs(self.R_PJ @ self.R_PJ.T - _UNIT) > _ROTATION_SLACK) or np.linalg.det(self.R_PJ) < 0:
+        if not _is_rotation(self.R_PJ):
             raise ModelError(f"R_PJ of body '{self.name}' is not a right-handed rotation matrix (to 1e-9).")
         if not np.isfinite(self.mass_kg) or self.mass_kg < 0:
             raise ModelError(f"The mass of body '{self.name}' must be finite and >= 0 kg, found {self.mass_kg!r}.")

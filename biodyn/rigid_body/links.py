@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,13 +51,16 @@ def _steps(joint: Joint) -> list[_Step]:
 
 
 def _six(S: FloatArray) -> FloatArray:
-    return np.array([S[0, 0], S[0, 1], S[0, 2], S[1, 1], S[1, 2], S[2, 2]])
+    """The upper triangles (n, 6) of symmetric matrices (n, 3, 3), row by row."""
+    return np.ascontiguousarray(S.reshape(-1, 9)[:, [0, 1, 2, 4, 5, 8]])
 
 
-def _dof_tree(parent: Sequence[int], nv: IntArray) -> tuple[IntArray, IntArray]:
-    """Return for each velocity coordinate the one before it towards the root (-1 = none), and how many are before.
+@lru_cache(maxsize=64)
+def _dof_tree(parent: tuple[int, ...], nv: tuple[int, ...]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return for each velocity coordinate the one before it towards the root (-1 = none), how many are before, and its path.
 
-    Featherstone 2008, section 6.4: the expanded parent array of branch-induced sparsity.
+    Last the `_dof_blocks` of the mass matrix. Featherstone 2008, section 6.4: the expanded parent array of branch-induced
+    sparsity. Trials build the same trees again and again, with other sizes.
     """
     before: list[int] = []
     depth: list[int] = []
@@ -68,7 +72,9 @@ def _dof_tree(parent: Sequence[int], nv: IntArray) -> tuple[IntArray, IntArray]:
             depth.append(0 if at < 0 else depth[at] + 1)
             at = len(before) - 1
         last.append(at)
-    return np.array(before, dtype=np.int64), np.array(depth, dtype=np.int64)
+    dof_parent, dof_depth = np.array(before, dtype=np.int64), np.array(depth, dtype=np.int64)
+    dof_path = _dof_paths(dof_parent, dof_depth)
+    return dof_parent, dof_depth, dof_path, _dof_blocks(dof_path)
 
 
 def _dof_paths(dof_parent: IntArray, dof_depth: IntArray) -> IntArray:
@@ -126,8 +132,9 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     inertia = np.array([np.zeros((3, 3)) if body is None else body.inertia_com for body in owners])
     inertia = 0.5 * (inertia + inertia.transpose(0, 2, 1))
     shift = np.einsum("ni,ni->n", com, com)[:, None, None] * np.eye(3) - np.einsum("ni,nj->nij", com, com)
-    dof_parent, dof_depth = _dof_tree(parent, nv)
-    dof_path = _dof_paths(dof_parent, dof_depth)
+    dof_parent, dof_depth, dof_path, dof_blocks = (
+        array.copy() for array in _dof_tree(tuple(parent), tuple(nv.tolist()))
+    )
     tree = Tree(
         parent=np.array(parent, dtype=np.int64),
         kind=kind,
@@ -138,7 +145,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         dof_parent=dof_parent,
         dof_depth=dof_depth,
         dof_path=dof_path,
-        dof_blocks=_dof_blocks(dof_path),
+        dof_blocks=dof_blocks,
         R_PJ=np.ascontiguousarray(R.reshape(n, 9)),
         p_PJ=np.array([placement[1] for placement in placements]),
         axis=axis,
@@ -149,9 +156,9 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
         com=com,
-        inertia_com=np.array([_six(S) for S in inertia]),
+        inertia_com=_six(inertia),
         first_moment=mass[:, None] * com,
-        inertia_origin=np.array([_six(S) for S in inertia + mass[:, None, None] * shift]),
+        inertia_origin=_six(inertia + mass[:, None, None] * shift),
         gravity_W=np.array(gravity_W, dtype=np.float64),
     )
     for array in tree:

@@ -11,6 +11,18 @@ subjects' means; `report` shows. `result` opens what a study wrote, `study_recor
 folder it is, `exclusion` which trials count. `one_session` is a study of one person and day, with one page.
 """
 
+from importlib.util import find_spec
+
 import lazy_loader
+
+from biodyn.errors import StudyError
+
+# Whoever takes the first step learns it now, not after a thousand trials.
+_MISSING = [name for name in ("pyarrow", "statsmodels") if find_spec(name) is None]
+if _MISSING:
+    raise StudyError(
+        f"A study or session needs {' and '.join(_MISSING)}, not part of the plain installation.",
+        "Install: pip install 'biodyn[study]' (in a copy of the project: pip install '.[study]').",
+    )
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -27,7 +27,7 @@ from biodyn.study.study_record import SESSION
 #: Under all other settings: one model for all walks, and every walk as `biodyn run` writes it.
 SESSION_SETTINGS: Final[dict[str, Any]] = {
     "model": {"fit": "session"},
-    "output": {"figures": True, "report": True},
+    "output": {"figures": True, "report": True, "tables": "csv"},
     "uncertainty": {"compute": True},
 }
 # Folders between the walks and the one that holds them all: beyond that they are no session's.

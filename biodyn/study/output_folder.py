@@ -70,5 +70,6 @@ def tidy_when_stopped(folder: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        _remove_unfinished_everywhere(folder)
+        if folder.is_dir():  # its disk may be gone
+            _remove_unfinished_everywhere(folder)
         raise

@@ -43,6 +43,12 @@ class Progress:
         rate = self.rate_per_s
         return None if rate is None else (self.total - self.done) / rate
 
+    def remaining(self) -> str:
+        """A sentence for who stops here: what is done and kept, what remains."""
+        if self.done == self.total:
+            return f"all {self.total} trials are done, group results and report remain."
+        return f"{self.done} of {self.total} trials are done and kept, {self.total - self.done} remain."
+
     def line(self) -> str:
         """One line: done, failed, kept, rate, time left."""
         parts = [f"{self.done} of {self.total} trials", f"{self.failed} failed"]

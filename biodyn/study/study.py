@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.study.choices import with_choices, with_entries
+from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.naming import safe_name
 from biodyn.study.discovery.starting import DEFINITION_NAME
@@ -18,7 +20,7 @@ from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_
 from biodyn.study.plan import StudyPlan
 from biodyn.study.progress import told
 from biodyn.study.result import StudyResult
-from biodyn.study.running.lock import only_run
+from biodyn.study.running.lock import only_run, require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Task
@@ -43,25 +45,32 @@ class Study:
     kind: StudyKind = STUDY
 
     @classmethod
-    def open(cls, source: str | Path, preset: str | None = None, entries: Sequence[str] = ()) -> Study:
+    def open(
+        cls,
+        source: str | Path,
+        preset: str | None = None,
+        entries: Sequence[str] = (),
+        reports: Reports | None = None,
+    ) -> Study:
         """Return the study of a folder, or of a study.toml (in the folder it names, else beside it).
 
         A study.toml in the folder is followed. `preset`: settings under all others, in place of the one that study.toml names.
-        `entries`: "section.key=value" over all settings.
+        `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
+        study.toml's `[output] reports`.
 
         Raises StudyError where there is no such folder or no C3D file in it, SettingsError for a bad study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
-            definition = with_choices(read_definition(path), preset, entries)
+            definition = with_choices(read_definition(path), preset, entries, reports)
             study = cls(definition, with_entries(discover(definition.folder(path), definition), entries))
             study._require_possible()
             return study
         if not path.is_dir():
             raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
-            return cls.open(path / DEFINITION_NAME, preset, entries)
-        definition = with_choices(StudyDefinition(), preset, entries)
+            return cls.open(path / DEFINITION_NAME, preset, entries, reports)
+        definition = with_choices(StudyDefinition(), preset, entries, reports)
         return cls(definition, discover(path, definition))
 
     @property
@@ -96,12 +105,14 @@ class Study:
                 f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
                 "See 'biodyn study FOLDER --dry-run' for the role of each file.",
             )
+        _require_arrow()
         self._require_possible()
         # On a cluster others may still be writing when this process is stopped: the next run tidies up.
         alone = tidy_when_stopped(folder) if scheduler is None else nullcontext()
         with self._owned(folder) as keep_open, alone:
             try:
                 self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open, say)
+                require_there(folder)
                 self.summarise(folder, say)
             except OSError as error:
                 where = f": '{error.filename}'" if error.filename else ""
@@ -163,11 +174,20 @@ class Study:
         running = self.definition.running
         limits = Limits(running.time_limit_s, running.memory_limit_mb)
         root = self.plan.root.resolve()
-        tasks = [Task(trial, root, folder, program_version(), limits, retry_failed) for trial in self.plan.trials]
+        program, reports = program_version(), self.definition.output.reports
+        tasks = [Task(trial, root, folder, program, limits, retry_failed, reports) for trial in self.plan.trials]
         if scheduler is not None:
             run_on_cluster(tasks, scheduler, limits, on_outcome, say)
         else:
             run_local(tasks, workers or running.workers, limits, on_outcome, keep_open, say)
+
+
+def _require_arrow() -> None:
+    """Raise StudyError where the library is missing that the data set is written with: now, not after a thousand trials."""
+    if find_spec("pyarrow") is None:
+        raise StudyError(
+            "A study's data set is Parquet, which needs pyarrow; it is not installed.", "pip install 'biodyn[study]'"
+        )
 
 
 def run_study(

@@ -9,6 +9,6 @@ tables) and `result`; `on_poses` and `pose_offsets` are what differs where poses
 use case a file: `inspect` with `inspect_tables` (what is in a file), `sensitivity` (the same walk with other choices),
 `replay` (forward dynamics of a result), `compare` (how well curves agree with the laboratory's own software), `differences`
 with `laboratory_file` and `torque_tables` (why two analyses differ), `export/` (a result in the files of other programs). An
-OpenSim model has a way of its own: `from_coordinates`, or `from_markers` with `scaled_model`, `model_recording` and
-`model_plates`; then `model_torques` and `model_result`.
+OpenSim model has a way of its own, `on_model`: `from_coordinates`, or `from_markers` with `scaled_model`, `model_recording` and
+`model_plates`, `model_torques`, `model_result`; then `model_analysis`; `model_replay`. `stored` is `biodyn.load`.
 """

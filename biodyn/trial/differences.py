@@ -27,7 +27,7 @@ from biodyn.comparison.segments import MovingBody, moving_body
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
 from biodyn.io import read
-from biodyn.output.store.loaded import StoredResult, load
+from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
 from biodyn.output.store.record.run import PARTS
@@ -172,7 +172,7 @@ class Comparison:
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
         from biodyn.output.figures.differences import differences_figure
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         target = Path(folder)
         if target.exists() and not target.is_dir():
@@ -262,7 +262,7 @@ def _opened(source: Result) -> _Opened:
         name = source.analysis.recording.path.name
         record = {part: json_ready(PARTS[part](source.analysis)) for part in _PARTS}
         return _Opened(name, record, result_arrays(source.analysis), source)
-    result = source if isinstance(source, StoredResult) else load(source)
+    result = source if isinstance(source, StoredResult) else StoredResult(source)
     return _Opened(str(result.folder), result.record, result.arrays, result)
 
 

@@ -23,8 +23,9 @@ from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_m
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
 from biodyn.trial.balanced_coordinates import balanced, even_times
-from biodyn.trial.model_result import CoordinateResult
-from biodyn.trial.model_torques import no_loads, table_loads, torques
+from biodyn.trial.model_analysis import MOST_ROWS, recording_of_rows
+from biodyn.trial.model_result import CoordinateResult, Source
+from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 
 #: What nearly all set-ups of OpenSim's tool ask for.
 CUTOFF_HZ: Final = 6.0
@@ -86,7 +87,13 @@ def run_coordinates(
         proof=proof,
         estimated=found,
         model_file=None if found is None else osim_text(body).encode(),
+        source=_source(table, acting),
     )
+
+
+def _source(table: Storage, acting: Loads) -> Source | None:
+    recording = recording_of_rows(table.path, table.time_s) if len(table.time_s) <= MOST_ROWS else None
+    return None if recording is None else Source(recording, np.eye(3), acting)
 
 
 def too_short(covered: BoolArray) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -19,20 +18,18 @@ from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
 from biodyn.io.reading import NO_FORCES
-from biodyn.processing.kinematics.model_markers import ModelFit, fit_model
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.recording import Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.trial.from_coordinates import too_short
-from biodyn.trial.model_plates import plate_loads
+from biodyn.trial.model_plates import OnPlates, plate_loads
 from biodyn.trial.model_recording import Points, read_points, tasks_of
-from biodyn.trial.model_result import CoordinateResult
+from biodyn.trial.model_result import CoordinateResult, Source
 from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 from biodyn.trial.scaled_model import ScaledModel, scaled_by_markers, scaled_by_setup
-
-# No camera sees a marker as exactly as this.
-_OWN_MARKERS_M: Final = 1e-6
 
 
 def run_markers(
@@ -71,7 +68,8 @@ def run_markers(
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    fit = fit_model(body, points.labels, positions, time_s, tasks_of(setup, body, time_s))
+    tasks = tasks_of(setup, body, time_s)
+    fit = fit_model(body, points.labels, positions, time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     progress("contacts")
@@ -79,9 +77,22 @@ def run_markers(
     files |= acting.files
     progress("inverse dynamics")
     result = solved(body, fit, time_s, acting.loads, hz)
+    recording = points.recording
+    rate_hz = recording.markers.rate_hz
     return replace(
         result,
         files=files,
+        source=Source(
+            replace(
+                recording.with_markers(Markers(points.labels, positions, rate_hz)),
+                start_s=float(time_s[0]),
+                first_frame=recording.first_frame + (kept.start or 0),
+            ),
+            points.R_GL,
+            acting.loads,
+            None if acting.on_plates is None else acting.on_plates.only(kept),
+            tasks,
+        ),
         loads=acting.named,
         scaling={} if sized is None else sized.record,
         model_file=None if sized is None else sized.content,
@@ -98,12 +109,13 @@ def run_markers(
 
 @dataclass(frozen=True)
 class _Acting:
-    """Loads on the model, name and body of each, the files they were read from, and what is said of them."""
+    """Loads on the model, name and body of each, the files they were read from, what is said of them and of plates."""
 
     loads: Loads
     named: Sequence[tuple[str, str]] = ()
     files: Mapping[str, Path] = field(default_factory=dict)
     notes: Sequence[Diagnostic] = ()
+    on_plates: OnPlates | None = None
 
 
 def _acting(
@@ -126,9 +138,11 @@ def _acting(
     # the zero of plates and the feet that come and go are seen in the whole recording
     whole = fit if kept == slice(None) else fit_model(model, points.labels, points.positions, points.time_s)
     recording = points.recording
-    on_plates, named, notes = plate_loads(model, recording, whole.q, cutoff_hz, model.multibody.total_mass_kg)
+    found, notes = plate_loads(model, recording, whole.q, cutoff_hz, model.multibody.total_mass_kg)
     files = {f"also_read_{k}": path for k, (path, _) in enumerate(recording.also_read, start=1)}
-    return _Acting(no_loads(len(time_s)) if on_plates is None else on_plates.only(kept), named, files, notes)
+    if found is None:
+        return _Acting(no_loads(len(time_s)), (), files, notes)
+    return _Acting(found.loads.only(kept), found.named, files, notes, found)
 
 
 def _sized(
@@ -148,7 +162,7 @@ def _sized(
 
 def _chosen_cutoff(fit: ModelFit, positions: FloatArray, rate_hz: float) -> Diagnostic:
     """Return the cut-off that the markers ask for, as a note with its value."""
-    if fit.rms_m < _OWN_MARKERS_M:
+    if fit.rms_m < OWN_MARKERS_M:
         message = "The markers were computed with this model: they lie on it, and its coordinates need no filter."
         return Diagnostic("model-cutoff", "info", message, value=0.0, unit="Hz")
     found = automatic_cutoff(positions, rate_hz)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,9 +12,9 @@ import numpy as np
 from biodyn.checks.files import FileFacts, noticed
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError, MarkerSetError, PlateError, TableError
+from biodyn.errors import InputFileError, MarkerSetError, PlateError, ResultError, TableError
 from biodyn.io import read_facts, read_many
-from biodyn.library.load import is_path
+from biodyn.library.load import SUFFIX
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.label_reading.words import DICTIONARY
@@ -27,9 +28,11 @@ from biodyn.processing.signals.orientation import find_world
 from biodyn.recording import Recording
 from biodyn.session import role_of
 from biodyn.settings import Settings, settings_from
-from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines
+from biodyn.trial.inspect_tables import MODEL_SUFFIX, coordinate_lines, model_lines, table_lines, with_model_lines
 from biodyn.trial.on_poses import with_choice, with_origins
 
+# What marks a page that biodyn made.
+_OURS = '<meta name="generator" content="biodyn'
 # A plate that never carries this much was not stepped on.
 _LOADED_N = 20.0
 
@@ -43,23 +46,67 @@ class FileCheck:
 
 
 def check_file(
-    path: str | Path, settings: Settings | str | Path | None = None, marker_set: str | None = None
+    path: str | Path,
+    settings: Settings | str | Path | None = None,
+    marker_set: str | None = None,
+    model: str | Path | None = None,
 ) -> FileCheck:
     """Read a recording and say what it holds; raises InputFileError if it cannot be read at all.
 
     Parameters: `settings` that the file would be analysed with, their tables are checked too; `marker_set` tried instead
-    of theirs: a name or the path of a TOML file. Raises SettingsError and TableError where those are not valid.
+    of theirs: a name or the path of a TOML file; `model`: an OpenSim model that is to follow its markers.
+    Raises SettingsError and TableError where those are not valid.
     """
+    return _checked(path, settings, marker_set, model)[0]
+
+
+def write_check_page(
+    path: str | Path,
+    target: str | Path | None = None,
+    settings: Settings | str | Path | None = None,
+    marker_set: str | None = None,
+    model: str | Path | None = None,
+) -> tuple[FileCheck, Path]:
+    """Say what a recording holds, and write a page with its 3-D view; returns both.
+
+    Parameters: `target` folder, by default a temporary one; the others as of `check_file`.
+
+    Raises as `check_file`, InputFileError where no marker is seen, ResultError where the page would replace another's file or
+    cannot be written.
+    """
+    from biodyn.output.report.check_page import check_page
+    from biodyn.output.store.record.run import versions
+
+    checked, file = _checked(path, settings, marker_set, model)
+    page = None if file is None else check_page(file, checked.lines, checked.diagnostics, versions()["biodyn"])
+    if page is None:
+        raise InputFileError(f"'{Path(path).name}' holds no marker that could be shown.", "Leave out --out and --open.")
+    name = f"{Path(path).name}.check.html"
+    try:
+        place = Path(tempfile.mkdtemp(prefix="biodyn-check-") if target is None else target) / name
+        if place.exists() and _OURS not in place.read_text(encoding="utf-8", errors="replace")[:1000]:
+            raise ResultError(f"'{place}' is not a page of biodyn and will not be replaced.", "Choose another folder.")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise ResultError(f"'{name}' cannot be written: {error.strerror}.", "Choose another folder.") from error
+    return checked, place
+
+
+def _checked(
+    path: str | Path, settings: Settings | str | Path | None, marker_set: str | None, model: str | Path | None
+) -> tuple[FileCheck, FileFacts | None]:
+    """What a file holds; with the facts of a recording of markers."""
     options = settings_from(settings)
     chosen = options.model.marker_set if marker_set is None else marker_set
     user_tables(replace(options.tables, marker_set=chosen))
     if Path(path).suffix.lower() == MODEL_SUFFIX:
-        return FileCheck(*model_lines(path))
+        return FileCheck(*model_lines(path)), None
     (result,) = read_many([path])
     if isinstance(result, InputFileError):
         raise result
     if result.motion.markers is None and result.motion.poses is None:
-        return FileCheck(tuple(table_lines(result)), result.diagnostics)
+        return FileCheck(tuple(table_lines(result)), result.diagnostics), None
     result = with_choice(result, options.poses.use)
     world = find_world(with_origins(result) if result.on_poses else result)
     file = FileFacts(result.rotated(world.R_WL), options, chosen)
@@ -72,8 +119,10 @@ def check_file(
         *_poses(file.recording),
         *_markers(file),
         *_plates(file),
+        *(() if model is None else with_model_lines((*result.markers.labels, *result.model_outputs), model)),
     )
-    return FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
+    found = FileCheck(lines, (*result.diagnostics, *world.diagnostics, *noticed(file)))
+    return found, None if file.recording.on_poses else file
 
 
 def _contents(recording: Recording) -> Iterator[str]:
@@ -92,7 +141,7 @@ def start_marker_set(path: str | Path, target: str | Path) -> Path:
     Raises TableError where something is there already or nothing can be written, InputFileError for an unreadable recording.
     """
     place = Path(target)
-    if not is_path(place.name):
+    if place.suffix.lower() != SUFFIX:
         raise TableError(f"'{place}' is no name of a marker set file: it must end in .toml.", "Choose another name.")
     (result,) = read_many([path])
     if isinstance(result, InputFileError):

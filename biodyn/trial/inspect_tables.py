@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
+from biodyn.model.from_osim.subject import imported_model
 from biodyn.recording import Recording
-from biodyn.rigid_body import from_osim
+from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body.marker_fit import MIN_MARKERS
 
 MODEL_SUFFIX = ".osim"
 _SHOWN = 40  # names on a line
@@ -66,6 +68,45 @@ def model_lines(path: str | Path) -> tuple[tuple[str, ...], tuple[Diagnostic, ..
         f"Bodies: {len(bodies)}: {', '.join(bodies[:_SHOWN])}{' ...' if len(bodies) > _SHOWN else ''}",
         f"Coordinates: {len(names)}: {', '.join(names[:_SHOWN])}{' ...' if len(names) > _SHOWN else ''}",
         f"Markers: {len(model.markers)}",
+        *_meaning(model),
         f"Run a motion on it: biodyn run MOTION.mot --model {Path(path).name} --forces LOADS.xml",
     )
     return lines, model.notes
+
+
+def with_model_lines(labels: Sequence[str], path: str | Path) -> tuple[str, ...]:
+    """How the markers of a recording and of an OpenSim model meet; ModelError where the model cannot be read."""
+    model = from_osim(path)
+    own = [marker.name for marker in model.markers if marker.body is not None]
+    common, lacking = [name for name in own if name in labels], [name for name in own if name not in labels]
+    others = [label for label in labels if label not in own]
+    text = f"With {Path(path).name}: {len(common)} of its {len(own)} markers are in the recording"
+    text += f"; not there: {_listed(lacking)}" if lacking else ""
+    text += f"; not on the model: {_listed(others)}" if others else ""
+    few = (
+        ()
+        if len(common) >= MIN_MARKERS
+        else (f"The model follows at least {MIN_MARKERS} markers: it cannot follow these.",)
+    )
+    return (f"{text}.", *few, *_meaning(model))
+
+
+def _meaning(model: OpenSimModel) -> Iterator[str]:
+    """What of the model is known by name and geometry: feet, and coordinates that are variables of the gait cycle."""
+    body = imported_model(model)
+    if body is None:
+        yield "Several bodies hang on ground: torques alone, without cycles, report and replay."
+        return
+    feet = ", ".join(body.sole_body.values())
+    yield (
+        f"Feet: {feet}"
+        if len(body.sole_body) == len(SIDE_NAMES)
+        else "Feet: no two that are known; no events and cycles"
+    )
+    turned = body.reversed()
+    if turned:
+        yield f"Counted the other way than here: {_listed(list(turned))}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")

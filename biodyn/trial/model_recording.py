@@ -35,7 +35,7 @@ class Points:
 
     Attributes:
         recording: turned so that Y is up. labels, positions (T, M, 3) m. time_s: (T,) as the file counts it.
-        notes: of reading and turning.
+        notes: of reading and turning. R_GL: (3, 3) turn from the laboratory to that ground.
     """
 
     recording: Recording
@@ -43,6 +43,7 @@ class Points:
     positions: FloatArray
     time_s: FloatArray
     notes: tuple[Diagnostic, ...]
+    R_GL: FloatArray
 
 
 def read_points(path: str | Path, model: OpenSimModel, forces_beside: bool = False) -> Points:
@@ -54,7 +55,7 @@ def read_points(path: str | Path, model: OpenSimModel, forces_beside: bool = Fal
     recording, R_WL, notes = _upright(read(path, None if forces_beside else NO_FORCES), not forces_beside)
     time_s = recording.start_s + np.arange(recording.markers.frame_count) / recording.markers.rate_hz
     labels, positions = model_points(recording, model, R_WL)
-    return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes))
+    return Points(recording, labels, positions, time_s, (*_of_reading(recording, labels), *notes), R_WL)
 
 
 def model_points(recording: Recording, model: OpenSimModel, R_WL: FloatArray) -> tuple[tuple[str, ...], FloatArray]:

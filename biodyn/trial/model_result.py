@@ -15,25 +15,48 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import file_sha256
 from biodyn.io.opensim.write import storage_text
-from biodyn.output.store.names import COORDINATES, KIND_ENTRY, RECORD_NAME, RECORD_VERSION, TABLES_FOLDER, table_path
+from biodyn.output.store.names import (
+    COORDINATES,
+    KIND_ENTRY,
+    MODEL_NAME,
+    MOTION_NAME,
+    RECORD_NAME,
+    RECORD_VERSION,
+    TABLES_FOLDER,
+    table_path,
+)
 from biodyn.output.store.record.run import versions
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import seal
 from biodyn.output.tables.csv import write_csv
-from biodyn.processing.kinematics.model_markers import ModelFit
+from biodyn.processing.kinematics.model_markers import ModelFit, Tasks
 from biodyn.processing.signals.rms import rms
+from biodyn.recording import Recording
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.trial.balanced_coordinates import BalancedMotion
-from biodyn.trial.model_torques import PROOF_LIMIT
+from biodyn.trial.model_plates import OnPlates
+from biodyn.trial.model_torques import PROOF_LIMIT, Loads
 
-#: Of a result folder: the model as it was scaled or estimated.
-MODEL_NAME = "model.osim"
-#: The same of the coordinates as they were estimated.
-MOTION_NAME = "coordinates.mot"
 _GRAVITY = 9.81  # m/s^2
 # Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much; of the frames, so many are told.
 _UNBORNE, _UNBORNE_FRAMES = 0.25, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What a motion on a model came from, in the model's ground.
+
+    Attributes:
+        recording: frames of the motion; without markers where coordinates were given. R_GL: (3, 3) turn from its laboratory.
+        loads: that acted. on_plates: what the recording's own plates say, None without. tasks: of the fit to markers.
+    """
+
+    recording: Recording
+    R_GL: FloatArray
+    loads: Loads
+    on_plates: OnPlates | None = None
+    tasks: Tasks = field(default_factory=Tasks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +72,8 @@ class CoordinateResult:
         proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
         fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
         scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
-        model_file: an .osim file of it. estimated: where motion and inertias are an estimate, what was moved and changed for it.
+        model_file: an .osim file of it. source: what the motion came from; None where its rows are uneven or too many.
+        estimated: where motion and inertias are an estimate, what was moved and changed for it.
     """
 
     model: OpenSimModel
@@ -66,6 +90,7 @@ class CoordinateResult:
     fit: ModelFit | None = None
     scaling: Mapping[str, Any] = field(default_factory=dict)
     model_file: bytes | None = None
+    source: Source | None = None
     estimated: BalancedMotion | None = None
 
     @property
@@ -136,7 +161,7 @@ class CoordinateResult:
             "loads": [{"name": name, "body": body} for name, body in self.loads],
             **({} if self.fit is None else {"inverse_kinematics": _fit_record(self.fit)}),
             **({"scaling": self.scaling} if self.scaling else {}),
-            **({} if self.estimated is None else {"estimate": self.estimated.record}),
+            **({} if self.estimated is None else {"balance": self.estimated.record}),
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
             "diagnostics": [note.as_dict() for note in self.findings],

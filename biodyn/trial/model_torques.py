@@ -43,6 +43,10 @@ class Loads:
         """Return wrenches (B, K, 6) about the world origin in a block of rows with coordinates q (B, n); None = no load."""
         return None
 
+    def heights(self, rows: slice, q: FloatArray) -> FloatArray:
+        """Return at which height (B, K) m each load acts, NaN where nothing tells."""
+        return np.full((len(q), len(self.bodies)), np.nan)
+
 
 @dataclass(frozen=True, eq=False)
 class MeasuredLoads(Loads):
@@ -83,6 +87,15 @@ class TableLoads(Loads):
             force, moment = (_in_world(self.model, q, load.force_in, vector, None) for vector in (force, moment))
             point = _in_world(self.model, q, load.point_in, point, load)
             found[:, k, :3], found[:, k, 3:] = moment + np.cross(point, force), force
+        return found
+
+    def heights(self, rows: slice, q: FloatArray) -> FloatArray:
+        """Return the second coordinate of the points of loads that are given in ground."""
+        found = super().heights(rows, q)
+        for k, load in enumerate(self.forces.loads):
+            if load.point and load.point_in.lower() == "ground":
+                unknown = _unknown(self.forces.table, load)
+                found[:, k] = _at(self.forces.table, load.point, slice(None), self.time_s[rows], unknown)[:, 1]
         return found
 
 

@@ -22,7 +22,10 @@ from biodyn.output.store.write import Progress, adding
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.replay import CONVERGENCE_DECIMALS, replay_convergence, replay_drift, replay_feedback
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
+from biodyn.rigid_body import Multibody
+from biodyn.rigid_body.coupling.reduced import ReducedTree
 from biodyn.settings import settings_from
+from biodyn.trial.model_replay import model_motion
 from biodyn.trial.result import TrialResult
 from biodyn.verification.forward_replay import replay_forwards
 from biodyn.verification.parameters import ReplaySettings
@@ -88,8 +91,7 @@ class ReplayResult:
             "tracked": longest.q,
         }
         return replay_gif(
-            self.actuated.multibody,
-            motions,
+            *_drawn(self.actuated, motions),
             self.actuated.time_s[rows],
             frames_s=_FRAME_OF_ANIMATION_S,
             slowdown=_SLOWDOWN,
@@ -179,7 +181,7 @@ class ReplayResult:
             write_csv(table, target / f"{name}.csv", decimals)
         if progress is not None:
             progress("drawing the replay")
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         for name, figure in figures.items():
             (target / f"{name}.png").write_bytes(png(figure))
@@ -206,15 +208,21 @@ def replay(
     """
     if isinstance(source, TrialResult):
         arrays, stored = result_arrays(source.analysis), source.analysis.settings.replay.model_dump()
+        imported = source.analysis.imported
+        model_file = None if imported is None else imported.model_file
     else:
         view = source.view if isinstance(source, StoredResult) else read_view(Path(source))
         arrays, stored = dict(view.arrays), view.record["settings"].get("replay", {})
+        model_file = view.model_file
     if isinstance(settings, ReplaySettings):
         options = settings
     else:
         options = settings_from({"replay": {**stored, **dict(settings or {})}}).replay
     actuated = stored_actuated_motion(arrays)
-    coordinates = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
+    coordinates: Mapping[str, tuple[int, int]] = _places(arrays, "", "") | _places(arrays, "assumed_", " (assumed)")
+    if model_file is not None:
+        reached = model_motion(arrays, actuated, model_file)
+        actuated, coordinates = reached.actuated, reached.coordinates
     found = replay_forwards(actuated, options, progress if progress is not None else _silent)
     return ReplayResult(
         actuated=actuated,
@@ -263,6 +271,21 @@ def tracking_record(parts: Sequence[Tracked]) -> dict[str, Any]:
         "recorded_peak_Nm": float(np.abs(recorded).max()),
         "recorded_rms_Nm": float(np.sqrt(np.mean(recorded[:, 6:] ** 2))),
     }
+
+
+def _drawn(actuated: ActuatedMotion, motions: Mapping[str, np.ndarray]) -> tuple[Multibody, Mapping[str, np.ndarray]]:
+    """The tree of bodies and its configurations, of coupled coordinates those that they put it in."""
+    reduced = actuated.reduced
+    if reduced is None:
+        return actuated.multibody, motions
+    return actuated.multibody, {name: _configurations(reduced, q) for name, q in motions.items()}
+
+
+def _configurations(reduced: ReducedTree, q: np.ndarray) -> np.ndarray:
+    found = np.full((len(q), reduced.tree.multibody.nq), np.nan)
+    known = np.isfinite(q).all(axis=1)
+    found[known] = reduced.tree_configuration(q[known])
+    return found
 
 
 def _silent(name: str) -> None:

@@ -17,6 +17,7 @@ from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
+from biodyn.trial.clock import Clock
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,14 +98,17 @@ class TrialResult(ShownResult):
         """
         target = Path(folder)
         output = self.analysis.settings.output
+        clock = Clock(progress)
         with writing(target, force) as place:
-            if progress is not None:
-                progress("writing tables")
-            write_view(self.view, place)
-            write_report(
-                self.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi, progress=progress
-            )
-            seal(place)
+            with clock.step("tables", "writing tables"):
+                write_view(self.view, place, output.packed)
+            if output.figures:
+                with clock.step("figures", "drawing figures"):
+                    write_report(self.view, place, figures=True, report=False, dpi=output.figure_dpi)
+            if output.report:
+                with clock.step("report", "writing the report"):
+                    write_report(self.view, place, figures=False, report=True, dpi=output.figure_dpi)
+            seal(place, clock.seconds, output.packed)
         return target
 
     def __repr__(self) -> str:

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
+from biodyn.errors import SettingsError
 from biodyn.output.store.names import FIGURES_FOLDER, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
 from biodyn.output.store.write import Progress, adding, write_report
 from biodyn.processing.calibration.subject import require_plausible
+from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
 from biodyn.trial.result import TrialResult
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, Step
-
-
-@dataclass
-class _Clock:
-    """Seconds spent in each step, and the caller's progress display."""
-
-    progress: Progress | None
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[None]:
-        if self.progress is not None:
-            self.progress(name)
-        start = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def analyse_trial(
@@ -64,17 +48,25 @@ def analyse_trial(
         steps: run in this order.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
+    if options.model.osim is not None:
+        raise SettingsError(
+            "A trial on an OpenSim model has no other choices to compare and no session to be fitted to.",
+            "Leave model.osim out, or run it by 'biodyn run' or in a study.",
+        )
     own_files = own_files_of(settings, options)
     require_plausible(mass_kg, height_m)
     state = TrialState(Path(trial), static, mass_kg, height_m, options, own_files, files, static_frames, forces=forces)
     if companions is not None:
         state.companions = [Path(path) for path in companions]
-    clock = _Clock(progress)
+    clock = Clock(progress)
     state.timings = clock.seconds
-    for step in steps:
+    for number, step in enumerate(steps):
         if step.for_torques or not torques_only:
             with clock.step(step.name):
                 step.run(state)
+        if number == 0 and not is_compiled():  # not before the files are known to be readable
+            with clock.step("compiling kernels"):
+                warm_up(progress)
     require_unchanged(own_files)
     analysis = state.analysis()
     return analysis if torques_only else judge(analysis)
@@ -117,6 +109,15 @@ def run_trial(
     Raises BiodynError subclasses (InputFileError, MarkerSetError, PlateError, StaticTrialError, SubjectError,
     SettingsError) where the walk cannot be analysed.
     """
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
+    if options.model.osim is not None:
+        if height_m is not None or static_frames is not None or files is not None:
+            raise SettingsError(
+                "An OpenSim model has its own size: height, frames of standing and files read before have no use."
+            )
+        from biodyn.trial.on_model import whole_on_model
+
+        return whole_on_model(trial, options, static, mass_kg, forces, progress)
     return TrialResult(
         analyse_trial(
             trial,
@@ -136,8 +137,12 @@ def run_trial(
     )
 
 
-def remake_report(folder: str | Path, progress: Progress | None = None, say: Progress | None = None) -> Path:
+def remake_report(
+    folder: str | Path, progress: Progress | None = None, say: Progress | None = None, figures: bool = True
+) -> Path:
     """Draw figures and report of a result folder again, from what the folder keeps; returns the folder.
+
+    `figures`: also as files of their own.
 
     Folders of older versions are read too. Files that biodyn did not write are not replaced: ResultError names them.
     `say` is called with a sentence for every file of the user that is no longer what the result was made with.
@@ -147,12 +152,12 @@ def remake_report(folder: str | Path, progress: Progress | None = None, say: Pro
     if say is not None:
         for note in changed_since(view.record, target):
             say(f"{note.message} {note.hint}")
-    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures]
+    names = [f"{FIGURES_FOLDER}/{name}.png" for name in view.figures] if figures else []
     with adding(target, [*names, REPORT_NAME]) as place:
         write_report(
             view,
             place,
-            figures=True,
+            figures=figures,
             report=True,
             dpi=int(view.record["settings"]["output"]["figure_dpi"]),
             progress=progress,

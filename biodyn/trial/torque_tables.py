@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,9 @@ def table_of_folder(folder: Path) -> TorqueTable | None:
         return None
     try:
         table = read_csv(folder / table_path("joint_torques"))
-        return table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
+        found = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
+        # as the file of the motion counts its time: other programs' tables of it do so too
+        return replace(found, time_s=found.time_s + float(record["input"].get("start_s", 0.0)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ResultError(f"'{folder}' is damaged or was changed: {error}.", "Run the trial again.") from error
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.noise import measured_noise
@@ -234,10 +234,11 @@ def _propagate(
     if inputs.model.assumed:
         variance[UNSEEN] = unseen_variance(inputs.model, frames.q, G, magnitudes, inputs.stride_s)
     steps = np.zeros((count, mb.nv, 0 if gradient is None else gradient.shape[2]))
-    attitude = _single(body_poses(mb, frames.q)[0][:, inputs.model.marker_arrays()[0]])  # of each marker's link
-    places = marker_places(inputs.model, frames.q)
+    of_links = inputs.model.marker_arrays()[0]
     if markers.poses is not None:
-        attitude = attitude[:, np.tile(markers.poses.groups[:, 0], 2)]
+        of_links = of_links[np.tile(markers.poses.groups[:, 0], 2)]
+    turning = _turning(body_poses(mb, frames.q)[0], of_links, rate_hz)
+    places = marker_places(inputs.model, frames.q)
     known = {name: np.zeros_like(variance[name]) for name in columns}
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
@@ -245,7 +246,7 @@ def _propagate(
         if gradient is not None:
             steps[own] = -fit.inverse_hessian[inner] @ gradient[own]
         rows = tuple(_single(part[own]) for part in G)
-        A = _single(fit.by_markers)
+        A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, _single(places[wide]))
         g = _torque_weights(rows, A, inner, rate_hz)
@@ -253,7 +254,7 @@ def _propagate(
         for name, column in columns.items():
             for moments in column.noise if noise_taken_off else ():
                 known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
-        skin = _torque_weights(rows, _along_segments(A, attitude[wide]), inner, rate_hz)
+        skin = _along_segments(g, (turning[0][own], turning[1][own]))
         variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
     moved = (steps, *rates(steps, rate_hz))
     estimated = np.zeros((count, len(frames.rows)))
@@ -305,12 +306,32 @@ def _torque_weights(
     return G0 @ A0 + G1 @ A1 + G2 @ A2, G1 @ A0 + 2.0 * (G2 @ A1), G2 @ A0
 
 
-def _along_segments(A: FloatArray, attitude: FloatArray) -> FloatArray:
-    """The same A (T, nv, 3, M) for errors s along the axes of the markers' links, n = R s; attitude R: (T, M, 3, 3)."""
-    R = attitude.transpose(0, 2, 3, 1)[:, :, :, None]  # (T, 3, 3, 1, M): every product below runs along the markers
-    result = np.empty_like(A)
-    for axis in range(3):
-        np.multiply(A[:, :, 0], R[:, 0, axis], out=result[:, :, axis])
-        for b in (1, 2):
-            result[:, :, axis] += A[:, :, b] * R[:, b, axis]
-    return result
+def _turning(attitude: FloatArray, links: IntArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """R' R^T and R'' R^T (T, 3, 3, M) of the links (M,) that carry the markers, for attitudes R (T, L, 3, 3)."""
+    carrying, of_marker = np.unique(links, return_inverse=True)
+    R = attitude[:, carrying]
+    turned = (part @ R.transpose(0, 1, 3, 2) for part in rates(R, rate_hz))
+    first, second = (_single(part)[:, of_marker].transpose(0, 2, 3, 1) for part in turned)
+    return np.ascontiguousarray(first), np.ascontiguousarray(second)
+
+
+def _along_segments(
+    g: tuple[FloatArray, ...], turning: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The weights g (T, C, 3M) for errors s along the axes of the markers' segments, n = R s, but for a turn by R.
+
+    n' = R s' + R' s and n'' = R s'' + 2 R' s' + R'' s. With R' = W R and R'' = (W' + W W) R the weights of s, s', s'' are
+    (g0 + g1 W + g2 (W' + W W)) R, (g1 + 2 g2 W) R and g2 R. What is made of them are products of two of a marker's, and a
+    common turn R changes none. `turning`: W and W' + W W (T, 3, 3, M).
+    """
+    frames, torques = g[0].shape[:2]
+    g0, g1, g2 = (part.reshape(frames, torques, 3, -1) for part in g)
+    W, bent = (part[:, None] for part in turning)
+    first, second = g0.copy(), g1.copy()
+    for b in range(3):
+        for a in range(3):
+            if a != b:
+                first[:, :, b] += g1[:, :, a] * W[:, :, a, b]
+                second[:, :, b] += g2[:, :, a] * (2.0 * W[:, :, a, b])
+            first[:, :, b] += g2[:, :, a] * bent[:, :, a, b]
+    return first.reshape(g[0].shape), second.reshape(g[0].shape), g[2]

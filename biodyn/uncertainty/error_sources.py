@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -69,6 +70,13 @@ class Frames:
     weights: FloatArray
     held: FloatArray
 
+    @cached_property
+    def pulls(self) -> tuple[FloatArray, FloatArray]:
+        """What pulls at the fit: weights w (M, T), and w y (M, 3 T) of the places y where the markers were seen."""
+        w = self.weights.T
+        y = np.where(w > 0.0, self.seen_at.transpose(2, 1, 0), 0.0)  # (3, M, T)
+        return np.ascontiguousarray(w), (w * y).transpose(1, 0, 2).reshape(len(w), -1)
+
 
 #: What a source of error does in some frames of the trial it was made for.
 Source = Callable[[Frames], Columns]
@@ -82,17 +90,16 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
     for body in model.moving:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
-            if not sd:
-                continue
-            other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
-            moved.append((sd / _STEP_M, *_differing(own, Fitted.of(other), inputs.fit.motion.q)))
+            if sd:
+                other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
+                moved.append((sd / _STEP_M, Fitted.of(other)))
 
     def columns(frames: Frames) -> Columns:
-        tau = torques(frames, model.multibody)
+        tau, gradient = torques(frames, own.tree), fit_gradient(frames, own)
         return stacked(
             frames,
-            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in moved],
-            [factor * (fit_gradient(frames, other) - fit_gradient(frames, before)) for factor, other, before in moved],
+            [factor * (torques(frames, other.tree) - tau) for factor, other in moved],
+            [factor * (fit_gradient(frames, other) - gradient) for factor, other in moved],
         )
 
     return columns
@@ -313,10 +320,9 @@ def no_columns(frames: Frames) -> Columns:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A tree and the markers `which` (K,) of all on it: links (K,), places on them (K, 3) m."""
+    """A tree and the markers on it: links (M,), places on them (M, 3) m."""
 
     tree: Multibody
-    which: IntArray
     links: IntArray
     p_LM: FloatArray
 
@@ -324,44 +330,56 @@ class Fitted:
     def of(cls, model: SubjectModel) -> Fitted:
         """All markers of a model."""
         links, p_LM, _ = model.marker_arrays()
-        return cls(model.multibody, np.arange(len(links)), links, p_LM)
-
-    def only(self, which: IntArray) -> Fitted:
-        """The markers `which` alone."""
-        return Fitted(self.tree, which, self.links[which], self.p_LM[which])
+        return cls(model.multibody, links, p_LM)
 
     def places(self, q: FloatArray) -> FloatArray:
-        """Places (T, K, 3) m in World."""
+        """Places (T, M, 3) m in World."""
         R, p = body_poses(self.tree, q)
         return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
 
+    @cached_property
+    def carrying(self) -> IntArray:
+        """The links (K,) that carry markers."""
+        return np.unique(self.links)
 
-def _differing(own: Fitted, other: Fitted, q: FloatArray) -> tuple[Fitted, Fitted]:
-    """Return both, the other first, with the markers alone that the other has elsewhere: all others pull alike in both."""
-    some = q[np.isfinite(q).all(axis=1)]
-    some = some[:: max(len(some) // 5, 1)]
-    elsewhere = np.flatnonzero(np.any(own.places(some) != other.places(some), axis=(0, 2)))
-    return other.only(elsewhere), own.only(elsewhere)
+    @cached_property
+    def sums(self) -> FloatArray:
+        """What sums values of markers over the K links that carry them: weighted by the place on it, and by 1 (4 K, M)."""
+        carries = (self.links == self.carrying[:, None]).astype(np.float64)
+        return np.concatenate([carries * place for place in (*self.p_LM.T, 1.0)])
 
 
 def fit_gradient(frames: Frames, fitted: Fitted) -> FloatArray:
-    """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y)."""
-    x, weights = fitted.places(frames.q), frames.weights[:, fitted.which]
-    return _marker_forces(
-        frames, fitted, x, np.where(weights[..., None] > 0.0, x - frames.seen_at[:, fitted.which], 0.0)
-    )
+    """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
+
+    With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, are made of
+    the link's pose and of four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
+    """
+    weights, pulls = frames.pulls
+    count, links = len(frames.at), fitted.carrying
+    R, p = body_poses(fitted.tree, frames.q)
+    pose = np.empty((3, 4, len(links), count))  # [R p]: rows of World
+    pose[:, :3], pose[:, 3] = R[:, links].transpose(2, 3, 1, 0), p[:, links].transpose(2, 1, 0)
+    own = (fitted.sums @ weights).reshape(4, len(links), count)
+    seen = (fitted.sums @ pulls).reshape(4, len(links), 3, count).transpose(2, 0, 1, 3)
+    loads = np.empty((6, len(links), count))
+    for axis, (b, c) in enumerate(((1, 2), (2, 0), (0, 1))):
+        # x x w (x - y) = y x w x
+        loads[axis] = np.sum(pose[c] * seen[b] - pose[b] * seen[c], axis=0)
+        loads[3 + axis] = np.sum(pose[axis] * own, axis=0) - seen[axis, 3]
+    return forces_of_wrenches(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
 
 
 def _marker_forces(frames: Frames, fitted: Fitted, x: FloatArray, error: FloatArray) -> FloatArray:
     """Return sum w J^T e (T, nv): forces w e at the markers as generalised forces."""
-    bodies = np.unique(fitted.links)
-    force = frames.weights[:, fitted.which, None] * error
+    links = fitted.carrying
+    force = frames.weights[..., None] * error
     moment = np.stack(
         [x[..., b] * force[..., c] - x[..., c] * force[..., b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
     )
-    carries = (fitted.links == bodies[:, None]).astype(np.float64)  # (bodies, K)
+    carries = (fitted.links == links[:, None]).astype(np.float64)  # (K, M)
     loads = carries @ np.concatenate([moment, force], axis=2)
-    return forces_of_wrenches(fitted.tree, frames.q, loads, bodies)
+    return forces_of_wrenches(fitted.tree, frames.q, loads, links)
 
 
 def _by_wrenches(frames: Frames, change: FloatArray) -> FloatArray:

@@ -34,7 +34,8 @@ class FitResponse:
 
     Attributes:
         inverse_hessian: (T, nv, nv), zero for coordinates at a limit.
-        by_markers: (T, nv, 3, M) step of the configuration for a marker's step along the World axes, rad or m a m.
+        by_markers: (T, nv, 3, M) step of the configuration for a marker's step along the World axes, rad or m a m; in single
+            precision and half the time: a standard deviation needs three digits.
     """
 
     inverse_hessian: FloatArray
@@ -80,7 +81,8 @@ def fit_response(
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    return FitResponse(np.asarray(inverse), np.asarray((inverse @ weighted).reshape(J.shape)))
+    by_markers = inverse.astype(np.float32) @ weighted.astype(np.float32)
+    return FitResponse(np.asarray(inverse), by_markers.reshape(J.shape))  # type: ignore[arg-type]
 
 
 def held_coordinates(model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int) -> FloatArray:

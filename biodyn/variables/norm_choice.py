@@ -56,6 +56,8 @@ class Walker:
         """The age, or what it was taken for."""
         if self.age_years is not None:
             return f"{self.age_years:.0f} years old"
+        if not math.isfinite(self.height_m):
+            return "age and body height not known"
         taken = {"adult": "is taken for an adult's", "child": "is taken for a child's", "": "may be either's"}
         return f"age not known; a body of {self.height_m:.2f} m {taken[self.stage]}"
 

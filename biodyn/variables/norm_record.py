@@ -24,7 +24,7 @@ def norms_record(setting: str, walker: Walker) -> dict[str, Any]:
     return {
         "setting": setting,
         "speed": {measure: _number(walker.speed(measure)) for measure in ("m_s", "dimensionless", "heights_per_s")},
-        "leg_length_m": walker.leg_m,
+        "leg_length_m": _number(walker.leg_m),
         "shown": _shown(choice),
         "reasons": list(choice.reasons),
     }
@@ -59,7 +59,8 @@ def walker_of(record: Mapping[str, Any], speed_m_s: float) -> Walker:
     subject = record["subject"]
     age, leg = subject.get("age_years"), subject.get("leg_length_m")
     kind = (record.get("activity") or {}).get("kind", "walking")
-    return Walker(age, float(subject["height_m"]), leg, speed_m_s, kind)
+    height = subject["height_m"]  # of an OpenSim model nobody need know it
+    return Walker(age, math.nan if height is None else float(height), leg, speed_m_s, kind)
 
 
 def norms_of_record(record: Mapping[str, Any], speed_m_s: float) -> tuple[Norms, ...]:

@@ -15,16 +15,22 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import apply, cross
 from biodyn.processing.dynamics.actuated import ActuatedMotion
+from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.kinematics.segments import SegmentForces, SegmentMotion, segment_forces, segment_motion
 from biodyn.rigid_body import bias_forces, forward_dynamics, mass_matrix
 from biodyn.verification.consistency_check import Consistency, ConsistencyCheck, consistent_motion
+from biodyn.verification.own_coordinates import own_coordinates
 
 # A coordinate that hardly carries anything is not compared with its own noise but with this share of the largest one.
 _SMALLEST_SCALE = 1e-3
 
 
-def verify(actuated: ActuatedMotion) -> Consistency:
-    """Make every check in every frame with known motion and forces."""
+def verify(actuated: ActuatedMotion, own: OwnMotion | None = None) -> Consistency:
+    """Make every check in every frame with known motion and forces.
+
+    own: the same motion in the coordinates of an imported model: its torques are checked against those of the tree. Velocity
+    and acceleration are not compared with the path then: they belong to the curves of those coordinates, not of the tree's.
+    """
     mb, known = actuated.multibody, actuated.known
     q, v, vdot, tau = actuated.q[known], actuated.v[known], actuated.vdot[known], actuated.tau[known]
     wrenches = actuated.wrenches[known]
@@ -34,9 +40,10 @@ def verify(actuated: ActuatedMotion) -> Consistency:
     torque_size = np.abs(inertial) + np.abs(bias)
     motion = segment_motion(mb, q, v, vdot)
     forces = segment_forces(mb, motion)
+    path = (consistent_motion(actuated),) if own is None else own_coordinates(actuated, own)
     return Consistency(
         (
-            consistent_motion(actuated),
+            *path,
             _accelerations(check, actuated, q, v, vdot, tau, wrenches),
             _mass_matrix(check, inertial + bias - tau, torque_size),
             *_segments(check, actuated, motion, forces, tau, wrenches, torque_size),

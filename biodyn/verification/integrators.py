@@ -15,7 +15,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.rigid_body import coordinate_rates, forward_dynamics, integrate
+from biodyn.verification.mechanics import coordinate_rates, forward_dynamics, integrate
 from biodyn.verification.replay_input import ReplayInput
 
 Method = Literal["euler", "rk4", "solve_ivp"]

@@ -15,8 +15,8 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.rigid_body import Multibody, difference, mass_matrix
 from biodyn.verification.integrators import METHODS, Feedback, Method, Windows, replay_windows
+from biodyn.verification.mechanics import Mechanics, difference, mass_matrix
 from biodyn.verification.replay_input import ReplayInput, Torques, replay_inputs
 
 _BASE = 6
@@ -135,7 +135,7 @@ def open_loop(
 def deviation(actuated: ActuatedMotion, stretch: ReplayInput, windows: Windows) -> Deviation:
     """Compare replayed windows with the recorded motion."""
     first, last = stretch.frames
-    mb = actuated.multibody
+    mb = actuated.mechanics
     W, L = windows.q.shape[:2]
     at = windows.starts[:, None] + np.arange(L)
     inside = at <= last - first
@@ -190,7 +190,7 @@ def tracked(
     results = []
     for stretch in replay_inputs(actuated, "recorded"):
         first, last = stretch.frames
-        law = feedback_law(actuated.multibody, actuated.q[first : last + 1], bandwidth_hz, base)
+        law = feedback_law(actuated.mechanics, actuated.q[first : last + 1], bandwidth_hz, base)
         found = replay_windows(
             stretch, np.zeros(1, dtype=np.int64), last - first, method, steps, feedback=law, offset=offset
         )
@@ -205,7 +205,7 @@ def tracked(
     return tuple(results)
 
 
-def feedback_law(mb: Multibody, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
+def feedback_law(mb: Mechanics, q: FloatArray, bandwidth_hz: float, base: bool) -> Feedback:
     """Return the feedback of `tracked` for a stretch with configurations q (N, nq); inertia held over each frame."""
     inertia = mass_matrix(mb, q)
     if not base:
@@ -259,7 +259,7 @@ def convergence(
         for control in controls:
             kind = {"rtol": control} if method == "solve_ivp" else {"steps": int(control)}
             found = replay_windows(stretch, starts, length, method, **kind)  # type: ignore[arg-type]
-            errors.append(float(np.abs(difference(actuated.multibody, exact, found.q[:, -1])).max()))
+            errors.append(float(np.abs(difference(actuated.mechanics, exact, found.q[:, -1])).max()))
             evaluations.append(found.evaluations / len(starts))
         order = np.nan if method == "solve_ivp" else _order(np.array(controls, dtype=float), np.array(errors))
         results.append(

@@ -23,7 +23,7 @@ from biodyn.errors import ResultError
 from biodyn.geometry.rotations import apply, cross, matrices_from_quaternions
 from biodyn.processing.dynamics.actuated import ActuatedMotion
 from biodyn.processing.signals.derivatives import ConfigurationSpline, configuration_spline
-from biodyn.rigid_body import Multibody, centre_of_mass, inverse_dynamics
+from biodyn.verification.mechanics import Mechanics, centre_of_mass, floats, inverse_dynamics
 
 Torques = Literal["recorded", "recomputed"]
 _DEGREE = 3
@@ -42,7 +42,7 @@ class ReplayInput:
         torques: recorded or recomputed.
     """
 
-    multibody: Multibody
+    multibody: Mechanics
     frames: tuple[int, int]
     times_s: FloatArray
     curve: ConfigurationSpline
@@ -71,8 +71,8 @@ class ReplayInput:
 
 def replay_inputs(actuated: ActuatedMotion, torques: Torques) -> tuple[ReplayInput, ...]:
     """Return the input for every stretch of frames with known motion and forces; ResultError if there is none."""
-    mb, kinds = actuated.multibody, actuated.coordinate_kinds()
-    if mb.bodies[0].joint.kind != "free" or sum(body.joint.kind == "free" for body in mb.bodies) != 1:
+    mb, kinds = actuated.mechanics, actuated.coordinate_kinds()
+    if not floats(mb):
         raise ResultError("A replay needs a body with one free-floating base.")
     bodies = np.concatenate([[0], actuated.wrench_bodies]).astype(np.int64)
     found = []
@@ -114,7 +114,7 @@ def resting(actuated: ActuatedMotion, duration_s: float) -> ActuatedMotion:
     known = np.flatnonzero(actuated.known)
     if not len(known):
         raise ResultError("No frame of the trial has motion and torques to replay.")
-    mb = actuated.multibody
+    mb = actuated.mechanics
     frames = max(round(duration_s * actuated.rate_hz), 1) + 1
     q = np.repeat(actuated.q[known[:1]], frames, axis=0)
     still = np.zeros((frames, mb.nv))

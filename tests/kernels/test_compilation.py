@@ -6,7 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from biodyn.kernels.watch import tell, watched
+from biodyn.rigid_body import compilation
 
 SAMPLE = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
 
@@ -56,3 +59,32 @@ def test_each_sentence_is_heard_once_and_only_within() -> None:
         tell("not kept")
     tell("too late")
     assert heard == ["compiling", "not kept"]
+
+
+def test_a_piece_of_work_is_done_by_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    work = {name: (lambda name=name: done.append(name)) for name in ("fit", "forward", "mass")}
+    monkeypatch.setattr(compilation, "_work", lambda: work)
+    (tmp_path / "forward").touch()  # taken by another one
+    heard: list[str] = []
+    compilation.compile_share(str(tmp_path), heard.append)
+    assert done == ["fit", "mass"]
+    assert heard == ["compiling kernels, 2 of 3", "compiling kernels, 3 of 3"]
+    compilation.compile_share(str(tmp_path))
+    assert done == ["fit", "mass"]
+
+
+def test_no_helper_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compilation, "_processors", lambda: 3)
+    with compilation._helpers(str(tmp_path)) as helpers:
+        assert len(helpers) == 2
+    assert all(helper.poll() is not None for helper in helpers)
+
+
+def test_where_python_is_part_of_another_program_that_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(sys, "executable", "/opt/other/program")
+    with compilation._helpers(str(tmp_path)) as helpers:
+        assert helpers == []

@@ -8,14 +8,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from support.real import slow_but
 
 from biodyn.errors import SettingsError
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
-from biodyn.study.collecting.data_set import read_shard
-from biodyn.study.collecting.shard import write_table
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.beforehand import possible_names, require_possible
 from biodyn.study.group.options import AnalysisOptions
@@ -60,24 +57,10 @@ def _remove(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).unlink()
 
 
-def _with(column: str, change: Callable[[list[object]], list[object]]) -> Callable[[Path], None]:
-    def damage(folder: Path) -> None:
-        table = read_shard(folder).cast(pa.schema([f.remove_metadata() for f in read_shard(folder).schema]))
-        values = change(table[column].to_pylist())
-        place = table.schema.get_field_index(column)
-        field = table.schema.field(column)
-        changed = table.set_column(place, field, pa.array(values, field.type))
-        schema = read_shard(folder).schema
-        (folder / "cycles.arrow").unlink()
-        write_table(pa.Table.from_arrays(changed.columns, schema=schema), folder)
-
-    return damage
-
-
 DAMAGE = {
-    "no curves": _remove("cycles.arrow"),
-    "half a file": lambda folder: (folder / "cycles.arrow").write_bytes((folder / "cycles.arrow").read_bytes()[:5000]),
-    "nonsense": _replace("cycles.arrow", b"\0" * 100),
+    "no curves": _remove("cycles.packed"),
+    "half a file": lambda folder: (folder / "cycles.packed").write_bytes((folder / "cycles.packed").read_bytes()[:5000]),
+    "nonsense": _replace("cycles.packed", b"\0" * 100),
     "no record": _remove("run.json"),
     "empty record": _replace("run.json", b""),
     "a list as record": _replace("run.json", b"[1, 2]"),
@@ -86,15 +69,10 @@ DAMAGE = {
     "record in Latin-1": _replace("run.json", "{'ü'}".encode("latin-1")),
     "words for strides": _replace("tables/spatiotemporal.csv", b"side,cycle,speed_m_s\nr,one,fast\n"),
     "no strides in it": _replace("tables/spatiotemporal.csv", b"PK\x03\x04\xff"),
-    "infinite": _with("value", lambda values: [float("inf"), *values[1:]]),
-    "not a number": _with("value", lambda values: [float("nan"), *values[1:]]),
-    "other percents": _with("percent", lambda values: [7.0, *values[1:]]),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "how", slow_but(tuple(DAMAGE), ("no record", "half a file", "not a number", "words for strides"))
-)
+@pytest.mark.parametrize("how", slow_but(tuple(DAMAGE), ("no record", "half a file", "words for strides")))
 def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, how: str) -> None:
     plan = plan_of(out)
     DAMAGE[how](out / plan.trials[0].folder)
@@ -103,6 +81,11 @@ def test_a_damaged_trial_is_listed_as_failed_and_the_study_ends_well(out: Path, 
     assert list(summary["status"]) == ["failed", *["warn"] * (len(plan.trials) - 1)]
     assert len(summary["reason"].iloc[0]) > 20
     assert (out / "report.html").is_file()
+    hurt = plan.trials[0]
+    rows = StudyResult(out).cycles()
+    assert not len(rows[(rows["subject"] == hurt.subject) & (rows["trial"] == hurt.trial)]), (
+        "no value of a failed trial"
+    )
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"\xff", b'{"record_version": 1}', b'{"record_version": 1, "key": 3}',
@@ -158,7 +141,7 @@ def test_a_linked_trial_folder_is_not_emptied(out: Path, tmp_path: Path) -> None
     (out / "trials" / "S99").symlink_to(archive)
     remove_obsolete(out, plan.trials)
     assert (archive / "walk" / "trial.json").is_file()
-    assert (archive / "walk" / "cycles.arrow").is_file()
+    assert (archive / "walk" / "cycles.packed").is_file()
 
 
 # -- wrong entries are told before any trial runs -----------------------------------------------------------------
@@ -199,7 +182,7 @@ def test_what_is_possible_but_was_not_measured_is_a_finding(out: Path) -> None:
     plan = plan_of(out)
     for trial in plan.trials:
         if trial.condition == "fast":
-            (out / trial.folder / "cycles.arrow").unlink()
+            (out / trial.folder / "cycles.packed").unlink()
     options = AnalysisOptions.model_validate({"conditions": ["slow", "fast"], "curves": ["knee_angle", "neck_bending"]})
     Study(StudyDefinition(analysis=options), plan).summarise(out)
     findings = [d for d in StudyResult(out).record["diagnostics"] if d["code"] == "analysis-without-data"]

@@ -33,7 +33,7 @@ def test_a_folder_and_its_walks_are_one_session() -> None:
 def test_every_walk_is_analysed_as_run_does_and_the_model_is_the_session_s() -> None:
     for trial in open_session(SAMPLES / "subject01").plan.trials:
         assert trial.settings["model"] == {"fit": "session"}
-        assert trial.settings["output"] == {"figures": True, "report": True}
+        assert trial.settings["output"] == {"figures": True, "report": True, "tables": "csv"}
         assert trial.settings["uncertainty"] == {"compute": True}
 
 
@@ -46,7 +46,7 @@ def test_choices_stand_over_a_study_toml(tmp_path: Path) -> None:
     assert own == [8.0, 9.0]
     over = open_session(folder, entries=["signals.cutoff_hz=10", "output.report=false"]).plan.trials
     assert [trial.settings["signals"]["cutoff_hz"] for trial in over] == [10, 10]
-    assert over[0].settings["output"] == {"figures": True, "report": False}
+    assert over[0].settings["output"] == {"figures": True, "report": False, "tables": "csv"}
     with pytest.raises(SettingsError, match="cutof"):
         open_session(folder, entries=["signals.cutof=10"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from types import ModuleType
@@ -10,6 +11,7 @@ import pytest
 from support import benchmark
 
 from biodyn.simulation.study import write_study
+from biodyn.study import Study, StudyResult
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,6 +36,28 @@ def test_killed_and_resumed_gives_the_same_bytes(bench, tmp_path):
 def test_a_cluster_gives_the_same_bytes(bench, tmp_path):
     pytest.importorskip("distributed")
     assert bench.cluster(tmp_path, 2, 4)
+
+
+def test_a_deployer_of_dask_gives_the_same_bytes(bench, tmp_path):
+    """As docs/clusters.md says it, with the deployer that needs no cluster; asked for reports, both make the same trials'."""
+    distributed = pytest.importorskip("distributed")
+    write_study(tmp_path / "in", 1, 3, seed=12)
+    study = Study.open(tmp_path / "in", reports="warn")
+    study.run(tmp_path / "here", workers=1)
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        study.run(tmp_path / "there", scheduler=cluster.scheduler_address)
+    there = [bench.fingerprint(tmp_path / name) for name in ("here", "there")]
+    assert bench.differences(*there) == []
+    made = {name.split("/")[2] for name in there[0] if name.endswith("/report.html") and name.startswith("trials/")}
+    summary = StudyResult(tmp_path / "here").summary
+    assert made == set(summary.loc[summary["status"].isin(["warn", "fail"]), "trial"])
+
+
+def test_a_study_takes_no_harm(tmp_path):
+    """A second study in its folder, a stop by a signal, everything killed: a small version of benchmarks/study_attacks.py."""
+    attacks = benchmark.load("study_attacks")
+    asked = argparse.Namespace(trials=4, seed=3, whole=1, single=1, stops=1)
+    assert attacks.attack(tmp_path, ["two", "stopped", "everything"], asked) == []
 
 
 def test_nothing_is_done_twice(bench, tmp_path):

@@ -7,7 +7,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from support.sessions import Laboratory
 from typer.testing import CliRunner
@@ -63,7 +62,7 @@ def test_every_trial_is_accounted_for(finished: biodyn.StudyResult) -> None:
 
 def test_the_data_set_holds_what_the_trials_hold(finished: biodyn.StudyResult) -> None:
     cycles = finished.cycles(variable="knee_angle", subject="S01")
-    own = pd.read_csv(finished.trial_folder("S01", "walk") / "tables" / "gait_cycles.csv")
+    own = biodyn.load(finished.trial_folder("S01", "walk")).gait_cycles
     own = own[own["variable"] == "knee_angle"]
     assert len(cycles) == len(own) > 0
     # the table on disk is rounded to five decimals

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from biodyn.conventions import CYCLE_POINTS, FloatArray
 from biodyn.settings import Settings
-from biodyn.study.collecting.schema import SHARD_SCHEMA
-from biodyn.study.collecting.shard import write_table
+from biodyn.study.collecting.schema import CYCLE_COLUMNS
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.plan import PlannedTrial, StudyFile, StudyPlan
 from biodyn.study.record import Status, TrialRecord, write_record
 from biodyn.study.study import Study
+from support.shards import write_rows
 
 _PHASE = 2.0 * np.pi * np.linspace(0.0, 1.0, CYCLE_POINTS)
 #: Variables of the made walks with unit and shape over the cycle.
@@ -75,7 +75,7 @@ def made_folder(
             continue
         metrics = {**_figures(number), "checks_failed": one.checks_failed}
         write_record(TrialRecord("key", one.status, reason="A marker has a gap.", metrics=metrics), folder)
-        write_table(_cycles(one, number), folder)
+        write_rows(_cycles(one, number), folder)
         (folder / "tables").mkdir()
         (folder / "tables" / "spatiotemporal.csv").write_text(_strides(), encoding="utf-8")
         (folder / "run.json").write_text(json.dumps(_run_record(one)), encoding="utf-8")
@@ -99,9 +99,9 @@ def two_by_two(
     ]  # fmt: skip
 
 
-def _cycles(one: MadeTrial, number: int) -> pa.Table:
+def _cycles(one: MadeTrial, number: int) -> pd.DataFrame:
     random = np.random.default_rng(number)
-    columns: dict[str, list[Any]] = {name: [] for name in SHARD_SCHEMA.names}
+    columns: dict[str, list[Any]] = {name: [] for name in CYCLE_COLUMNS}
     for side in ("r", "l"):
         for cycle in (1, 2, 3):
             for variable, (unit, shape) in SHAPES.items():
@@ -116,7 +116,7 @@ def _cycles(one: MadeTrial, number: int) -> pa.Table:
                 columns["unit"] += [unit] * CYCLE_POINTS
                 columns["valid"] += [True] * CYCLE_POINTS
                 columns["reason"] += [""] * CYCLE_POINTS
-    return pa.table({name: pa.array(values) for name, values in columns.items()}).cast(SHARD_SCHEMA)
+    return pd.DataFrame(columns)
 
 
 def _strides() -> str:

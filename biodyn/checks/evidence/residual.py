@@ -65,7 +65,7 @@ def residual_limits(
     `unseen_wrench`) may all point the same way, so their RMS values add.
     """
     valid = dynamics.residual_valid
-    total = np.sum([wrench[:, 3:] for wrench in reaction.wrench.values()], axis=0)
+    total = np.sum([wrench[:, 3:] for wrench in reaction.wrench.values()] or [np.zeros((len(valid), 3))], axis=0)
     force = np.linalg.norm(total[valid], axis=1)
     peak = float(force.max()) if len(force) and force.max() > 0.0 else np.nan
     ground = float(np.mean([plate.corners[:, 1].mean() for plate in plates])) if plates else 0.0

@@ -236,7 +236,7 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
     notes = []
     for coordinate in fit.model.coordinates:
         low, high = coordinate.range_rad
-        angle, resting = fit.motion.q[:, coordinate.q_index], rests(fit, coordinate)
+        angle, resting = _values(fit, coordinate), rests(fit, coordinate)
         share = float(resting.mean())
         if share <= LIMIT_SHARE:
             continue
@@ -260,8 +260,12 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
 def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:
     """Frames (T,) in which a coordinate is at the end of its range."""
     low, high = coordinate.range_rad
-    angle = fit.motion.q[:, coordinate.q_index]
+    angle = _values(fit, coordinate)
     return np.asarray((angle < low + _AT_LIMIT_RAD) | (angle > high - _AT_LIMIT_RAD))
+
+
+def _values(fit: Fit, coordinate: Coordinate) -> FloatArray:
+    return fit.values[:, fit.model.coordinates.index(coordinate)]
 
 
 def filters_differ(cutoff_hz: float, force_cutoff_hz: float) -> tuple[Diagnostic, ...]:

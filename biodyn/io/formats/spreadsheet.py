@@ -43,10 +43,15 @@ def read_spreadsheet(path: Path) -> Recording:
 
 def read_parquet(path: Path) -> Recording:
     """Read one Parquet file with a column for every signal; raises InputFileError in one sentence."""
-    import pyarrow  # a fifth of a second that no other format should wait for
-    import pyarrow.parquet
-
     content = file_bytes(path)
+    try:
+        import pyarrow  # a fifth of a second that no other format should wait for
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise InputFileError(
+            f"'{path.name}' is Parquet, which needs pyarrow; it is not installed.",
+            "Install: pip install 'biodyn[study]', or export the file as CSV.",
+        ) from error
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
         if file.metadata.num_rows * max(file.metadata.num_columns, 1) > _MOST_PARQUET_CELLS:

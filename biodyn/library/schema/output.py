@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,12 @@ class _CycleFigure(_Figure):
     caption: Text
 
 
+class _StandardRow(Strict):
+    title: Text
+    side: Literal["motion", "loads"]
+    panels: Annotated[tuple[str, ...], Field(strict=False, min_length=3, max_length=3)]
+
+
 class _Overview(Strict):
     name: Name
     title: Text
@@ -32,6 +38,7 @@ class Display(Strict):
     """Which variables stand in which panel."""
 
     figure: Annotated[tuple[_CycleFigure, ...], Field(strict=False, min_length=1)]
+    standard: Annotated[tuple[_StandardRow, ...], Field(strict=False, min_length=1)]
     stance_figure: _Figure
     overview: _Overview
 

@@ -1,14 +1,15 @@
-"""Figures: tables and arrays in, the description of a figure out, and two backends that draw it alike.
+"""Figures: tables and arrays in, the description of a figure out, and backends that draw it alike.
 
 In: a trial's record, tables and arrays (`values.TrialValues`), the curves of a study, a replay. Out: SVG for pages
-(`svg.svg`), a matplotlib Figure for Python and PNG for files (`matplotlib_backend.draw`, `.png`). Nothing here touches disk.
+(`svg.svg`), a matplotlib Figure (`matplotlib_backend.draw`), PNG for files (`painter.png`). Nothing here touches disk.
 
 Read in this order:
     description.py         what a figure shows, as values: panels, axes, layers, keys; no pen, no place
     style.py               the one home of colours, sizes and fonts
-    layout.py              places, limits, ticks and legend lines: the same for both backends
-    svg.py, matplotlib_backend.py; into_axes.py        one panel drawn into axes that somebody else made
+    layout.py              places, limits, ticks and legend lines for svg.py, matplotlib_backend.py, painter.py over canvas.py
+    into_axes.py           one panel drawn into matplotlib axes that somebody else made
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
+    standard.py            the standard page of reports: small panels (`svg.small_svg`) in a grid that the page lays out
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels
     differences.py                                     the figure of a comparison
     replay.py, animation.py                            figures of a forward replay; its moving picture is matplotlib's own

@@ -88,12 +88,17 @@ def cycle_figure(
     for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
         errors = (bands or {}).get(name, {})
         panels.append(cycle_panel(variable(name), curves.get(name, {}), foot_off_percent, norms, label, errors))
+    return Figure(title, tuple(panels), cycle_keys(present, norms), min(COLUMNS, len(present)))
+
+
+def cycle_keys(names: Sequence[str], norms: Sequence[Norms]) -> tuple[Key, ...]:
+    """The legend of panels of these variables: sides, foot off, and the groups that have one of them."""
     keys = [side_key(side) for side in SIDES] + [FOOT_OFF_KEY]
     for own in norms:
-        drawn = [own.curves[name] for name in present if name in own.curves]
+        drawn = [own.curves[name] for name in names if name in own.curves]
         if drawn:
             keys.append(norm_key(f"{own.short}, {own.band}", drawn[0].sd is not None))
-    return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(present)))
+    return tuple(keys)
 
 
 def labels_below(label: str, count: int, columns: int = COLUMNS) -> list[str]:
@@ -119,7 +124,7 @@ def cycle_panel(
     counts = []
     for side in SIDES:
         curves = sides.get(side)
-        counts.append(f"{SIDE_NAMES[side][0].upper()} {_count_words(curves)}")
+        counts.append(f"{SIDE_NAMES[side][0].upper()} {count_words(curves)}")
         if curves is not None and len(curves.values):
             layers += _side_layers(side, curves, (errors or {}).get(side))
             layers += foot_off_layer(side, foot_off_percent.get(side, np.nan))
@@ -185,7 +190,7 @@ def foot_off_layer(side: str, percent: float) -> list[Layer]:
     return [Rule(percent, "x", SIDE_NAMES[side], 1.1, DOTTED, 0.8)] if np.isfinite(percent) else []
 
 
-def _count_words(curves: CycleCurves | None) -> str:
+def count_words(curves: CycleCurves | None) -> str:
     """How many cycles a mean is made of, "1-2" where it changes over the cycle."""
     if curves is None or not len(curves.values):
         return "0"

@@ -45,6 +45,8 @@ def stance_curves(
     time_s = ground_reaction["time_s"].to_numpy()
     found: dict[str, dict[str, CycleCurves]] = {}
     for side in SIDES:
+        if f"measured_{side}" not in ground_reaction:
+            continue
         stances = list(measured_stances(events, ground_reaction, side))
         for name in names:
             force = ground_reaction[force_column(name, side)].to_numpy() / weight_n * variable(name).clinical(side)
@@ -56,7 +58,8 @@ def stance_curves(
 def unmeasured(ground_reaction: pd.DataFrame, sides: Sequence[str] = SIDES) -> Shade:
     """Grey where the ground reaction on one of the sides is unknown, from half-way between frames to half-way."""
     time_s = ground_reaction["time_s"].to_numpy(dtype=np.float64)
-    known = np.logical_and.reduce([ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides])
+    measured = [ground_reaction[f"measured_{side}"].to_numpy(dtype=bool) for side in sides]
+    known = np.logical_and.reduce(measured) if measured else np.ones(len(time_s), dtype=bool)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], ~known, [False])).astype(np.int8))).reshape(-1, 2)
     between = np.concatenate((time_s[:1], 0.5 * (time_s[1:] + time_s[:-1]), time_s[-1:]))
     return Shade(tuple((float(between[start]), float(between[end])) for start, end in edges), "unknown")
@@ -77,6 +80,7 @@ def force_lines(ground_reaction: pd.DataFrame, name: str, weight_n: float) -> li
             SIDE_NAMES[side],
         )
         for side in SIDES
+        if force_column(name, side) in ground_reaction
     ]
 
 

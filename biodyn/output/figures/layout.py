@@ -1,9 +1,9 @@
-"""Where everything of a figure stands: the same places, limits and ticks for both backends."""
+"""Where everything of a figure stands: the same places, limits and ticks for all backends."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,6 +30,10 @@ _TICKS, _TICK_LINE, _LABEL = 20.0, 13.5, 15.0
 _CORNER, _STRIP, STRIP_HEIGHT = 13.0, 15.0, 11.0
 _TICK_ROOM = 54.0  # for the words of a tick at the left edge
 _KEY_ROW, SAMPLE, _AFTER_SAMPLE, _BETWEEN = 24.0, 24.0, 5.0, 16.0
+
+#: A panel alone, for a grid that a page lays out, and the room left, right, above and below its plot.
+SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
+_SMALL_ROOM = (40.0, 9.0, 29.0, 18.0)
 
 Ticks = tuple[tuple[float, str], ...]
 
@@ -146,6 +150,25 @@ def layout(figure: Figure) -> Layout:
         rows += _key_rows(figure.keys, figure.width, top)
         top = rows[-1].y + 0.5 * _KEY_ROW
     return Layout(figure.width, max(top, 1.0), tuple(places), tuple(rows))
+
+
+def small_place(panel: Panel) -> Place:
+    """Place one panel alone: words above the plot, ticks beside it; labels of its axes are the drawing's business."""
+    left, right, top, bottom = _SMALL_ROOM
+    width = SMALL_WIDTH - left - right
+    place = _placed(panel, left, top, width, SMALL_HEIGHT - top - bottom, False)
+    return replace(
+        place,
+        yticks=place.yticks if panel.y.ticks is not None else ticks(panel.y, place.ylim, 3.6),
+        title_size=fitting_size(panel.title, SMALL_WIDTH - 4.0, TEXT, True),
+        label_size=fitting_size(panel.y.label, SMALL_WIDTH - 4.0, SMALL),
+    )
+
+
+def small_plot() -> tuple[float, float, float, float]:
+    """Left, right, upper and lower edge of such a panel's plot."""
+    left, right, top, bottom = _SMALL_ROOM
+    return left, SMALL_WIDTH - right, top, SMALL_HEIGHT - bottom
 
 
 def _span(panel: Panel | None) -> int:
@@ -308,3 +331,13 @@ def runs(known: BoolArray) -> list[tuple[int, int]]:
     """Where values are known without a gap: first and one past the last of every run."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
+
+
+def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Curves (..., n) over x (n,) one behind the other, with a gap between them: one artist for all."""
+    curves = y.reshape(-1, y.shape[-1])
+    if len(curves) == 1:
+        return np.asarray(x), curves[0]
+    gap = np.full((len(curves), 1), np.nan)
+    across = np.broadcast_to(x, curves.shape)
+    return np.hstack([across, gap]).reshape(-1), np.hstack([curves, gap]).reshape(-1)

@@ -1,4 +1,4 @@
-"""Figures drawn by matplotlib: for Python and for PNG. Built without pyplot: no global state, no window, safe in any process."""
+"""Figures drawn by matplotlib, for Python. Built without pyplot: no global state, no window, safe in any process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from matplotlib.patches import Patch, Polygon, Rectangle
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullFormatter, NullLocator
 from PIL import Image
 
-from biodyn.conventions import FloatArray
 from biodyn.output.figures.description import (
     Area,
     Bars,
@@ -29,7 +28,7 @@ from biodyn.output.figures.description import (
     Shade,
     Text,
 )
-from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, layout, runs
+from biodyn.output.figures.layout import STRIP_HEIGHT, KeyRow, Layout, Place, joined, layout, runs
 from biodyn.output.figures.style import (
     AXIS,
     DPI,
@@ -64,11 +63,6 @@ class ShownFigure(Drawing):
 
     def _repr_png_(self) -> bytes:
         return drawing_png(self)
-
-
-def png(figure: Figure, dpi: int = DPI) -> bytes:
-    """Draw a figure as PNG."""
-    return drawing_png(draw(figure), dpi)
 
 
 def drawing_png(drawing: Drawing, dpi: int = DPI) -> bytes:
@@ -198,16 +192,6 @@ def _add(ax: Axes, line: Line2D) -> Line2D:
     """Add a line without asking it for limits, which are known: that would take a tenth of the whole drawing."""
     ax.add_artist(line)
     return line
-
-
-def joined(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Curves (..., n) over x (n,) one behind the other, with a gap between them: one artist for all."""
-    curves = y.reshape(-1, y.shape[-1])
-    if len(curves) == 1:
-        return np.asarray(x), curves[0]
-    gap = np.full((len(curves), 1), np.nan)
-    across = np.broadcast_to(x, curves.shape)
-    return np.hstack([across, gap]).reshape(-1), np.hstack([curves, gap]).reshape(-1)
 
 
 def _bars(ax: Axes, bars: Bars) -> list:  # type: ignore[type-arg]

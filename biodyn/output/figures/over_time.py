@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -14,11 +14,11 @@ from biodyn.output.figures.values import TrialValues
 from biodyn.variables import variable
 
 _CAPTION = "Through the trial: no gait cycles were found in it. Grey: the ground reaction of a foot was not measured."
-# Where a variable stands: the end of its name, the table, the column of a side or of the middle, and its unit here.
+# Where a variable stands: the end of its name, the table, the end of its column there, and its unit here.
 _PLACES = (
-    ("_moment", "joint_torques", "{}_{}_Nm", "{}_Nm", "Nm/kg"),
-    ("_power", "joint_powers", "{}_{}_W", "{}_W", "W/kg"),
-    ("", "joint_angles", "{}_{}_deg", "{}_deg", "deg"),
+    ("_moment", "joint_torques", "_Nm", "Nm/kg"),
+    ("_power", "joint_powers", "_W", "W/kg"),
+    ("", "joint_angles", "_deg", "deg"),
 )
 
 
@@ -27,7 +27,7 @@ def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Fi
     found = {name: lines for name in names if (lines := _lines(trial, name))}
     if not found:
         return None
-    behind = (unmeasured(trial.tables["ground_reaction"]),)
+    behind = (unmeasured(trial.tables["ground_reaction"], trial.sides),)
     panels = []
     for (name, lines), label in zip(found.items(), labels_below("time (s)", len(found)), strict=True):
         shown = variable(name)
@@ -38,25 +38,35 @@ def figure_over_time(trial: TrialValues, title: str, names: Sequence[str]) -> Fi
     return Figure(title, tuple(panels), tuple(keys), min(COLUMNS, len(panels)), caption=_CAPTION)
 
 
-def _place(name: str) -> tuple[str, str, str, str, str]:
+def _as_named(variable: str, side: str) -> tuple[str, float]:
+    return f"{variable}_{side}" if side else variable, 1.0
+
+
+def _place(name: str) -> tuple[str, str, str, str]:
     return next(place for place in _PLACES if name.endswith(place[0]))
 
 
 def _lines(trial: TrialValues, name: str) -> tuple[Line, ...]:
-    ending, table_name, sided, middle, unit = _place(name)
+    ending, table_name, unit_ending, unit = _place(name)
     table: pd.DataFrame | None = trial.tables.get(table_name)
     if table is None:
         return ()
     stem, factor = name.removesuffix(ending), 1.0 / trial.mass_kg if unit.endswith("/kg") else 1.0
-    columns: Mapping[str, str] = {side: sided.format(stem, side) for side in SIDES}
+    own = trial.coordinate if ending != "_power" else _as_named
+    columns = {side: own(stem, side) for side in SIDES}
     time_s = table["time_s"].to_numpy(dtype=float)
     lines = [
-        Line(time_s, variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float), SIDE_NAMES[side])
-        for side, column in columns.items()
-        if column in table
+        Line(
+            time_s,
+            sign * variable(name).clinical(side) * factor * table[column].to_numpy(dtype=float),
+            SIDE_NAMES[side],
+        )
+        for side, (coordinate, sign) in columns.items()
+        if (column := f"{coordinate}{unit_ending}") in table
     ]
-    if middle.format(stem) in table:
+    coordinate, sign = own(stem, "")
+    if f"{coordinate}{unit_ending}" in table:
         side = SIDES[0]
-        values = variable(name).clinical(side) * factor * table[middle.format(stem)].to_numpy(dtype=float)
-        lines.append(Line(time_s, values, SIDE_NAMES[side]))
+        values = sign * variable(name).clinical(side) * factor
+        lines.append(Line(time_s, values * table[f"{coordinate}{unit_ending}"].to_numpy(dtype=float), SIDE_NAMES[side]))
     return tuple(lines)

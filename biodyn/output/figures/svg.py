@@ -6,6 +6,7 @@ One unit is a tenth of a pixel of the page, so that whole numbers place a line w
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -20,13 +21,25 @@ from biodyn.output.figures.description import (
     Layer,
     Line,
     Outline,
+    Panel,
     Points,
     Rule,
     Shade,
     Strip,
     Text,
 )
-from biodyn.output.figures.layout import SAMPLE, STRIP_HEIGHT, KeyRow, Place, key_words_left, layout, runs
+from biodyn.output.figures.layout import (
+    SAMPLE,
+    SMALL_HEIGHT,
+    SMALL_WIDTH,
+    STRIP_HEIGHT,
+    KeyRow,
+    Place,
+    key_words_left,
+    layout,
+    runs,
+    small_place,
+)
 from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
 
 _BASELINE = 0.35  # of the letters' size: from the middle of a line of words to what they stand on
@@ -44,22 +57,56 @@ def svg(figure: Figure) -> Markup:
     )
 
 
+def small_svg(panel: Panel, words: str) -> Markup:
+    """Draw one panel for a grid that the page lays out: unit and directions below the title; `words` say what is to be seen."""
+    place = small_place(panel)
+    title = _text(2.0, 11.5, panel.title, f' font-weight="600" fill="{INK}" font-size="{_u(place.title_size)}"')
+    unit = _text(2.0, 23.0, panel.y.label, f' font-size="{_u(place.label_size)}"')
+    return Markup(
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="panel" viewBox="0 0 {_u(SMALL_WIDTH)} {_u(SMALL_HEIGHT)}" '
+        f'role="img" aria-label="{escape(words)}" font-family="{escape(FONTS)}" font-size="{_u(SMALL)}" fill="{MUTED}">'
+        f"{title}{unit}{''.join(_plot(place))}</svg>"
+    )
+
+
+def small_keys(keys: Sequence[Key]) -> Markup:
+    """The legend of such a grid, as words of the page behind a sample each."""
+    box = f'class="sample" aria-hidden="true" width="{SAMPLE:g}" height="10" viewBox="0 0 {_u(SAMPLE)} 100"'
+    drawn = (f"<span><svg {box}>{_sample(key, 0.0, 5.0)}</svg> {escape(key.words)}</span>" for key in keys)
+    return Markup(f'<p class="keys small">{" ".join(drawn)}</p>')
+
+
 def picture(png: bytes, words: str) -> Markup:
     """A PNG as an element of a page that needs no other file."""
     return Markup(f'<img alt="{escape(words)}" src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}">')
 
 
 def _panel(place: Place) -> str:
-    panel, left, right, top, bottom = place.panel, place.left, place.right, place.top, place.bottom
+    panel, left, right, top = place.panel, place.left, place.right, place.top
     size = f' font-size="{_u(place.title_size)}"'
     parts = [_text(left, top - place.title_above, panel.title, f' font-weight="600" fill="{INK}"{size}')]
     if panel.corner:
         parts.append(
             _text(right, top - place.corner_above, panel.corner, f' text-anchor="end" font-size="{_u(SMALL)}"')
         )
+    parts += _plot(place)
+    if panel.y.label:
+        size = f' font-size="{_u(place.label_size)}"' if place.label_size != TEXT else ""
+        parts.append(
+            f'<text transform="translate({_u(left - 48.0)} {_u(top + place.height / 2)}) rotate(-90)" '
+            f'text-anchor="middle"{size}>{escape(panel.y.label)}</text>'
+        )
+    if panel.x.label:
+        parts.append(_text(left + place.width / 2, place.label_below, panel.x.label, ' text-anchor="middle"'))
+    return f"<g>{''.join(parts)}</g>"
+
+
+def _plot(place: Place) -> list[str]:
+    """What stands between the axes of a panel, the axes, and the words of their ticks."""
+    panel, left, right, top, bottom = place.panel, place.left, place.right, place.top, place.bottom
     layers = [_layer(layer, place) for layer in panel.layers if not isinstance(layer, Shade)]
     shades = [_layer(layer, place) for layer in panel.layers if isinstance(layer, Shade)]
-    parts += [*shades, _grid(place)]
+    parts = [*shades, _grid(place)]
     if place.clipped:
         box = f"{_u(left)} {_u(top)} {_u(place.width)} {_u(place.height)}"
         x, y, width, height = box.split()
@@ -73,17 +120,9 @@ def _panel(place: Place) -> str:
             left + place.width / 2, top + place.height / 2, panel.note, ' text-anchor="middle" font-style="italic"'
         )
         parts.append(middle)
-    if panel.y.label:
-        size = f' font-size="{_u(place.label_size)}"' if place.label_size != TEXT else ""
-        parts.append(
-            f'<text transform="translate({_u(left - 48.0)} {_u(top + place.height / 2)}) rotate(-90)" '
-            f'text-anchor="middle"{size}>{escape(panel.y.label)}</text>'
-        )
     parts += [_strip(strip, place, place.strip_top(number)) for number, strip in enumerate(panel.strips)]
     parts.append(_tick_words(place))
-    if panel.x.label:
-        parts.append(_text(left + place.width / 2, place.label_below, panel.x.label, ' text-anchor="middle"'))
-    return f"<g>{''.join(parts)}</g>"
+    return parts
 
 
 def _grid(place: Place) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, Side
 from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
-from biodyn.output.figures.uncertainty import Bands, torque_bands
+from biodyn.output.figures.uncertainty import TORQUE_SD, Bands, torque_bands
 from biodyn.variables import Norms
 from biodyn.variables.norm_record import norms_of_record, reasons_of_record
 
@@ -55,6 +55,18 @@ class TrialValues:
         """Whether the person walks, as those of the norms did; results of versions that did not ask say so too."""
         return bool(self.record.get("activity", {}).get("kind", "walking") == "walking")
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Sides whose ground reaction the tables hold: an imported model may have no foot that is known."""
+        return tuple(side for side in SIDES if f"measured_{side}" in self.tables["ground_reaction"])
+
+    def coordinate(self, variable: str, side: str) -> tuple[str, float]:
+        """Name of the coordinate that a variable without side is, and the factor to the variable's sign ("" for the middle)."""
+        for name, entry in self.record["model"].get("variables", {}).items():
+            if entry["variable"] == variable and entry["side"] == side:
+                return str(name), float(entry["sign"])
+        return f"{variable}_{side}" if side else variable, 1.0
+
     @cached_property
     def curves(self) -> dict[str, dict[str, CycleCurves]]:
         """Cycles by variable and side, in the signs people are shown."""
@@ -65,7 +77,11 @@ class TrialValues:
         """One standard deviation of the torques' input errors by variable and side; empty where it was not computed."""
         if "joint_torques_sd" not in self.tables:
             return {}
-        return torque_bands(self.tables["joint_torques_sd"], self.tables["spatiotemporal"], self.mass_kg)
+        table = self.tables["joint_torques_sd"]
+        for name, entry in self.record["model"].get("variables", {}).items():
+            usual = f"{entry['variable']}_{entry['side']}" if entry["side"] else entry["variable"]
+            table = table.rename(columns={f"{name}{TORQUE_SD}": f"{usual}{TORQUE_SD}"})
+        return torque_bands(table, self.tables["spatiotemporal"], self.mass_kg, self.curves)
 
     @cached_property
     def foot_off_percent(self) -> dict[str, float]:

@@ -22,6 +22,7 @@ class Section:
     Attributes:
         name: its anchor. title: its heading. body: what follows the heading.
         link: its word in the navigation, "" for none. css: class in the style sheet, such as "new-page" for print.
+        folded: only its title is seen until it is opened.
     """
 
     name: str
@@ -29,16 +30,16 @@ class Section:
     body: Markup
     link: str = ""
     css: str = ""
+    folded: bool = False
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A number or word of a page's head with what it is; a `note` is set small beside it, a `wide` one has a line of its own."""
+    """A number or word with what it is; a `note` is set small beside it."""
 
     label: str
     value: str
     note: str = ""
-    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def framed(frame: Frame, sections: Sequence[Section]) -> str:
     return (
         page_environment()
         .get_template("frame.html.j2")
-        .render(frame=frame, sections=sections, style=resource("style.css") + frame.style)
+        .render(
+            frame=frame, sections=sections, style=resource("style.css") + frame.style, folding=resource("folding.js")
+        )
     )
 
 

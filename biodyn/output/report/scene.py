@@ -49,17 +49,23 @@ def scene_data(
     R_W, p_W = body_poses(mb, np.where(known[:, None], q[rows], mb.neutral()))
     R_W[~known], p_W[~known] = np.nan, np.nan
     centre = np.nanmean(p_W[:, 0], axis=0) * (1.0, 0.0, 1.0)
+    points = shape.points(R_W, p_W) - centre
     return {
         "times": np.round(time_s[rows], 4).tolist(),
         "centre": np.round(centre, 3).tolist(),
-        "points": _millimetres(shape.points(R_W, p_W) - centre),
+        "top": round(float(np.nanmax(points[..., 1])), 2),
+        "points": millimetres(points),
         "count": shape.count,
         "spindles": shape.spindles,
         "bones": shape.bones,
         "markers": _markers(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plates(arrays, centre, contacts),
-        "forces": [_force(tables["ground_reaction"], side, rows, centre) for side in SIDE_NAMES],
-        "residual": _whole(_residual(tables["joint_torques"])[rows]),
+        "forces": [
+            _force(tables["ground_reaction"], side, rows, centre)
+            for side in SIDE_NAMES
+            if f"centre_of_pressure_{side}_x_m" in tables["ground_reaction"]
+        ],
+        "residual": whole(_residual(tables["joint_torques"])[rows]),
     }
 
 
@@ -123,7 +129,7 @@ def _markers(
     measured = np.asarray(arrays["markers_W"], dtype=np.float64)[rows]
     labels = [str(label) for label in arrays["marker_labels"]]
     apart = np.nan_to_num(np.clip(np.round(1000.0 * (fitted - measured)), -127, 127)).astype("<i1")
-    return {"labels": labels, "measured": _millimetres(measured - centre), "apart": _as_text(apart)}
+    return {"labels": labels, "measured": millimetres(measured - centre), "apart": _as_text(apart), "links": []}
 
 
 def _plates(arrays: Mapping[str, np.ndarray], centre: FloatArray, contacts: Any) -> list[dict[str, Any]]:
@@ -151,8 +157,8 @@ def _force(table: pd.DataFrame, side: str, rows: np.ndarray, centre: FloatArray)
     return {
         "name": SIDE_NAMES[side],  # type: ignore[index]
         "color": SIDE_COLORS[side],
-        "place": _millimetres(place - centre),
-        "force": _whole(force),
+        "place": millimetres(place - centre),
+        "force": whole(force),
     }
 
 
@@ -165,11 +171,12 @@ def _column(table: pd.DataFrame, name: str) -> FloatArray:
     return found
 
 
-def _millimetres(values_m: FloatArray) -> str:
-    return _whole(1000.0 * values_m)
+def millimetres(values_m: FloatArray) -> str:
+    """Places (..., 3) in m as the page holds them."""
+    return whole(1000.0 * values_m)
 
 
-def _whole(values: FloatArray) -> str:
+def whole(values: FloatArray) -> str:
     """Whole numbers as base64 of little-endian 16 bits; what is missing, or beyond 32 m, is -32768."""
     whole = np.where(np.abs(values) <= _LARGEST, np.round(values), _MISSING)  # NaN compares as beyond
     return _as_text(whole.astype("<i2"))

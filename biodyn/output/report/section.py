@@ -13,7 +13,7 @@ from markupsafe import Markup
 from biodyn.library.registry import Registry
 from biodyn.output.report.page import Section, page_environment
 
-#: What a section's template is filled with. "name", "title", "link" and "css" replace what the section is marked with;
+#: What a section's template is filled with. "name", "title", "link", "css" and "folded" replace what the section is marked with;
 #: "figures" adds drawings to those of the page.
 Data = Mapping[str, Any]
 _MACROS = '{% from "macros.html.j2" import lamp, state, picture, pictures with context %}'
@@ -53,6 +53,7 @@ class Reportlet(Generic[Of]):
                 Markup(body),
                 data.get("link", own.link),
                 data.get("css", own.css),
+                data.get("folded", own.folded),
             )
 
 
@@ -64,16 +65,25 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
         self._templates, self._macros = templates, _MACROS + macros
 
     def section(
-        self, name: str, *, place: float, template: str, title: str = "", link: str = "", css: str = ""
+        self,
+        name: str,
+        *,
+        place: float,
+        template: str,
+        title: str = "",
+        link: str = "",
+        css: str = "",
+        folded: bool = False,
     ) -> Callable[[Source[Of]], Source[Of]]:
         """Return a decorator that adds a section: the function returns what its template is filled with.
 
         Parameters: `place` in the order of the page; `template` of what follows the heading (Jinja, with the macros
-        `lamp`, `state`, `picture` and, on a trial's page, `pictures`); the others see `Section`.
+        `lamp`, `state`, `picture` and, on a trial's page, `pictures`); the others see `Section`. On a trial's page all but
+        the verdict, the scene, the parameters and the standard page are `folded`.
         """
 
         def add(data: Source[Of]) -> Source[Of]:
-            own = Section(name, title, Markup(), link, css)
+            own = Section(name, title, Markup(), link, css, folded)
             self.add(name, Reportlet(own, self._macros + template, data), place)
             return data
 

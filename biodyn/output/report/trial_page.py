@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.trial import by_section
 from biodyn.output.report.page import Fact, Frame, framed
+from biodyn.output.report.scene import scene_data
 from biodyn.output.report.section import Data, Sections
 from biodyn.output.report.view import TrialView
 from biodyn.output.report.words import parameter_label
@@ -23,7 +24,15 @@ _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
     '<span class="mono">tables/</span> beside it.'
 )
-_HEADLINE = ("speed_m_s", "cadence_steps_min", "stride_length_m")
+_HEADLINE = ("speed_m_s",)
+# What a user tells of the recording: settings [header].
+_HEADER = {
+    "date": "Date",
+    "session": "Session",
+    "condition": "Condition",
+    "laboratory": "Laboratory",
+    "question": "Question",
+}
 
 
 @dataclass(frozen=True)
@@ -48,10 +57,20 @@ class TrialPage:
         """True where poses of segments were measured, not markers."""
         return _on_poses(self.record)
 
+    @property
+    def is_on_model(self) -> bool:
+        """True where the body is an OpenSim model."""
+        return bool(self.record["static"].get("source") == "model")
+
     @cached_property
     def curves(self) -> Mapping[str, Mapping[str, CycleCurves]]:
         """Curves over the cycle by variable and side, as they are shown."""
         return curves_by_variable(self.tables["gait_cycles"])
+
+    @cached_property
+    def scene(self) -> Mapping[str, Any] | None:
+        """What the 3-D view draws; None where the result does not hold it."""
+        return scene_data(self.view.arrays, self.tables, self.record.get("contacts"))
 
     @cached_property
     def cycle_counts(self) -> Mapping[str, int]:
@@ -86,8 +105,7 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
     frame = Frame(
         title=f"{record['input']['file']} – gait report",
         heading=record["subject"]["name"],
-        line=f"Joint torques of {record['input']['file']}: {record['input']['duration_s']:.2f} s "
-        f"at {record['input']['rate_hz']:g} Hz",
+        line="",
         facts=_facts(page),
         program=record["versions"]["biodyn"],
         foot=_FOOT,
@@ -96,7 +114,22 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
 
 
 def _facts(page: TrialPage) -> list[Fact]:
-    """The numbers of the head: of the gait first, then of the subject and of how it was analysed."""
+    """Who was measured, when and how, as far as it is known: what a reader must know before any number."""
+    record = page.record
+    subject, words = record["subject"], record["settings"].get("header") or {}
+    shown = [Fact(title, words[name]) for name, title in _HEADER.items() if words.get(name)]
+    activity = [Fact("Activity", record["activity"]["kind"])] if record.get("activity") else []
+    return [
+        *shown,
+        *(replace(fact, note="") for fact in _body(subject)),
+        *activity,
+        *_headline(page.tables["spatiotemporal"]),
+        Fact("File", record["input"]["file"]),
+    ]
+
+
+def analysis_facts(page: TrialPage) -> list[Fact]:
+    """What the analysis rests on, with its source: subject data, markers, filter, skeleton, static trial."""
     record = page.record
     subject, markers, signals, static = (
         record["subject"],
@@ -106,20 +139,34 @@ def _facts(page: TrialPage) -> list[Fact]:
     )
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
     return [
+        Fact("Recording", f"{record['input']['duration_s']:.2f} s at {record['input']['rate_hz']:g} Hz"),
         *_activity(record),
-        *_headline(page.tables["spatiotemporal"]),
-        Fact("Cycles", ", ".join(f"{page.cycle_counts[side]} {SIDE_NAMES[side]}" for side in SIDES)),
-        Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"]),
-        Fact("Body height", f"{subject['height_m']:.2f} m", subject["height_source"]),
+        *_body(subject),
         _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
             "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
-            f"{_smoothing(record)} / {_hertz(record['force_cutoff_hz'])}",
+            f"{_smoothing(record)} / {_forces_filter(record)}",
             f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}",
         ),
-        Fact("Skeleton", record["model"]["title"], f"{record['model']['degrees_of_freedom']} degrees of freedom"),
+        Fact(
+            "Body model" if page.is_on_model else "Skeleton",
+            record["model"]["title"],
+            f"{record['model']['degrees_of_freedom']} degrees of freedom",
+        ),
         _static_fact(static),
     ]
+
+
+def _forces_filter(record: Mapping[str, Any]) -> str:
+    given = record["static"].get("source") == "model" and not record["plates"]
+    return "as given" if given else _hertz(record["force_cutoff_hz"])
+
+
+def _body(subject: Mapping[str, Any]) -> list[Fact]:
+    """Mass and, where it is known, height, with their sources."""
+    found = [Fact("Body mass", f"{subject['mass_kg']:.1f} kg", subject["mass_source"])]
+    height = subject["height_m"]
+    return found if height is None else [*found, Fact("Body height", f"{height:.2f} m", subject["height_source"])]
 
 
 def _on_poses(record: Mapping[str, Any]) -> bool:
@@ -129,6 +176,8 @@ def _on_poses(record: Mapping[str, Any]) -> bool:
 def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
     """The marker set, or the system whose poses were measured."""
     measured = record["marker_set"]
+    if not measured["fitted"]:
+        return Fact("Motion", "coordinates", "given with the model")
     if _on_poses(record):
         segments = {str(label).rpartition(".")[0] for label in measured["fitted"]}
         return Fact("Poses", measured["title"], f"{len(segments)} segments fitted")
@@ -138,10 +187,12 @@ def _measured_fact(record: Mapping[str, Any], fitted: str) -> Fact:
 def _static_fact(static: Mapping[str, Any]) -> Fact:
     """The static trial, or what had to do instead."""
     if static.get("source", "static trial") == "static trial":
-        return Fact("Static trial", static["file"], static["reason"], wide=True)
+        return Fact("Static trial", static["file"], static["reason"])
+    if static["source"] == "model":
+        return Fact("Model", static["file"], static["reason"] + ".")
     if static["source"] == "poses":
-        return Fact("Static trial", "not needed", static["reason"] + ".", wide=True)
-    return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}", wide=True)
+        return Fact("Static trial", "not needed", static["reason"] + ".")
+    return Fact("Static trial", "none", f"Calibrated from {static['from']}. {static['reason']}")
 
 
 def _activity(record: Mapping[str, Any]) -> list[Fact]:
@@ -167,7 +218,7 @@ def _by_butterworth(signals: Mapping[str, Any]) -> bool:
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:
-    """Speed, cadence and stride length: means over all cycles of both sides."""
+    """Walking speed: mean over all cycles of both sides."""
     found = []
     for name in _HEADLINE:
         values = spatiotemporal[name].dropna().to_numpy(dtype=float)

@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from biodyn.library.load import UserFile
 from biodyn.output.figures.description import Figure
+from biodyn.output.figures.display import display_table
 from biodyn.output.figures.svg import picture, svg
 from biodyn.output.figures.trial import trial_figures
 from biodyn.output.figures.values import TrialValues
@@ -40,7 +41,8 @@ class ReplayView:
 class TrialView:
     """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed.
 
-    `user_files`: the user's own files it was made with, to be copied beside a new result. See `store.view.view_of`.
+    `user_files`: the user's own files it was made with, to be copied beside a new result. `model_file`: the .osim file of an
+    imported model. See `store.view.view_of`.
     """
 
     record: Mapping[str, Any]
@@ -48,6 +50,7 @@ class TrialView:
     arrays: Mapping[str, np.ndarray]
     replay: ReplayView | None = None
     user_files: tuple[UserFile, ...] = ()
+    model_file: bytes | None = None
 
     @cached_property
     def values(self) -> TrialValues:
@@ -60,13 +63,17 @@ class TrialView:
         return trial_figures(self.values)
 
     def figures_svg(self) -> dict[str, Markup]:
-        """All figures as they stand in a page, those that a replay left after the others."""
+        """All figures as they stand in a page, those that a replay left after the others.
+
+        Figures over the cycle are not among them: the page has the standard grid and further panels instead.
+        """
         replayed = {} if self.replay is None else self.replay.figures
-        drawn = {name: svg(figure) for name, figure in self.figures.items()}
+        instead = {figure["name"] for figure in display_table()["figure"]} if self.values.curves else set()
+        drawn = {name: svg(figure) for name, figure in self.figures.items() if name not in instead}
         return drawn | {f"replay_{name}": picture(png, f"Forward replay, {name}") for name, png in replayed.items()}
 
     def figures_png(self, dpi: int) -> dict[str, bytes]:
         """All figures as PNG, drawn one after the other."""
-        from biodyn.output.figures.matplotlib_backend import png
+        from biodyn.output.figures.painter import png
 
         return {name: png(figure, dpi) for name, figure in self.figures.items()}

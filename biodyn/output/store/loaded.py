@@ -1,4 +1,4 @@
-"""A result folder as people use it from Python: `biodyn.load(folder)`."""
+"""A result folder as an object: its record, tables, arrays, figures."""
 
 from __future__ import annotations
 
@@ -115,12 +115,3 @@ class StoredResult(ShownResult):
             f"<biodyn result of {self.name or 'a walk'}: {self.verdict or 'no verdict'}, {len(self.table_names)} tables, "
             f"written by biodyn {self.version}, in '{self.folder}'>"
         )
-
-
-def load(result_dir: str | Path) -> StoredResult:
-    """Open a result folder of `biodyn run`, of this or an older version.
-
-    Returns the result with the same tables as `run_trial`'s: `load(folder).joint_torques`.
-    Raises ResultError where the folder is no result, lacks or damaged a file, or was written by a newer biodyn.
-    """
-    return StoredResult(result_dir)

@@ -10,12 +10,17 @@ RECORD_NAME = "run.json"
 FILES_ENTRY = "files"
 #: Where `run.json` holds the hash of the rest of itself.
 DIGEST_ENTRY = "record_sha256"
+TIMINGS_ENTRY = "timings_s"
 
 #: Where `run.json` says what kind of result it is, if not a walk's; and the kind of the torques of an OpenSim model alone.
 KIND_ENTRY = "kind"
 COORDINATES = "coordinates"
 
 ARRAYS_NAME = "result.npz"
+#: The OpenSim model of a trial on one, scaled or estimated where it was.
+MODEL_NAME = "model.osim"
+#: Its coordinates where they were estimated with it.
+MOTION_NAME = "coordinates.mot"
 REPORT_NAME = "report.html"
 TABLES_FOLDER = "tables"
 FIGURES_FOLDER = "figures"
@@ -29,6 +34,14 @@ REPLAY_ANIMATION = "replay.gif"
 REPLAY_FIGURES = ("drift", "feedback", "convergence")
 
 
+CSV_SUFFIX, PACKED_SUFFIX = ".csv", ".packed"
+
+
 def table_path(name: str) -> str:
-    """Path of a table in the folder."""
-    return f"{TABLES_FOLDER}/{name}.csv"
+    """Path of a table in the folder, as text."""
+    return f"{TABLES_FOLDER}/{name}{CSV_SUFFIX}"
+
+
+def packed_table_path(name: str) -> str:
+    """Path of a table in the folder where it is packed (`output.tables`)."""
+    return f"{TABLES_FOLDER}/{name}{PACKED_SUFFIX}"

@@ -16,9 +16,12 @@ from biodyn.errors import ResultError
 from biodyn.output.store.names import (
     ARRAYS_NAME,
     COORDINATES,
+    CSV_SUFFIX,
     DIGEST_ENTRY,
     FILES_ENTRY,
     KIND_ENTRY,
+    MODEL_NAME,
+    PACKED_SUFFIX,
     RECORD_NAME,
     RECORD_VERSION,
     REPLAY_ANIMATION,
@@ -26,11 +29,13 @@ from biodyn.output.store.names import (
     REPLAY_FOLDER,
     REPLAY_RECORD,
     TABLES_FOLDER,
+    packed_table_path,
     table_path,
 )
 from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.owned import listed_files, record_digest, version_1
 from biodyn.output.tables.csv import read_csv
+from biodyn.output.tables.packed import unpacked
 
 if TYPE_CHECKING:
     from biodyn.output.report.view import ReplayView, TrialView
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
 # Of every version so far; a record without them is none.
 _SECTIONS = ("input", "settings", "subject")
 _AGAIN = "Run the trial again."
+_TABLE_SUFFIXES = (CSV_SUFFIX, PACKED_SUFFIX)
 
 
 class ResultFolder:
@@ -57,7 +63,7 @@ class ResultFolder:
         """Names of the tables that the folder holds, in the order of its list."""
         if self._listed is not None:
             paths = [Path(path) for path in self._listed]
-            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix == ".csv")
+            return tuple(p.stem for p in paths if p.parent.as_posix() == TABLES_FOLDER and p.suffix in _TABLE_SUFFIXES)
         optional = [name for name in version_1()["tables_on_request"] if (self.folder / table_path(name)).is_file()]
         return (*version_1()["tables"], *optional)
 
@@ -67,13 +73,18 @@ class ResultFolder:
             raise ResultError(
                 f"There is no table '{name}' in '{self.folder}'.", f"There are {', '.join(self.table_names)}."
             )
+        path = self._table_path(name)
+        content = self._bytes(path)
         try:
-            table = read_csv(io.BytesIO(self._bytes(table_path(name))))
+            table = unpacked(content) if path.endswith(PACKED_SUFFIX) else read_csv(io.BytesIO(content))
         except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-            raise self._damaged(table_path(name), str(error)) from error
+            raise self._damaged(path, str(error)) from error
         if self._listed is None:
             self._require_version_1(name, table)
         return table
+
+    def _table_path(self, name: str) -> str:
+        return packed_table_path(name) if packed_table_path(name) in (self._listed or ()) else table_path(name)
 
     def _require_version_1(self, name: str, table: pd.DataFrame) -> None:
         """Raise ResultError if a table without a digest is not what its version wrote."""
@@ -93,9 +104,13 @@ class ResultFolder:
         except Exception as error:  # zipfile, zlib and numpy each have their own for a damaged file
             raise self._damaged(ARRAYS_NAME, str(error)) from error
 
+    def model_file(self) -> bytes | None:
+        """Return the .osim file of a trial on an imported model, None of other trials."""
+        return self._bytes(MODEL_NAME) if MODEL_NAME in (self._listed or {}) else None
+
     def require_whole(self) -> None:
         """Raise ResultError if a table or the arrays are missing."""
-        wanted = [ARRAYS_NAME, *(table_path(name) for name in self.table_names)]
+        wanted = [ARRAYS_NAME, *(self._table_path(name) for name in self.table_names)]
         missing = [path for path in wanted if not (self.folder / path).is_file()]
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
@@ -152,10 +167,10 @@ def read_record(folder: Path) -> dict[str, Any]:
         )
     if DIGEST_ENTRY in record and record[DIGEST_ENTRY] != record_digest(record):
         raise ResultError(f"'{path}' is damaged or was changed: it is not as biodyn wrote it.", _AGAIN)
-    if record.get(KIND_ENTRY) == COORDINATES:
+    if record.get(KIND_ENTRY) == COORDINATES and ARRAYS_NAME not in (listed_files(record) or {}):
         raise ResultError(
             f"'{folder}' holds joint torques of an OpenSim model: its tables and {RECORD_NAME} are all there is.",
-            "Reports, figures and replays need a walk of markers and plates.",
+            f"Results of an older biodyn, of rows that are not evenly spaced and of very long tables have no more. {_AGAIN}",
         )
     missing = [name for name in _SECTIONS if not isinstance(record.get(name), dict)]
     if missing:
@@ -182,7 +197,7 @@ def read_view(folder: Path) -> TrialView:
     source.require_whole()
     tables = {name: source.table(name) for name in source.table_names}
     record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, DIGEST_ENTRY)}
-    return TrialView(record, tables, source.arrays(), _read_replay(source.folder))
+    return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
 
 
 def coordinates_view(folder: Path, record: Mapping[str, Any]) -> TrialView:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from biodyn.errors import ResultError
+from biodyn.output.store.compact import write_compact
 from biodyn.output.store.leftovers import MARK
 from biodyn.output.store.names import (
     ARRAYS_NAME,
     DIGEST_ENTRY,
     FIGURES_FOLDER,
     FILES_ENTRY,
+    MODEL_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
+    TIMINGS_ENTRY,
+    packed_table_path,
     table_path,
 )
 from biodyn.output.store.owned import (
@@ -36,21 +41,59 @@ from biodyn.output.store.owned import (
 from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import write_user_files
 from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.packed import packed
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biodyn.output.report.view import TrialView
 
 Progress = Callable[[str], None]
 
 
-def write_view(view: TrialView, folder: Path) -> None:
-    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there."""
+#: A smaller table is text in any case: packing would save nothing, and people look into it.
+_FEWEST_PACKED_CELLS = 1000
+
+
+def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
+    """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
+
+    A thread of its own turns numbers into text, which does not hold the interpreter, while the next table is made.
+    `pack`: in as little room as the tables' numbers need and without the last digits of the arrays (`compact`), for folders
+    of thousands of trials.
+    """
     (folder / TABLES_FOLDER).mkdir()
-    for name, table in view.tables.items():
+    with ThreadPoolExecutor(max_workers=1) as writer:
+        written = [writer.submit(_write_table, name, table, folder, pack) for name, table in view.tables.items()]
+        _write_rest(view, folder, pack)
+    for one in written:
+        one.result()
+
+
+def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> None:
+    if pack and table.size >= _FEWEST_PACKED_CELLS:
+        (folder / packed_table_path(name)).write_bytes(packed(table))
+    else:
         write_csv(table, folder / table_path(name))
-    (folder / RECORD_NAME).write_text(json.dumps(view.record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
+
+
+def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
+    """Write run.json, the arrays and copies of the user's own files."""
+    (folder / RECORD_NAME).write_text(_text(view.record, pack), encoding="utf-8")
+    if pack:
+        write_compact(folder / ARRAYS_NAME, view.arrays)
+    else:
+        np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
+    if view.model_file is not None:
+        (folder / MODEL_NAME).write_bytes(view.model_file)
+
+
+def _text(record: Mapping[str, Any], pack: bool) -> str:
+    """A record as JSON: in lines, or in one."""
+    if pack:
+        return json.dumps(record, separators=(",", ":"), allow_nan=False) + "\n"
+    return json.dumps(record, indent=2, allow_nan=False) + "\n"
 
 
 def write_report(
@@ -71,12 +114,14 @@ def write_report(
         (folder / REPORT_NAME).write_text(trial_report(view, view.figures_svg()), encoding="utf-8")
 
 
-def seal(folder: Path) -> None:
+def seal(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:
     """List every file of a folder in its record: call it when all is written, before the folder gets its name.
 
-    Whatever else was written there, copies of a user's own tables say, is listed too.
+    Whatever else was written there, copies of a user's own tables say, is listed too. `timings`: seconds that writing took, by
+    what was written; the record, written before, cannot have them. `pack`: see `write_view`.
     """
-    _write_list(folder, [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)])
+    files = [_entry(folder, path) for path in walk_files(folder) if path not in (RECORD_NAME, MARK)]
+    _write_list(folder, files, timings, pack)
 
 
 @contextmanager
@@ -108,15 +153,19 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
 
 
-def _write_list(folder: Path, entries: Sequence[Mapping[str, Any]]) -> None:
+def _write_list(
+    folder: Path, entries: Sequence[Mapping[str, Any]], timings: Mapping[str, float] | None = None, pack: bool = False
+) -> None:
     record = raw_record(folder)
     if record is None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
     content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
+    if timings:
+        content[TIMINGS_ENTRY] = {**content[TIMINGS_ENTRY], **{name: round(s, 4) for name, s in timings.items()}}
     content[DIGEST_ENTRY] = record_digest(content)
     temporary = folder / f".{RECORD_NAME}.part"
     try:
-        temporary.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        temporary.write_text(_text(content, pack), encoding="utf-8")
         os.replace(temporary, folder / RECORD_NAME)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray
+from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.output.tables.registry import table
 from biodyn.processing.dynamics.actuated import actuated_motion
 from biodyn.verification.contributions import CONTRIBUTIONS, torque_contributions
@@ -23,11 +27,9 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """
     dynamics, coordinates, time_s = analysis.dynamics, analysis.model.coordinates, analysis.time_s
     contributions = torque_contributions(actuated_motion(analysis.fit, dynamics))
-    columns = [coordinate.v_index for coordinate in coordinates]
+    columns = _along_coordinates(analysis, contributions.values)
     # (coordinate, part, frame)
-    values = np.stack(
-        [np.where(dynamics.torque_valid, contributions.values[name][:, columns], np.nan) for name in CONTRIBUTIONS]
-    )
+    values = np.stack([np.where(dynamics.torque_valid, columns[name], np.nan) for name in CONTRIBUTIONS])
     values = np.ascontiguousarray(values.transpose(2, 0, 1))
     blocks = len(coordinates) * len(CONTRIBUTIONS)
     coordinate_codes = np.repeat(np.arange(len(coordinates)), len(CONTRIBUTIONS) * len(time_s))
@@ -41,3 +43,13 @@ def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
             "unit": pd.Categorical.from_codes(np.zeros(values.size, dtype=np.int64), pd.Index(["Nm"])),
         }
     )
+
+
+def _along_coordinates(analysis: TrialAnalysis, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """Contributions (T, C) along the free coordinates by name, of those (T, nv) along the joints of the tree."""
+    model, imported = analysis.model, analysis.imported
+    if imported is None or not isinstance(model, ImportedModel):
+        columns = [coordinate.v_index for coordinate in model.coordinates]
+        return {name: part[:, columns] for name, part in values.items()}
+    own, motion = imported.motion.columns_of(model), imported.motion
+    return {name: model.floating.own_forces(motion.q, part)[:, own] for name, part in values.items()}

@@ -1,4 +1,4 @@
-"""Fast CSV: the same text pandas would write, in a tenth of the time.
+"""Fast CSV: the numbers pandas would write, in a tenth of the time.
 
 A spreadsheet takes a cell that begins with = + - @ for a formula and runs it. Texts come from files of other people, so
 such a text is written with an apostrophe before it, and `read_csv` takes it away again. Numbers are never touched.
@@ -7,20 +7,25 @@ such a text is written with an apostrophe before it, and `read_csv` takes it awa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.csv as pa_csv
+
+from biodyn.output.tables.cells import Cells, constant, number_cells, side_by_side, word_cells
 
 # 10 micrometres, 1e-5 degrees, 10 microseconds: finer than any of it is known. Full precision is in result.npz.
 DECIMALS = 5
+#: Bounds the memory for the text.
+_CELLS_AT_ONCE = 400_000
 _SPECIAL = frozenset('",\r\n')
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|-")
+
+#: Gives the cells of some rows.
+CellsOf = Callable[[slice], Cells]
 
 
 def spreadsheet_text(text: str) -> str:
@@ -61,47 +66,59 @@ def write_csv(frame: pd.DataFrame, path: Path, decimals: int = DECIMALS) -> None
 
 def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: int = DECIMALS) -> None:
     """Write the rows of a table, after a header line where asked for, to the end of an open file; see `write_csv`."""
-    columns = [_column(frame[name], decimals) for name in frame.columns]
-    names = [str(name) for name in frame.columns]
-    table = pa.table(dict(zip(names, columns, strict=True)))
-    # Arrow quotes either every text or none; plain words stay plain.
-    quoting = "needed" if any(_has_special(column) for column in columns) else "none"
-    options = pa_csv.WriteOptions(include_header=False, quoting_style=quoting)
     if header:
-        stream.write((",".join(_quoted(spreadsheet_text(name)) for name in names) + "\n").encode())
-    pa_csv.write_csv(table, stream, options)
+        stream.write((",".join(_quoted(spreadsheet_text(str(name))) for name in frame.columns) + "\n").encode())
+    groups = list(_groups(frame, decimals))
+    at_once = max(1, _CELLS_AT_ONCE // max(1, frame.shape[1]))
+    for begin in range(0, len(frame) if groups else 0, at_once):
+        rows = slice(begin, min(begin + at_once, len(frame)))
+        count = rows.stop - rows.start
+        parts: list[Cells] = []
+        for cells_of in groups:
+            parts += [cells_of(rows), constant(",", count)]
+        parts[-1] = constant("\n", count)
+        stream.write(side_by_side(parts).text())
 
 
-def _column(values: pd.Series, decimals: int) -> pa.Array:
-    if pd.api.types.is_float_dtype(values.dtype):
-        rounded = np.round(values.to_numpy(dtype=np.float64), decimals) + 0.0  # + 0.0 turns -0.0 into 0.0
-        return pa.array(rounded, from_pandas=True)  # NaN becomes null: an empty cell
+def _groups(frame: pd.DataFrame, decimals: int) -> Iterator[CellsOf]:
+    """Columns in their order, neighbours that hold numbers together: each gives the cells of the rows it is asked for."""
+    numbers: list[np.ndarray] = []
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if pd.api.types.is_float_dtype(column.dtype):
+            numbers.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
+            continue
+        if numbers:
+            yield _number_group(numbers, decimals)
+            numbers = []
+        yield _word_group(*_codes_and_words(column))
+    if numbers:
+        yield _number_group(numbers, decimals)
+
+
+def _number_group(columns: list[np.ndarray], decimals: int) -> CellsOf:
+    return lambda rows: number_cells(np.stack([column[rows] for column in columns], axis=1), decimals)
+
+
+def _word_group(codes: np.ndarray, words: list[str]) -> CellsOf:
+    return lambda rows: word_cells(codes[rows], words)
+
+
+def _codes_and_words(values: pd.Series) -> tuple[np.ndarray, list[str]]:
+    """Codes of the rows, -1 where there is nothing, and the words as cells."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        codes = pa.array(values.cat.codes.to_numpy(), mask=values.cat.codes.to_numpy() < 0)
-        words = pa.array([_text(word) for word in values.cat.categories], type=pa.string())
-        return _no_empty(words.take(codes))
-    if pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_integer_dtype(values.dtype):
-        return pa.array(values.to_numpy())
-    return _no_empty(pa.array([None if pd.isna(word) else _text(word) for word in values], type=pa.string()))
+        return values.cat.codes.to_numpy().astype(np.int64), [_quoted(_text(word)) for word in values.cat.categories]
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return values.to_numpy().astype(np.int64), ["false", "true"]
+    if pd.api.types.is_integer_dtype(values.dtype):
+        found, codes = np.unique(values.to_numpy(), return_inverse=True)
+        return codes, [str(number) for number in found]
+    codes, texts = pd.factorize(values.astype(object), use_na_sentinel=True)
+    return codes, [_quoted(_text(word)) for word in texts]
 
 
 def _text(word: Any) -> str:
     return spreadsheet_text(word) if isinstance(word, str) else str(word)
-
-
-def _no_empty(words: pa.Array) -> pa.Array:
-    """An empty text would be written as a pair of quotes; write an empty cell instead."""
-    return pa.compute.if_else(pa.compute.equal(words, ""), pa.scalar(None, pa.string()), words)
-
-
-def _has_special(column: pa.Array) -> bool:
-    if not pa.types.is_string(column.type):
-        return False
-    return any(_SPECIAL & set(word) for word in _words(column))
-
-
-def _words(column: pa.Array) -> Iterable[str]:
-    return (word for word in column.unique().to_pylist() if word)
 
 
 def _quoted(name: str) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import AXES, SIDES, FloatArray, Side
 from biodyn.output.tables.registry import table
+from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import FRAMES
 from biodyn.processing.signals.rms import rms
 
@@ -20,8 +21,13 @@ _QUANTITY_UNITS = {"moment": "Nm", "force": "N"}
     description="Base angles and position, and the angle of every coordinate, through time: deg, m.",
 )
 def joint_angles(analysis: TrialAnalysis) -> pd.DataFrame:
-    """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved."""
-    model, fit = analysis.model, analysis.fit
+    """Base angles in degrees, base position in World in m, every free coordinate in degrees; NaN where unsolved.
+
+    Of an imported model its own coordinates in its order, deg and m, as it counts them.
+    """
+    model, fit, own = analysis.model, analysis.fit, _own(analysis)
+    if own is not None:
+        return pd.DataFrame(_of_own(analysis.time_s, own, own.q, ("_deg", "_m"), np.degrees(1.0)))
     root = model.skeleton.root
     _, p_WB = fit.body_pose(root.name)
     columns: dict[str, FloatArray] = {"time_s": analysis.time_s}
@@ -43,11 +49,14 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
     """Generalised torque of every free coordinate, Nm, positive where it accelerates the coordinate positively.
 
     The residual acts on the root, in World axes, its moment about the root's origin. `reason` says why numbers are
-    missing in a frame.
+    missing in a frame. Of an imported model the torques of its own coordinates in its order, Nm and N, those of its joint to
+    ground among them; they are given wherever loads are, also where `reason` says that they lack something.
     """
-    dynamics = analysis.dynamics
+    dynamics, own = analysis.dynamics, _own(analysis)
     columns: dict[str, object] = {"time_s": analysis.time_s}
-    for i, coordinate in enumerate(analysis.model.coordinates):
+    if own is not None:
+        columns |= _of_own(analysis.time_s, own, own.tau, ("_Nm", "_N"), 1.0)
+    for i, coordinate in enumerate(analysis.model.coordinates if own is None else ()):
         columns[f"{coordinate.name}_Nm"] = dynamics.torques[:, i]
     for i, axis in enumerate(AXES):
         columns[f"residual_f{axis}_N"] = dynamics.residual_force[:, i]
@@ -55,6 +64,20 @@ def joint_torques(analysis: TrialAnalysis) -> pd.DataFrame:
         columns[f"residual_m{axis}_Nm"] = dynamics.residual_moment[:, i]
     columns["reason"] = pd.Categorical(dynamics.reason)
     return pd.DataFrame(columns)
+
+
+def _own(analysis: TrialAnalysis) -> OwnMotion | None:
+    return None if analysis.imported is None else analysis.imported.motion
+
+
+def _of_own(
+    time_s: FloatArray, own: OwnMotion, values: FloatArray, units: tuple[str, str], factor: float
+) -> dict[str, FloatArray]:
+    """Columns of all coordinates of an imported model; units and a factor of those that turn, units of those that shift."""
+    columns = {"time_s": time_s}
+    for k, (name, turns) in enumerate(zip(own.names, own.rotational, strict=True)):
+        columns[f"{name}{units[0] if turns else units[1]}"] = values[:, k] * (factor if turns else 1.0)
+    return columns
 
 
 @table("joint_moments", place=40, description="Net moment and force at every joint centre in three frames, tidy.")

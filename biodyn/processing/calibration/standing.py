@@ -14,9 +14,9 @@ from biodyn.recording import Markers, quietest_part
 from biodyn.recording.stillness import MOVING_RANGE_M, QUIET_RANGE_M, movement_m
 
 #: What tells where joints and markers are on a person's segments: a static trial; a part of another recording in which the
-#: person stands quietly; the joint offsets that the laboratory's software stored; the motion of the walk alone; or poses of
-#: segments, which tell joint centres and axes themselves.
-CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored offsets", "walk", "poses"]
+#: person stands quietly; the joint offsets that the laboratory's software stored; the motion of the walk alone; poses of
+#: segments, which tell joint centres and axes themselves; or an OpenSim model, which has them.
+CalibrationSource: TypeAlias = Literal["static trial", "quiet part", "stored offsets", "walk", "poses", "model"]
 #: Each of them in words, where it had to do instead of a static trial.
 SOURCE_WORDS: dict[CalibrationSource, str] = {
     "static trial": "a static trial",
@@ -24,6 +24,7 @@ SOURCE_WORDS: dict[CalibrationSource, str] = {
     "stored offsets": "the joint offsets that the laboratory's software stored, and the walk itself",
     "walk": "the walk itself",
     "poses": "the poses of its segments",
+    "model": "an OpenSim model",
 }
 
 # A foot is flat while its markers are this near to their own lowest height and most of them rise or fall slower than this, for

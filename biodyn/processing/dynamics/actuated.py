@@ -15,6 +15,7 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES, CoordinateKind
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.rigid_body import Body, Joint, Multibody
+from biodyn.rigid_body.coupling.reduced import ReducedTree
 
 _WITHOUT_AXIS = ("free", "weld", "spherical")
 
@@ -30,6 +31,7 @@ class ActuatedMotion:
         tau: (T, nv) generalised forces; the first six are the base residual; NaN rows where unknown.
         wrenches: (T, K, 6) F_Wo_W ground wrenches about the world origin on the bodies `wrench_bodies` (K,).
         measured: (T,) bool, the ground reaction of every foot is known; elsewhere the residual makes up for it.
+        reduced: where the motion is that of coupled coordinates, of which the joints of the tree are functions.
     """
 
     multibody: Multibody
@@ -41,6 +43,12 @@ class ActuatedMotion:
     wrenches: FloatArray
     wrench_bodies: IntArray
     measured: BoolArray
+    reduced: ReducedTree | None = None
+
+    @property
+    def mechanics(self) -> Multibody | ReducedTree:
+        """What q, v, vdot and tau belong to: the tree, or the tree as coupled coordinates reach it."""
+        return self.multibody if self.reduced is None else self.reduced
 
     @property
     def known(self) -> BoolArray:
@@ -69,6 +77,8 @@ class ActuatedMotion:
 
     def coordinate_kinds(self) -> tuple[tuple[CoordinateKind, int], ...]:
         """Layout of q, see `derivatives.configuration_spline`."""
+        if self.reduced is not None:
+            return (("free", 0), *(("scalar", place) for place in range(7, self.reduced.nq)))
         kinds: list[tuple[CoordinateKind, int]] = []
         for body in self.multibody.bodies:
             first = self.multibody.q_slice(body.name).start
@@ -132,6 +142,7 @@ def multibody_from_arrays(arrays: Mapping[str, np.ndarray]) -> Multibody:
                 float(arrays["body_mass_kg"][i]),
                 arrays["body_com_m"][i],
                 arrays["body_inertia_com"][i],
+                any_inertia=True,  # it was judged when the model was made; those of others are taken as they are
             )
         )
     g = arrays["gravity_W"]

@@ -112,8 +112,8 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
         residual_valid=all_known,
-        joints=tuple(_joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
-        reason=tuple(_reasons(fit, reaction, sides)),
+        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
+        reason=tuple(reasons(fit, reaction, sides)),
         foot_wrench_links=links,
         foot_wrenches=wrenches,
     )
@@ -144,12 +144,13 @@ def lost_below(fit: Fit, name: str) -> BoolArray:
     return lost
 
 
-def _joint_load(
+def joint_load(
     fit: Fit, tau: FloatArray, transmitted: FloatArray, name: str, valid_body: Mapping[str, BoolArray]
 ) -> JointLoad:
+    """Return the load of a segment's joint from the wrenches (T, L, 6) that the joints transmit, in link axes."""
     model = fit.model
     definition = model.skeleton.body(name)
-    link = model.frames[name].link
+    link = model.joint_link(name)
     R_WL = fit.link_R_W[:, link]
     valid = valid_body[name]
     moment_W = np.einsum("tij,tj->ti", R_WL, transmitted[:, link, :3])
@@ -157,9 +158,8 @@ def _joint_load(
     R_WP, _ = fit.body_pose(definition.parent)
     R_WB, _ = fit.body_pose(name)
     axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
-    mine = [c for c in model.coordinates if c.body == name]
-    rates = fit.motion.v[:, [c.v_index for c in mine]]
-    torques = tau[:, [c.v_index for c in mine]]
+    mine = model.joint_columns(name)
+    rates, torques = fit.motion.v[:, mine], tau[:, mine]
 
     def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
         return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
@@ -187,13 +187,14 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     return np.stack([x, y, z], axis=-1)
 
 
-def _reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
-    reasons = []
+def reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
+    """Return why something is missing, a text a frame, "" where nothing is."""
+    found = []
     for t in range(len(fit.reason)):
         parts = [fit.reason[t]] if fit.reason[t] else []
         if fit.lost[t].any():
             names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
             parts.append(f"no visible marker determines {names}")
         parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
-        reasons.append("; ".join(parts))
-    return reasons
+        found.append("; ".join(parts))
+    return found

@@ -89,7 +89,10 @@ def normalise(
     low = max(math.floor(at[0]) - 10, 0)
     high = min(math.ceil(at[-1]) + 11, len(columns))
     finite = np.isfinite(columns[low:high])
-    patterns, group = np.unique(finite, axis=1, return_inverse=True)
+    if (finite == finite[:, :1]).all():  # as a rule; looking for patterns would take as long as the splines
+        patterns, group = finite[:, :1], np.zeros(finite.shape[1], dtype=np.int64)
+    else:
+        patterns, group = np.unique(finite, axis=1, return_inverse=True)
     for number in range(patterns.shape[1]):
         members = np.flatnonzero(group.reshape(-1) == number)
         for first, stop in finite_stretches(patterns[:, number]):

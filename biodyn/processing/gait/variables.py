@@ -64,15 +64,16 @@ def cycle_signals(walk: WalkedTrial, side: Side) -> Iterator[CycleSignal]:
     for i, name in enumerate(root.base_rotations):
         yield CycleSignal(name, "deg", np.rad2deg(walk.base_angles[:, i]), "base", root.name)
     mine = [(i, c) for i, c in enumerate(model.coordinates) if c.side in ("", side)]
+    values = walk.fit.values
     for i, c in mine:
-        angle = np.rad2deg(walk.fit.motion.q[:, c.q_index])
-        yield CycleSignal(without_side(c.name, c.side), "deg", angle, "angle", c.body, i)
+        angle = c.sign * (np.rad2deg(values[:, i]) if c.turns else values[:, i])
+        yield CycleSignal(c.plain, "deg" if c.turns else "m", angle, "angle", c.body, i)
     if side in walk.points.heel:
         sideways = np.rad2deg(np.arcsin(np.clip(SIDE_SIGN[side] * walk.points.long_axis(side)[:, 2], -1.0, 1.0)))
         yield CycleSignal("foot_progression", "deg", sideways, "heading", model.sole_body[side])
     for i, c in mine:
-        name = f"{without_side(c.name, c.side)}_moment"
-        yield CycleSignal(name, "Nm/kg", dynamics.torques[:, i] / mass, "load", c.body, i)
+        torque = c.sign * dynamics.torques[:, i] / mass
+        yield CycleSignal(f"{c.plain}_moment", "Nm/kg" if c.turns else "N/kg", torque, "load", c.body, i)
     for body, load in zip(model.moving, dynamics.joints, strict=True):
         if load.side not in ("", side):
             continue

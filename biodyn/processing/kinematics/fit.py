@@ -32,6 +32,7 @@ class Fit:
         status, iterations: (T,) of the solver.
         motion: q, v, vdot (NaN rows where there is none).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
+        own: values and rates (T, C) of the free coordinates where they are not those of single axes (an imported model's).
     """
 
     labels: tuple[str, ...]
@@ -46,6 +47,17 @@ class Fit:
     link_R_W: FloatArray
     link_p_W: FloatArray
     model: SubjectModel
+    own: tuple[FloatArray, FloatArray] | None = None
+
+    @property
+    def values(self) -> FloatArray:
+        """The free coordinates (T, C), rad or m."""
+        return self.motion.q[:, [c.q_index for c in self.model.coordinates]] if self.own is None else self.own[0]
+
+    @property
+    def rates(self) -> FloatArray:
+        """Their rates (T, C), rad/s or m/s."""
+        return self.motion.v[:, [c.v_index for c in self.model.coordinates]] if self.own is None else self.own[1]
 
     def body_pose(self, name: str) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, 3, 3) and p_WB (T, 3) of a segment."""

@@ -20,6 +20,8 @@ from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
 
+#: Markers that lie as near to the model were computed with it: no camera sees one so exactly.
+OWN_MARKERS_M = 1e-6
 _SHOWN = 6  # names in a message
 # OpenSim's advice is 20 mm RMS for a good fit; beyond the second, names mean other places, or the model another person.
 _FAR_M, _TOO_FAR_M = 0.03, 0.08

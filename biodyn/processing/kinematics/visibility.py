@@ -27,21 +27,20 @@ def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
     The ends of the trial are no gap, nor are frames without enough markers for a pose: there nobody remains whom the
     others could kick by leaving. The fade is a raised cosine: its slope is 0 at both ends.
     """
-    frames = len(seen)
-    if ramp_frames < 1:
+    if ramp_frames < 1 or seen.all():
         return seen.astype(float)
+    # where a marker is gone from a frame without enough of them, the gap is none
     gone = np.where(seen.sum(axis=1) < MIN_MARKERS, np.inf, 0.0)
-    distance = np.full(seen.shape, np.inf)
-    count = np.full(seen.shape[1], np.inf)
-    for t in range(frames):  # frames since the last gap
-        count = np.where(seen[t], count + 1.0, gone[t])
-        distance[t] = count
-    count = np.full(seen.shape[1], np.inf)
-    for t in range(frames - 1, -1, -1):
-        count = np.where(seen[t], count + 1.0, gone[t])
-        distance[t] = np.minimum(distance[t], count)
+    distance = np.minimum(_since_gap(seen, gone), _since_gap(seen[::-1], gone[::-1])[::-1])
     phase = np.clip(distance / (ramp_frames + 1.0), 0.0, 1.0)
     return np.where(seen, 0.5 - 0.5 * np.cos(np.pi * phase), 0.0)
+
+
+def _since_gap(seen: BoolArray, gone: FloatArray) -> FloatArray:
+    """Frames since the last frame (T, M) in which a marker was not seen, and what is `gone` (T,) there; inf before any."""
+    at = np.arange(len(seen))
+    last = np.maximum.accumulate(np.where(seen, -1, at[:, None]), axis=0)
+    return np.where(last < 0, np.inf, at[:, None] - last + gone[last])
 
 
 def astray(model: SubjectModel, q: FloatArray, bad: BoolArray, rate_hz: float) -> BoolArray:

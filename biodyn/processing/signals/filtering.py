@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
@@ -72,8 +73,7 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
         )
     if x.size == 0:
         return x.copy()
-    cutoff_of_pass_hz = corrected_cutoff_hz(rate_hz, cutoff_hz, order // PASSES)
-    sections = butter(order // PASSES, cutoff_of_pass_hz, fs=rate_hz, output="sos")
+    sections = _sections(float(rate_hz), float(cutoff_hz), order // PASSES)
     period = math.ceil(rate_hz / cutoff_hz)
     columns_first = np.moveaxis(x, axis, -1)
     # Time last and contiguous: the filter then runs along memory.
@@ -88,6 +88,13 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
             stretch = columns[members, first:stop]
             filtered[members, first:stop] = sosfiltfilt(sections, stretch, axis=-1, padtype="odd", padlen=pad)
     return np.ascontiguousarray(np.moveaxis(filtered.reshape(columns_first.shape), -1, axis))
+
+
+@lru_cache(maxsize=256)
+def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
+    """Second-order sections (n, 6) of one pass; a trial asks for the same few dozens of times."""
+    cutoff_of_pass_hz = corrected_cutoff_hz(rate_hz, cutoff_hz, order_per_pass)
+    return np.asarray(butter(order_per_pass, cutoff_of_pass_hz, fs=rate_hz, output="sos"))
 
 
 def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:

@@ -6,5 +6,5 @@ it, and the layers lie one over another.
 
 Read `functions` (scalar functions with two derivatives), `maps` (one layer: zdot = G v, zddot = G vdot + bias, tau_q = G^T
 tau_z), `coupled` (a multibody beneath its layers), `marker_fit` (inverse kinematics of its coordinates, over `laws`: the
-layers as the kernels take them).
+layers as the kernels take them), `floating` (the same bodies below a free root).
 """

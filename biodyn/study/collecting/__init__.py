@@ -4,17 +4,13 @@ In: the result folders of a plan's trials. Out: study.parquet and study.csv (a r
 trial), and on request study_wide.csv and study.xlsx. A few trials at a time are in memory, however many there are; files take
 their names when all of them are whole.
 
-Read `schema` (the columns), `shard` (a trial's own part, made by the trial process), `collection` (all trials),
+Read `schema` (the columns), `shard` (a trial's own curves, written by the trial process), `collection` (all trials),
 `data_set` and `text` (how rows become Parquet and CSV), `summary` with `metrics` (a row a trial), `read` (asking the data set
 for rows). `options` is section [output] of study.toml; `wide`, `xlsx` and `exporting` are the files for other programs;
 `atomic_files` give files their names at the end, `readable` and `reasons` say what is wrong with a damaged or missing value.
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from biodyn.study.collecting.collection import CollectedStudy, collect
-from biodyn.study.collecting.exporting import export
-from biodyn.study.collecting.options import OutputOptions
-from biodyn.study.collecting.read import iterate_subjects, read_cycles
-
-__all__ = ["CollectedStudy", "OutputOptions", "collect", "export", "iterate_subjects", "read_cycles"]
+# A trial process writes curves: what makes Parquet of them is loaded by who collects.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

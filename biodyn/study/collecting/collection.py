@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -13,10 +14,11 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.study.collecting.atomic_files import written_beside
-from biodyn.study.collecting.data_set import DataSetFile, Shard, read_shard, row_groups, without_values
+from biodyn.study.collecting.data_set import DataSetFile, Shard, row_groups, without_values
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import DATA_SET_NAME
 from biodyn.study.collecting.readable import require_readable
+from biodyn.study.collecting.shard import Curves, read_curves
 from biodyn.study.collecting.summary import SUMMARY_NAME, SummaryFile, summary_row
 from biodyn.study.collecting.text import DataSetText
 from biodyn.study.exclusion import excluded_trials, exclusion_finding, trial_failed
@@ -25,6 +27,11 @@ from biodyn.study.record import TrialRecord, read_record
 from biodyn.study.running.program import program_version
 
 TEXT_NAME = "study.csv"
+_READERS = 2
+_AHEAD = 16  # trials that are read before their turn
+
+#: Record of a trial, and its curves, none, or why they cannot be used.
+_Found = tuple[TrialRecord | None, Curves | ResultError | None]
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,19 @@ def collect(
     )
 
 
+def _found_in(folder: Path) -> _Found:
+    """Record and curves of a trial's folder; no curves where there is no result, the error where it is damaged."""
+    record = read_record(folder)
+    if record is None or record.failed:
+        return record, None
+    try:
+        curves = read_curves(folder)
+        require_readable(folder)
+    except ResultError as error:
+        return record, error
+    return record, curves
+
+
 class _Source:
     """The shards of the trials in the order of the plan; the summary is written on the way."""
 
@@ -91,26 +111,35 @@ class _Source:
 
     def shards(self) -> Iterator[Shard]:
         """Yield every trial that has a result; failed ones are in the summary only."""
-        for trial in self._plan.trials:
-            folder = self._out / trial.folder
-            record = read_record(folder)
-            rows = None
-            if record is not None and not record.failed:
-                try:
-                    rows = read_shard(folder)
-                    require_readable(folder)
-                except ResultError as error:
-                    record = self._unreadable(f"{trial.subject}, {trial.trial}", record, error)
+        for trial, (record, curves) in zip(self._plan.trials, self._read(), strict=True):
+            if isinstance(curves, ResultError) and record is not None:
+                record = self._unreadable(f"{trial.subject}, {trial.trial}", record, curves)
             excluded = "" if record is None else self._left_out.get((trial.subject, trial.trial), "")
             self.summary.add(summary_row(trial, record, excluded))
             self._count_impossible(record)
-            if excluded and rows is not None:
+            if not isinstance(curves, Curves):
+                continue
+            if excluded:
                 self.excluded[(trial.subject, trial.trial)] = excluded
                 if record is not None and trial_failed(record):  # another activity is no reason to doubt a value
-                    rows = without_values(rows, excluded)
-            if rows is not None:
-                self.with_cycles += rows.num_rows > 0
-                yield Shard(trial, rows)
+                    curves = without_values(curves, excluded)
+            self.with_cycles += curves.rows > 0
+            yield Shard(trial, curves)
+
+    def _read(self) -> Iterator[_Found]:
+        """What the trials left, in their order; the next ones are read meanwhile."""
+        ahead: deque[Future[_Found]] = deque()
+        with ThreadPoolExecutor(_READERS) as readers:
+            try:
+                for trial in self._plan.trials:
+                    ahead.append(readers.submit(_found_in, self._out / trial.folder))
+                    if len(ahead) > _AHEAD:
+                        yield ahead.popleft().result()
+                while ahead:
+                    yield ahead.popleft().result()
+            finally:
+                for waiting in ahead:
+                    waiting.cancel()
 
     def _count_impossible(self, record: TrialRecord | None) -> None:
         metrics = {} if record is None else record.metrics

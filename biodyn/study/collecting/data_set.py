@@ -3,82 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from biodyn.conventions import CYCLE_POINTS
-from biodyn.errors import ResultError
 from biodyn.study.collecting.schema import (
     CYCLE_COLUMNS,
     DATA_SET_SCHEMA,
     LABELS,
     PRUNING_COLUMNS,
     SCHEMA_VERSION,
-    SHARD_SCHEMA,
     UNITS_NOTE,
     WORD_COLUMNS,
 )
+from biodyn.study.collecting.shard import Curves, Words
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import CYCLES_NAME
 
 #: A row group holds trials of one subject and is closed with the trial that takes it beyond this many rows.
 ROW_GROUP_ROWS = 1_000_000
 # Values between calls into the encoders: the default of 1024 costs a third more time.
 _BATCH_ROWS = 65_536
+_PERCENT: Final = np.linspace(0.0, 100.0, CYCLE_POINTS, dtype=np.float32)
 
 
 class Shard(NamedTuple):
-    """A trial and its rows (`SHARD_SCHEMA`)."""
+    """A trial and its curves."""
 
     trial: PlannedTrial
-    rows: pa.Table
+    curves: Curves
 
 
-def read_shard(folder: Path) -> pa.Table:
-    """Return the rows of a trial's `cycles.arrow`, mapped into memory; ResultError if it is damaged or of another version."""
-    path = folder / CYCLES_NAME
-    hint = f"Remove the folder '{folder.name}' and run the study again."
-    try:
-        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    except (OSError, pa.ArrowException) as error:
-        raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' cannot be read.", hint) from error
-    if not table.schema.equals(SHARD_SCHEMA, check_metadata=True):
-        raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' has other columns than this version writes.", hint)
-    if not _is_whole(table):
-        raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' is damaged.", hint)
-    return table
-
-
-def without_values(rows: pa.Table, reason: str) -> pa.Table:
-    """The rows of a trial (`SHARD_SCHEMA`) that must not be used: no value, not valid, the reason in each."""
-    count = rows.num_rows
-    columns = {name: rows[name] for name in rows.column_names}
-    columns["value"] = pa.chunked_array([pa.nulls(count, pa.float64())])
-    columns["valid"] = pa.chunked_array([pa.array(np.zeros(count, dtype=bool))])
-    columns["reason"] = pa.chunked_array([_words(np.zeros(count, dtype=np.int32), [reason])])
-    return pa.table(columns, schema=rows.schema)
-
-
-def _is_whole(table: pa.Table) -> bool:
-    """True for curves of 101 values each, every word in its list, and no number that is none."""
-    try:
-        table.validate(full=True)
-    except pa.ArrowException:
-        return False
-    if any(table[field.name].null_count for field in SHARD_SCHEMA if not field.nullable):
-        return False
-    if table.num_rows % CYCLE_POINTS:
-        return False
-    value = table["value"].to_numpy()
-    percent = table["percent"].to_numpy().reshape(-1, CYCLE_POINTS)
-    known = table["valid"].to_numpy()
-    return bool(
-        np.array_equal(np.isfinite(value), known)
-        and np.array_equal(percent, np.broadcast_to(np.arange(CYCLE_POINTS, dtype=percent.dtype), percent.shape))
+def without_values(curves: Curves, reason: str) -> Curves:
+    """The curves of a trial that must not be used: no value, the reason in each."""
+    return replace(
+        curves,
+        values=np.full_like(curves.values, np.nan),
+        reasons=np.ones(curves.values.shape, dtype=np.int64),
+        reason_words=("", reason),
     )
 
 
@@ -90,42 +56,65 @@ def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[
         if waiting and (count >= rows or shard.trial.subject != waiting[0].trial.subject):
             yield joined(waiting)
             waiting, count = [], 0
-        if shard.rows.num_rows:
+        if shard.curves.rows:
             waiting.append(shard)
-            count += shard.rows.num_rows
+            count += shard.curves.rows
     if waiting:
         yield joined(waiting)
 
 
 def joined(shards: Sequence[Shard]) -> pa.Table:
     """Return one table of all rows, with the labels of their trials; every text column has one list of words."""
-    lengths = [shard.rows.num_rows for shard in shards]
-    columns: list[pa.Array | pa.ChunkedArray] = []
+    every = [shard.curves for shard in shards]
+    lengths = [curves.rows for curves in every]
+    columns: list[pa.Array] = []
     for label in LABELS:
         words: dict[str, int] = {}
         codes = [words.setdefault(getattr(shard.trial, label), len(words)) for shard in shards]
         columns.append(_words(np.repeat(np.array(codes, dtype=np.int32), lengths), words))
-    for name in CYCLE_COLUMNS:
-        chunks = [chunk for shard in shards for chunk in shard.rows[name].chunks]
-        if name in WORD_COLUMNS:
-            columns.append(_one_list(chunks))
-        else:
-            columns.append(pa.chunked_array(chunks, DATA_SET_SCHEMA.field(name).type))
-    return pa.table(columns, schema=DATA_SET_SCHEMA)
+    value = np.concatenate([curves.values for curves in every]).reshape(-1)
+    valid = np.isfinite(value)
+    made = {
+        "cycle": pa.array(_of_rows(np.concatenate([curves.cycle for curves in every])), pa.int32()),
+        "side": _one_list([curves.side for curves in every]),
+        "percent": pa.array(np.tile(_PERCENT, len(value) // CYCLE_POINTS), pa.float32()),
+        "variable": _one_list([curves.variable for curves in every]),
+        "value": pa.array(value, pa.float64(), mask=~valid),
+        "unit": _one_list([curves.unit for curves in every]),
+        "valid": pa.array(valid),
+        "reason": _reasons(every),
+    }
+    return pa.table([*columns, *(made[name] for name in CYCLE_COLUMNS)], schema=DATA_SET_SCHEMA)
 
 
-def _one_list(chunks: Sequence[pa.DictionaryArray]) -> pa.Array:
+def _of_rows(values: np.ndarray) -> np.ndarray:
+    """The number of every curve for each of its rows."""
+    return np.repeat(values.astype(np.int32), CYCLE_POINTS)
+
+
+def _one_list(texts: Sequence[Words]) -> pa.Array:
+    words: dict[str, int] = {}
+    return _words(_of_rows(np.concatenate([_places(words, text.words)[text.codes] for text in texts])), words)
+
+
+def _places(words: dict[str, int], others: Iterable[str]) -> np.ndarray:
+    """Places of other words in the list of all, which takes up new ones."""
+    return np.array([words.setdefault(word, len(words)) for word in others], dtype=np.int32)
+
+
+def _reasons(every: Sequence[Curves]) -> pa.Array:
     words: dict[str, int] = {}
     codes = []
-    for chunk in chunks:
-        place = np.array([words.setdefault(word, len(words)) for word in chunk.dictionary.to_pylist()], dtype=np.int32)
-        own = chunk.indices.to_numpy(zero_copy_only=True)
-        codes.append(own if np.array_equal(place, np.arange(len(place))) else place[own])
+    for curves in every:
+        place = _places(words, curves.reason_words)
+        same = np.array_equal(place, np.arange(len(place)))
+        codes.append((curves.reasons if same else place[curves.reasons]).astype(np.int32).reshape(-1))
     return _words(np.concatenate(codes), words)
 
 
 def _words(codes: np.ndarray, words: Iterable[str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(list(words), pa.string()))
+    # Every code has its word: `read_curves` has looked.
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(list(words), pa.string()), safe=False)
 
 
 class DataSetFile:

@@ -6,12 +6,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+#: Which trials of a study get a page of their own.
+Reports = Literal["all", "warn", "none"]
+
 
 class OutputOptions(BaseModel):
     """Which files are written for whom; study.parquet and summary.csv always are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    reports: Reports = Field(
+        default="none",
+        description='trials that get a report.html: "all", "warn" (those whose checks did not all pass), or "none"',
+    )
     csv: bool = Field(default=True, description="write study.csv: the whole data set as text")
     csv_max_rows: int = Field(
         default=20_000_000, gt=0, description="a larger data set is written as study.parquet only (20 million: 1.5 GB)"

@@ -26,6 +26,8 @@ _READ: Mapping[tuple[str, ...], type | tuple[type, ...]] = {
     ("model", "degrees_of_freedom"): int,
     ("model", "citations", "skeleton", "title"): str,
 }
+# Of an imported model, which came with its size and its inertias.
+_NOT_IMPORTED = (("subject", "height_m"), ("model", "citations", "skeleton", "title"))
 
 
 def require_readable(folder: Path) -> None:
@@ -34,7 +36,10 @@ def require_readable(folder: Path) -> None:
         record = read_record(folder)
     except ResultError as error:
         raise _damaged(folder, error.message) from error
+    imported = _entry(record, ("static", "source")) == "model"
     for path, kind in _READ.items():
+        if imported and path in _NOT_IMPORTED:
+            continue
         if not isinstance(_entry(record, path), kind):
             raise _damaged(folder, f"'{RECORD_NAME}' of trial '{folder.name}' has no '{'.'.join(path)}'.")
     read_strides(folder / STRIDES_NAME)

@@ -1,4 +1,4 @@
-"""Columns of the tidy data set, and of the part of it that each trial writes (`cycles.arrow`)."""
+"""Columns of the tidy data set."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ CYCLE_FIELDS: Final = (
 )
 CYCLE_COLUMNS: Final = tuple(field.name for field in CYCLE_FIELDS)
 
-SHARD_SCHEMA: Final = pa.schema(CYCLE_FIELDS, metadata={"biodyn_schema_version": str(SCHEMA_VERSION)})
 DATA_SET_SCHEMA: Final = pa.schema([*(pa.field(name, WORD, nullable=False) for name in LABELS), *CYCLE_FIELDS])
 DATA_SET_COLUMNS: Final = tuple(DATA_SET_SCHEMA.names)
 #: Columns of words, in the order of the data set.

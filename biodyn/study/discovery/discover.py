@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from biodyn.errors import SettingsError, printable
 from biodyn.recording import FileFacts
@@ -29,9 +30,9 @@ from biodyn.study.plan import FileUse, PlannedTrial, StudyFile, StudyPlan
 from biodyn.trial.files import NO_STATIC
 
 # A study writes tables. Figures and a report of each trial cost more than everything else, bands of single trials as much
-# as everything else, and no group result uses them: they are made on request.
-STUDY_SETTINGS: Mapping[str, Mapping[str, bool]] = {
-    "output": {"figures": False, "report": False},
+# as everything else, and no group result uses them: they are made on request. Text would take five times the room.
+STUDY_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "output": {"figures": False, "report": False, "tables": "packed"},
     "uncertainty": {"compute": False},
 }
 _TRIAL_ROLES: tuple[FileUse, ...] = ("walk", "unreadable")

@@ -206,47 +206,48 @@ class SideCycles:
     foot_off: float
 
 
-def subject_figure(
-    cycles: Mapping[str, SideCycles], variables: Sequence[str], units: Mapping[str, str], names: Sequence[str],
-    norms: Sequence[Norm], alt: str,
-) -> Markup:  # fmt: skip
-    """All cycles of one subject thin, outliers dashed, mean thick, the representative cycle bold and dark."""
-    present = [name for name in names if name in variables]
-    panels = []
-    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
-        shown, place = variable(name), list(variables).index(name)
-        thin: list[Layer] = []
-        bold: list[Layer] = []
-        counts = []
-        for side, own in cycles.items():
-            values = own.values[:, place] * shown.clinical(side)
-            known = np.isfinite(values).any(axis=1)
-            counts.append(f"{SIDE_NAMES[side][0].upper()} {int(known.sum())}")
-            if not known.any():
-                continue
-            color = SIDE_NAMES[side]
-            percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
-            thin.append(Line(percent, coarse[known & ~own.outlier], color, SINGLE, 0.45))
-            thin.append(Line(percent, coarse[known & own.outlier], color, 0.9, 0.9, _OUTLIER))
-            bold.append(Line(*broken(nan_statistics(values[known])[0], values[known]), color, _MEAN))
-            bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
-        marks = [layer for side, own in cycles.items() for layer in foot_off_layer(side, own.foot_off)]
-        panels.append(
-            Panel(
-                shown.title,
-                percent_axis(label),
-                value_axis(shown, units[name]),
-                (*norm_layers(norms, name), *marks, *thin, *bold),
-                corner="n: " + ", ".join(counts) if counts else "",
-                note="" if bold else "no valid cycle",
-            )
+def subject_panel(
+    name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm]
+) -> tuple[Panel, str]:
+    """All cycles of one subject thin, outliers dashed, mean thick, representative cycle bold and dark; its extremes in words.
+
+    `place` of the variable in the values of the cycles.
+    """
+    shown = variable(name)
+    thin: list[Layer] = []
+    bold: list[Layer] = []
+    axis = value_axis(shown, unit)
+    words = [f"{shown.title}, {axis.label}"]
+    for side, own in cycles.items():
+        values = own.values[:, place] * shown.clinical(side)
+        known = np.isfinite(values).any(axis=1)
+        if not known.any():
+            words.append(f"{SIDE_NAMES[side]}: no valid cycle")
+            continue
+        color = SIDE_NAMES[side]
+        percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
+        thin.append(Line(percent, coarse[known & ~own.outlier], color, SINGLE, 0.45))
+        thin.append(Line(percent, coarse[known & own.outlier], color, 0.9, 0.9, _OUTLIER))
+        mean = nan_statistics(values[known])[0]
+        bold.append(Line(*broken(mean, values[known]), color, _MEAN))
+        bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
+        words.append(
+            f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
+            f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %"
         )
+    marks = [layer for side, own in cycles.items() for layer in foot_off_layer(side, own.foot_off)]
+    layers = (*norm_layers(norms, name), *marks, *thin, *bold)
+    return Panel(shown.title, percent_axis(), axis, layers, note="" if bold else "no valid cycle"), "; ".join(words)
+
+
+def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
+    """The legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     keys += [
         Key("single cycle", "muted", width=SINGLE), Key("outlier", "muted", width=1.2, dash=_OUTLIER),
         Key("representative cycle", "ink", width=1.6), FOOT_OFF_KEY,
     ]  # fmt: skip
-    return svg(Figure(alt, tuple(panels), (*keys, *norm_keys(norms, present))))
+    return [*keys, *norm_keys(norms, names)]
 
 
 def display_figures() -> list[dict[str, Any]]:

@@ -54,13 +54,14 @@ class RunFacts:
         variant.subjects[trial.subject] = None
         self.versions = self.versions or dict(record["versions"])
         self.masses[trial.subject] = record["subject"]["mass_kg"]
-        self.heights[trial.subject] = record["subject"]["height_m"]
+        if record["subject"]["height_m"] is not None:
+            self.heights[trial.subject] = record["subject"]["height_m"]
         model = record["model"]
         for name, value in (
             ("rate", record["input"]["rate_hz"]),
             ("plates", len(record["plates"])),
             ("marker_set", record["marker_set"]["title"]),
-            ("skeleton", (model["citations"]["skeleton"]["title"], model["degrees_of_freedom"])),
+            ("skeleton", (model["citations"].get("skeleton", model)["title"], model["degrees_of_freedom"])),
             ("sex", record["subject"]["sex"]),
             ("fitted", len(record["marker_set"]["fitted"])),
             ("static", record["static"].get("source", "static trial")),

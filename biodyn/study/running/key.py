@@ -12,7 +12,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, files_of, remembered_sha256
 from biodyn.model.from_library.user_tables import own_file, user_tables
 from biodyn.session import static_candidates
-from biodyn.settings import TABLE_ENTRIES, Settings, settings_from
+from biodyn.settings import PATH_ENTRIES, Settings, settings_from
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.running.program import program_version
 from biodyn.trial.files import NO_STATIC
@@ -39,6 +39,8 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
         "companions": _companions(trial, root) if settings.model.fit == "session" else [],
         "tables": [(file.role, file.sha256) for file in user_tables(settings.tables)],
     }
+    if settings.model.osim is not None:
+        content["osim"] = file_sha256(Path(settings.model.osim))
     beside = files_of(walk)[1:]
     if beside:
         content["beside"] = [file_sha256(path) for path in beside]
@@ -69,7 +71,7 @@ def _companions(trial: PlannedTrial, root: Path) -> list[str]:
 def _without_paths(settings: Settings) -> dict[str, Any]:
     """The settings with the content of a user's own tables left to their hashes: a moved table is the same table."""
     values = settings.model_dump(mode="json")
-    for section, entry in TABLE_ENTRIES:
+    for section, entry in PATH_ENTRIES:
         values[section][entry] = own_file(values[section][entry]) or values[section][entry]
     return values
 

@@ -49,6 +49,15 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
         lock.release()
 
 
+def require_there(out: Path) -> None:
+    """Raise StudyError where an output folder that a run holds is not there any more: nothing is written in its place."""
+    if not (out / LOCK_NAME).exists():
+        raise StudyError(
+            f"The output folder '{out}' is gone.",
+            "Bring it back (mount its disk), and run the study again: it resumes.",
+        )
+
+
 def owner_of(out: Path) -> str | None:
     """Return whose output folder this is, empty where that is not known, None where no study was run there."""
     path = out / LOCK_NAME

@@ -9,20 +9,23 @@ from pathlib import Path
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256
 from biodyn.output.store.leftovers import remove_unfinished
-from biodyn.output.store.names import RECORD_NAME
+from biodyn.output.store.names import RECORD_NAME, REPORT_NAME
 from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
+from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
 from biodyn.study.running.key import trial_key
+from biodyn.study.running.lock import require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
 from biodyn.trial.files import NO_STATIC, read_files
+from biodyn.trial.on_model import whole_on_model
 from biodyn.trial.result import TrialResult
-from biodyn.trial.run import run_trial
+from biodyn.trial.run import remake_report, run_trial
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:
@@ -30,7 +33,7 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
 
     Only here is every error caught: it costs this trial and no other. OSError from writing is not caught: no disk
     space, no study. `say_key` is called with the key before the analysis begins.
-    Raises StudyError where this is not the program that asked.
+    Raises StudyError where this is not the program that asked, or where the folder of the recordings or of the results is gone.
     """
     if task.program != program_version():
         raise StudyError(
@@ -46,6 +49,8 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
         say_key(key)
         kept = _kept(task, key)
         if kept is not None:
+            if task.wants_report(kept.status) and not (task.folder / REPORT_NAME).is_file():
+                remake_report(task.folder, figures=False)
             return kept
         result = _analysed(task, recordings)
         record = _record_of(result, key)
@@ -65,9 +70,12 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     except Exception as error:  # a defect of ours must not end the study either
         trace = traceback.format_exc()
         record = _program_error(key, error, task)
+    require_there(task.out)
+    if record.failed:
+        _require_recordings(task)
     if result is not None and not record.failed:
         try:
-            _write(task.folder, record, result)
+            _write(task, record, result)
         except (OSError, ResultError):  # the disk, not the trial
             raise
         except Exception as error:
@@ -76,6 +84,15 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     if record.failed:
         write_failed(task.folder, record, trace)
     return outcome_of(task.trial, record)
+
+
+def _require_recordings(task: Task) -> None:
+    """Raise StudyError where not this recording is missing but all of them."""
+    if not (task.root / task.trial.path).exists() and not (task.root.is_dir() and any(task.root.iterdir())):
+        raise StudyError(
+            f"The folder of the recordings, '{task.root}', is gone.",
+            "Bring it back (mount its disk), and run the study again: it resumes.",
+        )
 
 
 def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:
@@ -88,15 +105,17 @@ def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:
     )
 
 
-def _write(folder: Path, record: TrialRecord, result: TrialResult) -> None:
+def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
+    folder = task.folder
     remove_unfinished(folder)
     output = result.analysis.settings.output
     with replacing(folder, trial_files) as place:
-        write_view(result.view, place)
-        write_report(result.view, place, figures=output.figures, report=output.report, dpi=output.figure_dpi)
+        write_view(result.view, place, output.packed)
+        report = output.report or task.wants_report(record.status)
+        write_report(result.view, place, figures=output.figures, report=report, dpi=output.figure_dpi)
         write_cycles(result, place)
         write_record(record, place)
-        seal(place)
+        seal(place, pack=output.packed)
 
 
 def _kept(task: Task, key: str) -> Outcome | None:
@@ -112,6 +131,10 @@ def _kept(task: Task, key: str) -> Outcome | None:
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     trial = task.trial
     walk = task.root / trial.path
+    settings = settings_from(dict(trial.settings))
+    if settings.model.osim is not None:
+        # the model is the person's own: no static trial scales it
+        return whole_on_model(walk, settings, None, None, None)
     read = None
     if trial.static is not None and str(trial.static) == NO_STATIC:
         read = read_files(walk, NO_STATIC)

@@ -1,11 +1,11 @@
-"""Run the tasks of a study as one Dask graph: on processes of this machine, or on a cluster."""
+"""Run the tasks of a study: on processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from biodyn.errors import BiodynError, StudyError
 from biodyn.study.running.task import Limits, Outcome, Task
@@ -30,41 +30,36 @@ def run_local(
 ) -> None:
     """Perform the tasks in `workers` processes of this machine (None: one per core).
 
-    Dask's threaded scheduler hands the tasks out; each of its threads watches over one process of its own.
+    Each thread of a pool watches over one process of its own.
     `on_outcome` is called as each ends, one call at a time; `say` hears what is being done.
     Raises StudyError for what is true of every trial.
     """
-    import dask
-
     count = max(1, min(workers or processors(), len(tasks)))
     first = TrialProcess(limits, keep_open, on_note=say)
     started, own, telling = [first], threading.local(), threading.Lock()
     idle = [first]
 
-    waiting = iter(tasks)  # Dask calls in an order of its own; a subject's trials share what was read last
-
-    def perform() -> None:
+    def perform(task: Task) -> None:
         if not hasattr(own, "process"):
             with telling:
                 own.process = idle.pop() if idle else TrialProcess(limits, keep_open)
                 started.append(own.process)
-        with telling:
-            task = next(waiting)
         outcome = own.process.run(task)
         with telling:
             on_outcome(outcome)
 
-    lazy = [dask.delayed(perform, pure=False)() for _ in tasks]
     pool = ThreadPoolExecutor(count)
     try:
         # The first process compiles the kernels, where they are not yet; the others then load them.
         pool.submit(first.start).result()
         say("analysing trials")
-        dask.compute(*lazy, scheduler="threads", pool=pool)
+        for ended in as_completed([pool.submit(perform, task) for task in tasks]):
+            ended.result()
     finally:
-        for process in started:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in list(started):
             process.close()
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
 
 
 def run_on_cluster(
@@ -79,7 +74,8 @@ def run_on_cluster(
     Raises StudyError where the cluster cannot be reached, has no workers, or cannot do what every trial needs.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import Client
+        from distributed import as_completed as as_they_end
     except ImportError as error:
         raise StudyError(
             "--scheduler needs Dask's distributed scheduler, which is not installed.", "pip install 'biodyn[cluster]'"
@@ -100,7 +96,7 @@ def run_on_cluster(
             ) from error
         lost = dict.fromkeys(range(len(tasks)), 0)
         futures = {client.submit(perform_on_worker, task, limits, pure=False): i for i, task in enumerate(tasks)}
-        running = as_completed(list(futures), loop=client.loop)  # the client is not the default one
+        running = as_they_end(list(futures), loop=client.loop)  # the client is not the default one
         for future in running:
             index = futures.pop(future)
             fault = future.exception()

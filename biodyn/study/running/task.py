@@ -32,6 +32,7 @@ class Task:
         trial: from the plan. root: folder of the study's files. out: output folder of the study; both absolute.
         program: `program_version()` of who asks; a worker with another one refuses.
         limits: what the trial may use. retry: analyse a trial again that failed before.
+        reports: which trials get a report.html: "all", "warn" (warn and fail) or "none"; one that is there stays.
     """
 
     trial: PlannedTrial
@@ -40,6 +41,11 @@ class Task:
     program: str
     limits: Limits = Limits()
     retry: bool = False
+    reports: str = "none"
+
+    def wants_report(self, status: Status) -> bool:
+        """Whether a trial with this outcome is to have a report."""
+        return (self.reports == "all" and status != FAILED) or (self.reports == "warn" and status in ("warn", "fail"))
 
     @property
     def folder(self) -> Path:
@@ -72,6 +78,7 @@ def task_from(values: Mapping[str, Any]) -> Task:
         str(values["program"]),
         Limits(**values["limits"]),
         bool(values["retry"]),
+        str(values["reports"]),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
+from biodyn.study.running.lock import require_there
 from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of, write_failed
 from biodyn.threads import ONE_THREAD
 
@@ -201,6 +202,7 @@ class TrialProcess:
 
     @staticmethod
     def _failed(task: Task, key: str, error: str, reason: str, hint: str) -> Outcome:
+        require_there(task.out)
         record = TrialRecord(key, "failed", error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)

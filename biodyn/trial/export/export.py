@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Final
 from biodyn.errors import ResultError
 from biodyn.output.store.exported import write_export
 from biodyn.output.store.loaded import StoredResult
-from biodyn.output.store.owned import model_record
+from biodyn.output.store.names import ARRAYS_NAME
+from biodyn.output.store.owned import listed_files, model_record
 from biodyn.output.store.read import coordinates_view
 from biodyn.output.store.record.run import versions
 from biodyn.trial.export.c3d import c3d_file
 from biodyn.trial.export.mat import mat_file
+from biodyn.trial.export.model import model_files
 from biodyn.trial.export.opensim import opensim_files
 from biodyn.trial.export.xlsx import xlsx_file
 
@@ -45,7 +47,8 @@ def _opensim(request: Request) -> Files:
             f"Files for OpenSim have OpenSim's conventions, not those of '{request.convention}'.",
             "Leave --convention out, or export to c3d, mat or xlsx.",
         )
-    return opensim_files(request.view)
+    view = request.view
+    return opensim_files(view) if view.model_file is None else model_files(view, view.model_file)
 
 
 #: What makes the files of each format.
@@ -121,7 +124,7 @@ def _view(source: TrialResult | StoredResult | str | Path, to: str, convention: 
     if not isinstance(source, str | Path):
         return source.view
     record = model_record(Path(source))
-    if record is None:
+    if record is None or ARRAYS_NAME in (listed_files(record) or {}):
         return StoredResult(source).view
     if to not in _OF_TABLES or convention:
         raise ResultError(

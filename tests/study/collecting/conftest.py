@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
+from support.shards import cycle_rows, stored_rows, write_rows
 from support.study_folder import StudyFolder
 
 from biodyn.study.collecting.metrics import summary_metrics
-from biodyn.study.collecting.schema import LABELS, SHARD_SCHEMA
-from biodyn.study.collecting.shard import cycles_table, write_table
+from biodyn.study.collecting.schema import LABELS
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
 from biodyn.trial.result import TrialResult
@@ -34,16 +33,15 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
         )
     )
     done = tuple(trial for trial in trials if trial.trial.startswith("walk"))
-    table, metrics = cycles_table(walk_result), summary_metrics(walk_result)
+    table, metrics = cycle_rows(walk_result), summary_metrics(walk_result)
     rows = {}
     for n, trial in enumerate(done):
         folder = tmp_path / "out" / trial.folder
         folder.mkdir(parents=True)
-        shard = _other(table, n)
-        write_table(shard, folder)
+        write_rows(_other(table, n), folder)
         (folder / "run.json").write_text(json.dumps(walk_result.record), encoding="utf-8")
         write_record(TrialRecord("key", "warn", reason="review it", metrics=metrics), folder)
-        frame = shard.to_pandas()
+        frame = stored_rows(folder)
         for place, label in enumerate(LABELS):
             frame.insert(place, label, getattr(trial, label))
         rows[trial.subject, trial.trial] = frame
@@ -53,14 +51,10 @@ def study_folder(walk_result: TrialResult, tmp_path: Path) -> StudyFolder:
     return StudyFolder(StudyPlan("study", Path("data"), trials, ()), tmp_path / "out", done, rows, metrics)
 
 
-def _other(table: pa.Table, n: int) -> pa.Table:
+def _other(table: pd.DataFrame, n: int) -> pd.DataFrame:
     """The same cycles with other values and, in odd trials, the words of the texts listed in another order."""
-    value = table["value"].to_numpy() * (1.0 + n / 7.0)
-    table = table.set_column(4, SHARD_SCHEMA.field("value"), pa.array(value, mask=~np.isfinite(value)))
+    table = table.assign(value=table["value"] * (1.0 + n / 7.0))
     if n % 2:
         for name in ("variable", "unit", "side"):
-            words = table[name].combine_chunks().dictionary.to_pylist()
-            codes = table[name].combine_chunks().indices.to_numpy()
-            turned = pa.DictionaryArray.from_arrays(pa.array(len(words) - 1 - codes, pa.int32()), words[::-1])
-            table = table.set_column(table.schema.get_field_index(name), SHARD_SCHEMA.field(name), turned)
-    return table.cast(SHARD_SCHEMA)
+            table[name] = table[name].cat.set_categories(table[name].cat.categories[::-1])
+    return table

@@ -20,6 +20,7 @@ from biodyn.study.collecting.data_set import row_groups
 from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.read import subjects
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS
+from biodyn.study.collecting.shard import read_curves
 from biodyn.study.collecting.summary import summary_columns
 from biodyn.study.record import CYCLES_NAME
 
@@ -229,9 +230,9 @@ def test_a_row_group_holds_one_subject(study_folder: StudyFolder) -> None:
 
 
 def test_long_subjects_are_split_between_trials(study_folder: StudyFolder) -> None:
-    shards = [collecting.Shard(t, collecting.read_shard(study_folder.out / t.folder)) for t in study_folder.done]
+    shards = [collecting.Shard(t, read_curves(study_folder.out / t.folder)) for t in study_folder.done]
     tables = list(row_groups(shards, rows=1))
-    assert [table.num_rows for table in tables] == [shard.rows.num_rows for shard in shards]
+    assert [table.num_rows for table in tables] == [shard.curves.rows for shard in shards]
     assert all(len(table["trial"].unique()) == 1 for table in tables)
 
 

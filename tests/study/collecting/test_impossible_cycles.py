@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.shards import cycle_rows
 
 from biodyn.checks.cycles import cycle_findings
 from biodyn.study.collecting import collect, read_cycles
 from biodyn.study.collecting.metrics import summary_metrics
-from biodyn.study.collecting.shard import cycles_table, write_table
+from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.plan import PlannedTrial, StudyPlan
 from biodyn.study.record import TrialRecord, write_record
 from biodyn.trial.result import TrialResult
@@ -42,8 +43,7 @@ def with_angle(result: TrialResult, coordinate: str, step_rad: float) -> TrialRe
 
 
 def rows(result: TrialResult) -> pd.DataFrame:
-    frame: pd.DataFrame = cycles_table(result).to_pandas()
-    return frame
+    return cycle_rows(result)
 
 
 def test_a_sound_walk_has_none(walk_result: TrialResult) -> None:
@@ -109,7 +109,7 @@ def test_the_study_counts_them(walk_result: TrialResult, tmp_path: Path) -> None
     trial = PlannedTrial("S01", "walk01", Path("S01/walk01.c3d"))
     folder = tmp_path / trial.folder
     folder.mkdir(parents=True)
-    write_table(cycles_table(spoilt), folder)
+    write_cycles(spoilt, folder)
     (folder / "run.json").write_text(json.dumps(spoilt.record), encoding="utf-8")
     (folder / "tables").mkdir()
     spoilt.spatiotemporal.to_csv(folder / "tables" / "spatiotemporal.csv", index=False)

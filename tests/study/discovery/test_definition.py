@@ -51,7 +51,7 @@ def _trials(study: Path, text: str) -> dict[str, PlannedTrial]:
 
 
 def test_without_a_definition_figures_report_and_bands_are_off(study: Path) -> None:
-    tables_only = {"output": {"figures": False, "report": False}, "uncertainty": {"compute": False}}
+    tables_only = {"output": {"figures": False, "report": False, "tables": "packed"}, "uncertainty": {"compute": False}}
     assert all(t.settings == tables_only for t in discover(study).trials)
     assert discover(study, StudyDefinition()) == discover(study)
 
@@ -88,7 +88,7 @@ def test_facts_of_subjects_and_trials(study: Path) -> None:
     assert (first.mass_kg, first.height_m, first.group) == (71.0, 1.8, "patients")
     assert (first.condition, first.session) == ("7 km/h", "first")
     assert first.settings == {
-        "output": {"figures": False, "report": True},
+        "output": {"figures": False, "report": True, "tables": "packed"},
         "signals": {"cutoff_hz": 10.0, "filter_order": 2},
         "uncertainty": {"compute": False},
     }

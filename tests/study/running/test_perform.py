@@ -17,6 +17,7 @@ from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import CYCLES_NAME, read_record
 from biodyn.study.running import perform as performing
 from biodyn.study.running.key import trial_key
+from biodyn.study.running.lock import LOCK_NAME
 from biodyn.study.running.perform import perform
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
@@ -31,7 +32,14 @@ def task(laboratory: Laboratory, tmp_path: Path) -> Task:
     files = laboratory.copy(tmp_path / "in" / "S01")
     trial = PlannedTrial("S01", "walk", files.walk.relative_to(tmp_path / "in"), settings=_QUICK)
     trial = replace(trial, static=files.static.relative_to(tmp_path / "in"))
-    return Task(trial, tmp_path / "in", tmp_path / "out", program_version())
+    return _held(Task(trial, tmp_path / "in", tmp_path / "out", program_version()))
+
+
+def _held(task: Task) -> Task:
+    """The task of a run that holds its output folder."""
+    task.out.mkdir()
+    (task.out / LOCK_NAME).touch()
+    return task
 
 
 def _done(task: Task) -> Outcome:
@@ -54,6 +62,17 @@ def test_a_trial_is_analysed_once_and_written_whole(task: Task) -> None:
     again = _done(task)
     assert again == replace(first, kept=True)
     assert (task.folder / "run.json").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("gone", ["out", "in"])
+def test_a_folder_that_is_gone_stops_the_study_and_nothing_is_written_in_its_place(task: Task, gone: str) -> None:
+    """As where a disk was unmounted: what lies beneath the mount point is another, empty folder."""
+    place = task.out if gone == "out" else task.root
+    place.rename(place.with_name("elsewhere"))
+    place.mkdir()
+    with pytest.raises(StudyError, match="is gone"):
+        _done(task)
+    assert not list(task.out.rglob("trial.json"))
 
 
 def test_another_label_needs_no_new_analysis(task: Task) -> None:
@@ -149,7 +168,6 @@ def test_another_program_refuses(task: Task) -> None:
 
 
 def test_a_result_that_cannot_be_written_is_no_fault_of_the_trial(task: Task) -> None:
-    task.out.mkdir()
     (task.out / "trials").write_text("a file where the folder should be")
     with pytest.raises(ResultError, match="cannot be written"):
         _done(task)
@@ -170,7 +188,7 @@ def test_of_several_statics_a_study_takes_the_one_that_a_single_run_takes(
     root = real_data / "gait" / "fmc"
     trial = next(trial for trial in discover(root).trials if trial.trial == walk)
     assert len(trial.statics) == 2
-    task = Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version())
+    task = _held(Task(replace(trial, settings=_QUICK), root, tmp_path / "out", program_version()))
     key = trial_key(task.trial, root)
     assert trial_key(task_from(task.as_dict()).trial, root) == key
     assert trial_key(replace(task.trial, statics=trial.statics[:1]), root) != key

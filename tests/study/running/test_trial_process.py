@@ -16,6 +16,7 @@ import pytest
 from biodyn.errors import StudyError
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import read_record
+from biodyn.study.running.lock import LOCK_NAME
 from biodyn.study.running.task import Limits, Task
 from biodyn.study.running.trial_process import TrialProcess
 
@@ -54,6 +55,7 @@ def process() -> Iterator[TrialProcess]:
 
 
 def _task(out: Path, role: str) -> Task:
+    (out / LOCK_NAME).touch()
     return Task(PlannedTrial(role, "t", Path("a.c3d")), out, out, "program")
 
 

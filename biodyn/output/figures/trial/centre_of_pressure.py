@@ -22,8 +22,13 @@ _LETTERS_M = 0.015  # between the edge of a plate and its number
 
 
 @figure("centre_of_pressure", place=30, needs=("ground_reaction", "contacts"), section="ground")
-def centre_of_pressure(trial: TrialValues) -> Figure:
-    """Every plate with its number, every contact with the outline of its foot, assigned ones with their path."""
+def centre_of_pressure(trial: TrialValues) -> Figure | None:
+    """Every plate with its number, every contact with the outline of its foot, assigned ones with their path.
+
+    None of a model whose forces are given: there are no plates to stand on.
+    """
+    if trial.record["static"].get("source") == "model" and not len(trial.arrays["plate_numbers"]):
+        return None
     numbers, corners_W = trial.arrays["plate_numbers"].tolist(), trial.arrays["plate_corners_W"]
     plates = dict(zip(numbers, corners_W, strict=True))
     corners = np.concatenate([seen_from_above(plate) for plate in plates.values()]) if plates else np.zeros((1, 2))

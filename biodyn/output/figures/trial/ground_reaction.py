@@ -20,8 +20,10 @@ _CAPTION = (
 
 
 @figure(_LAYOUT["name"], place=20, needs=("ground_reaction", "events"), section="ground")
-def ground_reaction(trial: TrialValues) -> Figure:
-    """Trial above, stance below, in body weights."""
+def ground_reaction(trial: TrialValues) -> Figure | None:
+    """Trial above, stance below, in body weights; None without a foot that is known."""
+    if not trial.sides:
+        return None
     names, ground = _LAYOUT["panels"], trial.tables["ground_reaction"]
     stances = stance_curves(trial.tables["events"], ground, names, trial.weight_n)
     above, below = [], []
@@ -29,7 +31,9 @@ def ground_reaction(trial: TrialValues) -> Figure:
         shown = variable(name)
         lines = force_lines(ground, name, trial.weight_n)
         x = time_axis(lines[0].x)
-        above.append(Panel(f"{shown.title}, trial", x, value_axis(shown, "BW"), (unmeasured(ground), *lines)))
+        above.append(
+            Panel(f"{shown.title}, trial", x, value_axis(shown, "BW"), (unmeasured(ground, trial.sides), *lines))
+        )
         stance = replace(shown, title=f"{shown.title}, stance")
         below.append(cycle_panel(stance, stances[name], {}, label=label))
     keys = (*(side_key(side) for side in SIDES), UNMEASURED_KEY)

@@ -19,13 +19,15 @@ _MM = 1000.0
 
 
 @figure("marker_errors", place=40, needs=("marker_errors",), section="fit")
-def marker_errors(trial: TrialValues) -> Figure:
-    """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm."""
+def marker_errors(trial: TrialValues) -> Figure | None:
+    """RMS and worst marker of every frame, RMS and largest error of the worst markers, mm; None where none was followed."""
     on_poses = trial.record["static"].get("source") == "poses"
     title, things = ("Pose tracking error", "segments") if on_poses else ("Marker tracking error", "markers")
     table, settings = trial.tables["marker_errors"], trial.record["settings"]["limits"]
     limits = (settings["marker_rms_m"] * _MM, settings["marker_max_m"] * _MM)
     labels = [name for name in table.columns if name not in ("time_s", "rms")]
+    if not labels:
+        return None
     error = table[labels].to_numpy(dtype=np.float64) * _MM
     time_s = table["time_s"].to_numpy()
     worst = np.max(np.where(np.isfinite(error), error, 0.0), axis=1) if labels else np.zeros(len(time_s))

@@ -17,8 +17,11 @@ _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
 @figure("residual", place=50, needs=("joint_torques", "ground_reaction"), section="fit")
-def residual(trial: TrialValues) -> Figure:
-    """Components and magnitude; grey where a contact was not measured."""
+def residual(trial: TrialValues) -> Figure | None:
+    """Components and magnitude; grey where a contact was not measured; None of a model without forces or feet."""
+    table = trial.tables["joint_torques"]
+    if trial.record["static"].get("source") == "model" and not table["residual_fx_N"].notna().any():
+        return None
     limits = trial.record["residual_limits"]
     panels = (
         _panel(trial, "Pelvis residual force", "f", "N", limits["force_n"]),
@@ -42,7 +45,7 @@ def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float 
     if limit is not None and np.isfinite(limit):
         layers.append(Shade(((-limit, limit),), "allowed", "y"))
         layers += [Rule(sign * limit, "y", "limit", 1.2, DASHED) for sign in (-1.0, 1.0)]
-    layers.append(unmeasured(trial.tables["ground_reaction"]))
+    layers.append(unmeasured(trial.tables["ground_reaction"], trial.sides))
     layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
     layers.append(Line(time_s, size, "ink", 2.2))
     return Panel(

@@ -34,20 +34,21 @@ def torque_parts(trial: TrialValues) -> Figure | None:
     table = trial.tables["joint_torque_parts"]
     by_name = {str(name): block for name, block in table.groupby("coordinate", observed=True)}
     panels = [
-        _panel(trial, by_name.get(f"{moment.removesuffix(_SUFFIX)}_{side}"), moment, side, label)
+        _panel(trial, own[1], by_name.get(own[0]), moment, side, label)
         for (side, moment), label in zip(((s, m) for s in SIDES for m in moments), labels, strict=True)
+        for own in (trial.coordinate(moment.removesuffix(_SUFFIX), side),)
     ]
     keys = [Key(name, color, width=1.8) for name, color in _COLORS.items()] + [Key("sum", "ink", width=2.6)]
     return Figure("Contributions to the moments", tuple(panels), tuple(keys), len(moments), caption=_CAPTION)
 
 
-def _panel(trial: TrialValues, block: pd.DataFrame | None, moment: str, side: str, label: str) -> Panel:
+def _panel(trial: TrialValues, sign: float, block: pd.DataFrame | None, moment: str, side: str, label: str) -> Panel:
     shown = variable(moment)
     note, layers = "not in this skeleton", []
     if block is not None:
         cycles = trial.tables["spatiotemporal"]
         own = cycles[cycles["side"].astype(str) == side]
-        curves = _mean_curves(block, own, shown.clinical(side) / trial.mass_kg)
+        curves = _mean_curves(block, own, sign * shown.clinical(side) / trial.mass_kg)
         note = "no valid cycle"
         if np.isfinite(curves[CONTRIBUTIONS[0]]).any():
             note = ""

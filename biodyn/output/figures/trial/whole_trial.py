@@ -25,19 +25,19 @@ _MOMENT = "_moment"
 @figure(
     _LAYOUT["name"], place=70, needs=("joint_angles", "joint_torques", "ground_reaction", "contacts"), section="trial"
 )
-def whole_trial(trial: TrialValues) -> Figure:
+def whole_trial(trial: TrialValues) -> Figure | None:
     """The vertical force above a bar for every contact with a plate; below, angles (left) and moments (right)."""
+    if not trial.sides:
+        return None
     ground = trial.tables["ground_reaction"]
     time_s = ground["time_s"].to_numpy()
-    outside = unmeasured(ground)
+    outside = unmeasured(ground, trial.sides)
     force = Panel(
         _title(_FORCE), time_axis(time_s), _axis("BW"), (outside, *force_lines(ground, _FORCE, trial.weight_n)),
         contact_strips(trial.tables["contacts"]), span=2,
     )  # fmt: skip
-    angles = _panels(_LAYOUT["angles"], trial.tables["joint_angles"], time_s, "deg", 1.0, ())
-    moments = _panels(
-        _LAYOUT["moments"], trial.tables["joint_torques"], time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,)
-    )
+    angles = _panels(trial, _LAYOUT["angles"], "joint_angles", time_s, "deg", 1.0, ())
+    moments = _panels(trial, _LAYOUT["moments"], "joint_torques", time_s, "Nm/kg", 1.0 / trial.mass_kg, (outside,))
     pairs = [panel for pair in zip_longest(angles, moments) for panel in pair]
     keys = (*(side_key(side) for side in SIDES), Key("contact not used", "limit", "area"), UNMEASURED_KEY)
     return Figure(_LAYOUT["title"], (force, *pairs), keys, 2, height=118.0, caption=_CAPTION)
@@ -56,18 +56,28 @@ def contact_strips(contacts: pd.DataFrame) -> tuple[Strip, ...]:
 
 
 def _panels(
-    names: Sequence[str], table: pd.DataFrame, time_s: FloatArray, unit: str, factor: float, behind: tuple[Layer, ...]
+    trial: TrialValues,
+    names: Sequence[str],
+    of_table: str,
+    time_s: FloatArray,
+    unit: str,
+    factor: float,
+    behind: tuple[Layer, ...],
 ) -> list[Panel]:
     """A panel a variable of which the table has a column on either side."""
-    suffix = unit.partition("/")[0]
-    columns = {name: {side: f"{name.removesuffix(_MOMENT)}_{side}_{suffix}" for side in SIDES} for name in names}
-    present = [name for name in names if any(column in table for column in columns[name].values())]
+    suffix, table = unit.partition("/")[0], trial.tables[of_table]
+    columns = {name: {side: trial.coordinate(name.removesuffix(_MOMENT), side) for side in SIDES} for name in names}
+    present = [name for name in names if any(f"{own}_{suffix}" in table for own, _ in columns[name].values())]
     panels = []
     for name, label in zip(present, labels_below("time (s)", len(present), 1), strict=True):
         lines = [
-            Line(time_s, variable(name).clinical(side) * factor * table[column].to_numpy(), SIDE_NAMES[side])
-            for side, column in columns[name].items()
-            if column in table
+            Line(
+                time_s,
+                sign * variable(name).clinical(side) * factor * table[f"{own}_{suffix}"].to_numpy(),
+                SIDE_NAMES[side],
+            )
+            for side, (own, sign) in columns[name].items()
+            if f"{own}_{suffix}" in table
         ]
         panels.append(Panel(_title(name), time_axis(time_s, label), _axis(unit), (*behind, *lines)))
     return panels

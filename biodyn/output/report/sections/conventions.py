@@ -19,8 +19,13 @@ _TEMPLATE = """
 <tr><td>Segments</td><td>X anterior, Y proximal, Z right, the same handedness on both sides (ISB)</td></tr>
 <tr><td>Torque in the tables</td><td>positive where it accelerates its coordinate positively: a hip extension moment is a negative <span class="mono">hip_flexion</span> torque. Figures say on each axis what + means.</td></tr>
 <tr><td>Missing</td><td>empty, never zero</td></tr>
+{% if record.model.citations %}
 <tr><td>Inertial parameters</td><td>{{ record.model.citations.anthropometry.title }}, scaled to body mass and segment lengths</td></tr>
 <tr><td>Hip joint centre</td><td>{{ record.model.citations.hip_centre.title }}</td></tr>
+{% else %}
+<tr><td>Coordinates</td><td>joint_angles and joint_torques hold those of the model, in its signs and its own ground; gait cycles and figures the variables of this list</td></tr>
+<tr><td>Bodies, joints, inertias</td><td>of the OpenSim model {{ record.model.title }}</td></tr>
+{% endif %}
 <tr><td>Comparison</td><td>{% for norm in norms %}{{ norm.words }} ({{ norm.band }}){{ "; " if not loop.last }}{% else %}no norms{% endfor %}; see Norms.</td></tr>
 </tbody></table>
 <details><summary>Every variable: name in the tables, meaning of + on the figures</summary>
@@ -32,7 +37,9 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("conventions", place=130, title="Conventions", link="Conventions", css="new-page", template=_TEMPLATE)
+@SECTIONS.section(
+    "conventions", place=130, title="Conventions", link="Conventions", css="printed", folded=True, template=_TEMPLATE
+)
 def conventions(page: TrialPage) -> Data:
     """Every variable of this trial, and the groups it is compared with."""
     return {"rows": convention_rows(page.curves), "norms": [norm for norm in page.view.values.norms if norm.curves]}

@@ -1,4 +1,4 @@
-"""Figures over the gait cycle, a section each, with the extremes of their mean curves."""
+"""Curves that the standard page has no room for, the extremes of all mean curves, and curves through time where there is no cycle."""
 
 from __future__ import annotations
 
@@ -7,24 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import SIDES
-from biodyn.output.figures.cycles import CycleCurves, unit_words
+from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.output.figures.cycles import CycleCurves, count_words, cycle_panel, unit_words
 from biodyn.output.figures.display import display_table
+from biodyn.output.figures.standard import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import variable
 
-# Of the figures that the navigation names: anchor and word.
-_LINKS = {
-    "joint_angles": ("angles", "Angles"),
-    "joint_torques": ("torques", "Torques"),
-    "joint_powers": ("powers", "Powers"),
-}
-_TEMPLATE = """
-{{ picture(figure) }}
-{% if ranges %}
-<details><summary>Largest and smallest values of the mean curves</summary>
-<div class="scroll"><table><thead><tr><th>variable</th><th>unit</th>
+_TEMPLATE = "{{ picture(figure) }}"
+_FURTHER = """
+{{ grid }}
+<h3>Largest and smallest values of the mean curves</h3>
+<div class="scroll"><table class="small"><thead><tr><th>variable</th><th>unit</th>
 {% for side, side_name, color in sides %}
 <th class="number">{{ side_name }} largest (at %)</th><th class="number">{{ side_name }} smallest (at %)</th>
 {% endfor %}
@@ -42,31 +37,52 @@ _TEMPLATE = """
 {% endfor %}
 </tr>
 {% endfor %}
-</tbody></table></div><p class="small quiet">* the curve was not measured over the whole cycle.</p></details>
-{% endif %}
+</tbody></table></div><p class="small quiet">* the curve was not measured over the whole cycle.</p>
 """
 
 
-@SECTIONS.section("curves", place=16, template=_TEMPLATE)
+@SECTIONS.section("curves", place=17, template=_TEMPLATE)
 def curves(page: TrialPage) -> list[Data]:
-    """A section for every figure over the cycle that was drawn."""
-    found: list[Data] = []
-    for figure in display_table()["figure"]:
-        name = figure["name"]
-        if name not in page.figures:
-            continue
-        anchor, link = _LINKS.get(name, (name, ""))
-        found.append(
-            {
-                "name": anchor,
-                "title": figure["title"],
-                "link": link,
-                "css": "" if found else "new-page",
-                "figure": name,
-                "ranges": curve_ranges(page.curves, figure["panels"]),
-            }
-        )
-    return found
+    """Where there is no cycle, a section for every figure of angles, moments and powers through time."""
+    return [
+        {"name": figure["name"], "title": figure["title"], "figure": figure["name"]}
+        for figure in display_table()["figure"]
+        if figure["name"] in page.figures
+    ]
+
+
+@SECTIONS.section("further", place=18, title="Trunk and arms, peaks", folded=True, template=_FURTHER)
+def further(page: TrialPage) -> Data | None:
+    """Panels that the standard page has no room for, and the extremes of all mean curves."""
+    names = [name for figure in display_table()["figure"] for name in figure["panels"] if name in page.curves]
+    shown = list(dict.fromkeys([name for name in standard_names() if name in page.curves] + names))
+    if not shown:
+        return None
+    return {
+        "grid": further_grid(
+            [name for name in names if name not in standard_names()], lambda name: described(page, name)
+        ),
+        "ranges": curve_ranges(page.curves, shown),
+    }
+
+
+def described(page: TrialPage, name: str) -> Described:
+    """The panel of a variable as the trial has it, and its extremes in words."""
+    values, sides = page.view.values, page.curves[name]
+    shown = variable(name)
+    panel = cycle_panel(shown, sides, values.foot_off_percent, values.norms, "", values.bands.get(name, {}))
+    (row,) = curve_ranges({name: sides}, [name])
+    words = [f"{shown.title}, {row['unit']}"]
+    for side in SIDES:
+        own = row[side]
+        if own is None:
+            words.append(f"{SIDE_NAMES[side]}: no valid cycle")
+        else:
+            words.append(
+                f"{SIDE_NAMES[side]}, {count_words(sides.get(side))} cycles: highest {own['max']} at {own['max_at']} %, "
+                f"lowest {own['min']} at {own['min_at']} %"
+            )
+    return panel, "; ".join(words)
 
 
 def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequence[str]) -> list[dict[str, Any]]:

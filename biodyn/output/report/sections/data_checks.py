@@ -22,7 +22,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("data", place=80, title="Checks of the data", link="Data", css="new-page", template=_TEMPLATE)
+@SECTIONS.section("data", place=80, title="Checks of the data", folded=True, template=_TEMPLATE)
 def data_checks(page: TrialPage) -> Data | None:
     """A row a check; older results have none."""
     rows = data_check_rows(page.record)

@@ -29,7 +29,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("explorer", place=30, title="Interactive curves", css="explorer", template=_TEMPLATE)
+@SECTIONS.section("explorer", place=30, title="Interactive curves", css="explorer", folded=True, template=_TEMPLATE)
 def explorer(page: TrialPage) -> Data | None:
     """The numbers of the chart and its script; nothing without cycles."""
     if not page.curves:

@@ -14,10 +14,9 @@ _TEMPLATE = """
     "fit",
     place=70,
     title="Marker tracking error and pelvis residual",
-    link="Fit",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
-def fit(page: TrialPage) -> Data:
+def fit(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("fit") else None

@@ -1,4 +1,4 @@
-"""Spatio-temporal parameters, and whose foot loaded which plate."""
+"""Spatio-temporal parameters; whose foot loaded which plate."""
 
 from __future__ import annotations
 
@@ -13,31 +13,27 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.output.report.words import evidence_words, parameter_label
 
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
-_TEMPLATE = """
-<div class="columns">
-<div>
-<h3>Spatio-temporal parameters</h3>
+_PARAMETERS = """
 {% if parameters %}
-<table><thead><tr><th>parameter</th><th>unit</th>
+<table class="tight"><thead><tr><th>parameter</th>
 {% for side, side_name, color in sides %}
 <th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
 {% endfor %}
 </tr></thead><tbody>
 {% for row in parameters %}
-<tr><td>{{ row.label }}</td><td>{{ row.unit }}</td>
+<tr><td>{{ row.label }}{% if row.unit %} <span class="word">{{ row.unit }}</span>{% endif %}</td>
 {% for side, side_name, color in sides %}
 <td class="number">{% if row[side] %}{{ row[side].mean }}{% if row[side].sd %} ± {{ row[side].sd }}{% endif %}{% else %}–{% endif %}</td>
 {% endfor %}
 </tr>
 {% endfor %}
 </tbody></table>
-<p class="small quiet">Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
+<p class="small quiet">{{ counts }}. Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
 {% else %}
 <p class="quiet">There is no gait cycle in this trial.</p>
 {% endif %}
-</div>
-<div>
-<h3>Foot-plate contacts</h3>
+"""
+_CONTACTS = """
 <div class="scroll"><table><thead><tr><th>plate</th><th>foot</th><th>time (s)</th><th>decision</th></tr></thead><tbody>
 {% for row in contacts %}
 <tr><td>{{ row.plate }}</td>
@@ -49,19 +45,26 @@ _TEMPLATE = """
 <tr><td colspan="4" class="quiet">No plate was loaded.</td></tr>
 {% endfor %}
 </tbody></table></div>
-</div>
-</div>
 """
 
 
-@SECTIONS.section("gait", place=20, title="Gait", link="Gait", template=_TEMPLATE)
-def gait(page: TrialPage) -> Data:
-    """Rows of both tables."""
+@SECTIONS.section("gait", place=15.5, title="Gait parameters", link="Parameters", template=_PARAMETERS)
+def gait(page: TrialPage) -> Data | None:
+    """A row a parameter; beside the scene where there is one; None of a body without a foot that is known."""
+    if not page.view.values.sides:
+        return None
     return {
+        "css": "beside" if page.scene is not None else "",
         "parameters": parameter_rows(page.tables["spatiotemporal"]),
-        "contacts": contact_rows(page.tables["contacts"]),
         "several": max(page.cycle_counts.values()) > 1,
+        "counts": "Cycles: " + ", ".join(f"{SIDE_NAMES[side]} {page.cycle_counts[side]}" for side in SIDES),
     }
+
+
+@SECTIONS.section("contacts", place=40, title="Foot-plate contacts", folded=True, template=_CONTACTS)
+def contacts(page: TrialPage) -> Data:
+    """A row a contact with how it was decided."""
+    return {"contacts": contact_rows(page.tables["contacts"])}
 
 
 def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:

@@ -14,10 +14,9 @@ _TEMPLATE = """
     "ground",
     place=50,
     title="Ground reaction force (GRF)",
-    link="Ground reaction",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
-def ground(page: TrialPage) -> Data:
+def ground(page: TrialPage) -> Data | None:
     """Both figures say all."""
-    return {}
+    return {} if page.figures_in.get("ground") else None

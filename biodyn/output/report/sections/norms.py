@@ -29,7 +29,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("norms", place=22, title="Norms", link="Norms", template=_TEMPLATE)
+@SECTIONS.section("norms", place=22, title="Norms", link="Norms", folded=True, template=_TEMPLATE)
 def norms(page: TrialPage) -> Data:
     """The choice in words, the table of numbers, and the sources."""
     values = page.view.values
@@ -38,7 +38,7 @@ def norms(page: TrialPage) -> Data:
     means = {str(side): _means(strides[sides == side]) for side in SIDES}
     curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
     walker = walker_of(page.record, values.speed_m_s)
-    walked = values.walking and np.isfinite(values.speed_m_s)
+    walked = values.walking and np.isfinite([values.speed_m_s, walker.leg_m]).all()
     source = page.record["subject"].get("leg_length_source", "not known")
     stored = "" if walker.leg_length_m else ", 0.530 of the body height"
     return {

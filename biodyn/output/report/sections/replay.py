@@ -53,7 +53,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("replay", place=100, title="Forward replay", link="Replay", css="new-page", template=_TEMPLATE)
+@SECTIONS.section("replay", place=100, title="Forward replay", folded=True, template=_TEMPLATE)
 def replay(page: TrialPage) -> Data:
     """Sentences and tables of the replay, if there was one."""
     found = page.view.replay

@@ -36,7 +36,7 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 """
 
 
-@SECTIONS.section("residuals", place=78, title="Residuals", link="Residuals", template=_TEMPLATE)
+@SECTIONS.section("residuals", place=78, title="Residuals", folded=True, template=_TEMPLATE)
 def residuals(page: TrialPage) -> Data | None:
     """Raw residual first, then what the estimate left and moved; None where the fitted motion stands."""
     estimate: Mapping[str, Any] | None = page.record.get("estimate")

@@ -25,9 +25,7 @@ and <span class="mono">tables/sensitivity_summary.csv</span>.</p>
 """
 
 
-@SECTIONS.section(
-    "sensitivity", place=120, title="Sensitivity to modelling choices", css="new-page", template=_TEMPLATE
-)
+@SECTIONS.section("sensitivity", place=120, title="Sensitivity to modelling choices", folded=True, template=_TEMPLATE)
 def sensitivity(page: TrialPage) -> Data | None:
     """A row a level; None where the trial was analysed once only."""
     rows = sensitivity_rows(page.tables)

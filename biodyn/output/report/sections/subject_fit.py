@@ -44,8 +44,7 @@ deviation (SD) before and after the walk was seen: where both are alike the walk
     "subject_fit",
     place=75,
     title="What the walk changed of the subject's model",
-    link="Subject model",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
 def subject_fit(page: TrialPage) -> Data | None:

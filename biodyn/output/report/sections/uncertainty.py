@@ -34,7 +34,7 @@ along and {{ "%.2f" % record.uncertainty.turn_noise_deg }} degrees about an axis
     place=110,
     title="How far the torques can be trusted",
     link="Uncertainty",
-    css="new-page",
+    folded=True,
     template=_TEMPLATE,
 )
 def uncertainty(page: TrialPage) -> Data | None:

@@ -22,7 +22,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("proof", place=90, title="Verification", link="Verification", css="new-page", template=_TEMPLATE)
+@SECTIONS.section("proof", place=90, title="Verification", folded=True, template=_TEMPLATE)
 def verification(page: TrialPage) -> Data | None:
     """What the record keeps of the comparison; None where nothing was compared."""
     proof = page.record.get("proof")

@@ -10,7 +10,7 @@ _TEMPLATE = """
 """
 
 
-@SECTIONS.section("trial", place=60, title="The whole trial", link="Whole trial", css="new-page", template=_TEMPLATE)
-def whole_trial(page: TrialPage) -> Data:
+@SECTIONS.section("trial", place=60, title="The whole trial", folded=True, template=_TEMPLATE)
+def whole_trial(page: TrialPage) -> Data | None:
     """The figure says all."""
-    return {}
+    return {} if page.figures_in.get("trial") else None

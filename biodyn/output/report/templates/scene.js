@@ -4,12 +4,14 @@
   var data = JSON.parse(document.getElementById("scene-data").textContent);
   var canvas = root.querySelector("canvas"), pen = canvas.getContext("2d");
   if (!pen) { return; }
+  // without scripts a still picture stands here
+  root.querySelectorAll("[hidden]").forEach(function (one) { one.hidden = false; });
   var slider = root.querySelector("input[type=range]"), clock = root.querySelector("output");
   var speed = root.querySelector("select"), play = root.querySelector("[data-do=play]");
-  var MISSING = -32768, SIDES = 10, RINGS = [[0, 0.45], [0.12, 0.85], [0.35, 1], [0.7, 0.8], [0.92, 0.55], [1, 0.3]];
+  var MISSING = -32768, TRAIL = 12, picked = null, SIDES = 10, RINGS = [[0, 0.45], [0.12, 0.85], [0.35, 1], [0.7, 0.8], [0.92, 0.55], [1, 0.3]];
   var frames = data.times.length, row = 0, playing = false, last = 0, elapsed = 0;
   // yaw about the vertical, pitch up, distance in m; the eye looks at the target
-  var eye = { yaw: 0.55, pitch: 0.22, far: 3.6 }, target = [0, 0.85, 0], start = [0, 0.85, 0];
+  var eye = { yaw: 0.55, pitch: 0.22, far: 3.6 }, middle = 0.85, target, start = [0, middle, 0];
 
   function numbers(text) {
     var bytes = atob(text), view = new DataView(new ArrayBuffer(bytes.length)), found = new Int16Array(bytes.length / 2), i;
@@ -17,8 +19,8 @@
     for (i = 0; i < found.length; i += 1) { found[i] = view.getInt16(2 * i, true); }
     return found;
   }
-  var points = numbers(data.points), residual = numbers(data.residual);
-  var markers = data.markers && { measured: numbers(data.markers.measured), apart: atob(data.markers.apart), count: data.markers.labels.length };
+  var points = numbers(data.points), residual = data.residual && numbers(data.residual);
+  var markers = data.markers && { measured: numbers(data.markers.measured), apart: data.markers.apart && atob(data.markers.apart), count: data.markers.labels.length };
   var forces = data.forces.map(function (f) { return { color: f.color, place: numbers(f.place), force: numbers(f.force) }; });
 
   function at(list, number, count, scale) {
@@ -140,25 +142,47 @@
   function fitted(m, k) {
     return m.map(function (value, axis) { var d = markers.apart.charCodeAt(k + axis); return value + (d > 127 ? d - 256 : d) / 1000; });
   }
+  function bead(m, color, radius, ring) {
+    var p = m && seen(m);
+    if (!p) { return; }
+    pen.beginPath(); pen.arc(p[0], p[1], radius, 0, 7);
+    if (ring) { pen.strokeStyle = color; pen.lineWidth = 1; pen.stroke(); } else { pen.fillStyle = color; pen.fill(); }
+  }
+  function measured(k) { return at(markers.measured, k, markers.count, 0.001); }
+  function trail(k, color) {
+    var keep = row, before = null, now, from = Math.max(0, keep - TRAIL), to = Math.min(frames - 1, keep + TRAIL);
+    pen.globalAlpha = 0.5;
+    for (row = from; row <= to; row += 1) {
+      now = measured(k);
+      if (before && now) { line(before, now, color, 1); }
+      before = now;
+    }
+    pen.globalAlpha = 1;
+    row = keep;
+  }
   function dots() {
-    for (var k = 0; k < markers.count; k += 1) {
-      var m = at(markers.measured, k, markers.count, 0.001), f = m && fitted(m, 3 * (row * markers.count + k)), p;
-      if (m && f && Math.hypot(m[0] - f[0], m[1] - f[1], m[2] - f[2]) > 0.02) { line(m, f, "#b3261e", 2); }
-      p = f && seen(f);
-      if (p) { pen.strokeStyle = "#0b6e4f"; pen.lineWidth = 1; pen.beginPath(); pen.arc(p[0], p[1], 4.2, 0, 7); pen.stroke(); }
-      p = m && seen(m);
-      if (p) { pen.fillStyle = "#0b6e4f"; pen.beginPath(); pen.arc(p[0], p[1], 2.2, 0, 7); pen.fill(); }
+    var names = shown("names"), trails = shown("trails"), k, m, f, p, color;
+    data.markers.links.forEach(function (pair) { line(measured(pair[0]), measured(pair[1]), "#66727f", 1.5); });
+    for (k = 0; k < markers.count; k += 1) {
+      m = measured(k); color = data.markers.colors ? data.markers.colors[k] : "#0b6e4f";
+      if (trails) { trail(k, color); }
+      f = m && markers.apart && fitted(m, 3 * (row * markers.count + k));
+      if (f && Math.hypot(m[0] - f[0], m[1] - f[1], m[2] - f[2]) > 0.02) { line(m, f, "#b3261e", 2); }
+      bead(f, "#0b6e4f", 4.2, true);
+      bead(m, color, data.markers.labels[k] === picked ? 7 : data.markers.colors ? 3.5 : 2.2, false);
+      p = m && (names || data.markers.labels[k] === picked) && seen(m);
+      if (p) { pen.fillStyle = "#1f2933"; pen.font = "11px system-ui, sans-serif"; pen.textAlign = "left"; pen.fillText(data.markers.labels[k], p[0] + 5, p[1] - 4); }
     }
   }
   function draw() {
     var ratio = window.devicePixelRatio || 1, here = point(0);
-    width = canvas.clientWidth; height = Math.round(Math.min(520, Math.max(300, 0.5 * width)));
+    width = canvas.clientWidth; height = Math.round(Math.min(520, Math.max(260, 0.62 * width)));
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); canvas.style.height = height + "px";
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     lens = 1.5 * height;
-    target = shown("follow") && here ? [here[0], 0.85, here[2]] : start;
+    target = shown("follow") && here ? [here[0], middle, here[2]] : start;
     look();
     pen.fillStyle = "#fbfcfd"; pen.fillRect(0, 0, width, height);
     floor();
@@ -169,7 +193,7 @@
         var foot = at(f.place, 0, 1, 0.001), way = at(f.force, 0, 1, 0.001);
         if (foot && way) { arrow(foot, way, f.color, 3); }
       });
-      var pull = at(residual, 0, 1, 0.01);
+      var pull = data.residual ? at(residual, 0, 1, 0.01) : null;
       if (here && pull) { arrow(here, pull, "#b3261e", 2); }
     }
     clock.textContent = data.times[row].toFixed(2) + " s";
@@ -223,7 +247,24 @@
     event.preventDefault();
   });
   window.addEventListener("resize", draw);
+  // a table beside the view names a marker and a time
+  document.querySelectorAll("[data-time]").forEach(function (button) {
+    button.addEventListener("click", function () {
+      picked = button.dataset.marker;
+      document.dispatchEvent(new CustomEvent("biodyn-go", { detail: Number(button.dataset.time) }));
+      draw(); root.scrollIntoView();
+    });
+  });
+  // curves ask where the view stands, or send it to a time
+  document.addEventListener("biodyn-ask", draw);
+  document.addEventListener("biodyn-go", function (event) {
+    var nearest = 0, k;
+    for (k = 1; k < frames; k += 1) { if (Math.abs(data.times[k] - event.detail) < Math.abs(data.times[nearest] - event.detail)) { nearest = k; } }
+    if (nearest !== row) { go(nearest); }
+  });
   for (row = 0; row < frames && !point(0); row += 1) { /* the first frame with a pose */ }
-  start = point(0) ? [point(0)[0], 0.85, point(0)[2]] : start;
+  middle = data.top / 2;
+  eye.far = 2.1 * Math.max(0.8, data.top);
+  start = point(0) ? [point(0)[0], middle, point(0)[2]] : [0, middle, 0];
   go(Math.min(frames - 1, Math.max(row, Math.floor(frames / 2))));
 }());

@@ -8,6 +8,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import SIDES
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import BodyDefinition
+from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.rigid_body.multibody import Multibody
 
 
@@ -19,6 +20,7 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     """
     motion, dynamics, reaction = analysis.fit.motion, analysis.dynamics, analysis.reaction
     sides = [side for side in SIDES if side in reaction.wrench]
+    frames = len(analysis.time_s)
     arrays = {
         "time_s": analysis.time_s,
         "q": motion.q,
@@ -29,9 +31,9 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "residual_valid": dynamics.residual_valid,
         "foot_wrenches": dynamics.foot_wrenches,
         "foot_wrench_bodies": np.asarray(dynamics.foot_wrench_links),
-        "sides": np.array(sides),
-        "measured": np.stack([reaction.balanced(side) for side in sides]),
-        "on_floor": np.stack([reaction.on_floor[side] for side in sides]),
+        "sides": np.array(sides, dtype=np.str_),
+        "measured": np.array([reaction.balanced(side) for side in sides]).reshape(len(sides), frames),
+        "on_floor": np.array([reaction.on_floor[side] for side in sides]).reshape(len(sides), frames),
         "coordinates": np.array([c.name for c in analysis.model.coordinates]),
         "coordinate_q": np.array([c.q_index for c in analysis.model.coordinates], dtype=np.int64),
         "coordinate_v": np.array([c.v_index for c in analysis.model.coordinates], dtype=np.int64),
@@ -45,6 +47,8 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "R_WL": analysis.R_WL,
     }
     model = analysis.model
+    if analysis.imported is not None:
+        arrays |= own_arrays(analysis.imported.motion)
     return (
         arrays
         | marker_arrays(analysis)
@@ -52,6 +56,19 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         | multibody_arrays(model.multibody)
         | segment_arrays(model)
     )
+
+
+def own_arrays(motion: OwnMotion) -> dict[str, np.ndarray]:
+    """The motion and torques (T, n) of an imported model's own coordinates, by `own_coordinates` (n,), and its turn to World."""
+    return {
+        "own_coordinates": np.array(motion.names, dtype=np.str_),
+        "own_rotational": np.array(motion.rotational, dtype=np.bool_),
+        "own_q": motion.q,
+        "own_v": motion.v,
+        "own_vdot": motion.vdot,
+        "own_tau": motion.tau,
+        "own_R_WG": motion.R_WG,
+    }
 
 
 def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
@@ -136,8 +153,12 @@ def _plain_joint(definition: BodyDefinition) -> str:
 
 
 def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
-    """Outlines (contacts, 2, K, 3) m in World of the right and left sole at the middle of every contact."""
-    soles = [analysis.points.sole[side] for side in SIDES]
+    """Outlines (contacts, 2, K, 3) m in World of the right and left sole at the middle of every contact; NaN for no foot."""
+    known = analysis.points.sole
+    nowhere = (
+        np.full((len(analysis.time_s), 4, 3), np.nan) if not known else np.full_like(next(iter(known.values())), np.nan)
+    )
+    soles = [known.get(side, nowhere) for side in SIDES]
     last = len(analysis.time_s) - 1
     rate_hz = analysis.recording.markers.rate_hz
     rows = [min(max(round(0.5 * (c.start_s + c.end_s) * rate_hz), 0), last) for c in analysis.contacts]

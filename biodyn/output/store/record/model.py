@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.library.tables import load_entry
+from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.hip_centre import hip_regression
 from biodyn.model.from_library.user_tables import own_path
 from biodyn.output.store.user_files import clean, user_file_records
@@ -27,8 +28,14 @@ def model_record(analysis: TrialAnalysis) -> dict[str, Any]:
         "assumed_coordinates": [coordinate.name for coordinate in model.assumed],
         "carried_segments": list(model.locked_segments),
         "mass_kg": float(model.multibody.total_mass_kg),
+        **({} if analysis.imported is None else {"variables": _variables(model)}),
         "citations": _citations(analysis),
     }
+
+
+def _variables(model: SubjectModel) -> dict[str, dict[str, Any]]:
+    """Of every coordinate of an imported model what it is over the gait cycle, its side, and the sign that makes it that."""
+    return {c.name: {"variable": c.plain, "side": c.side, "sign": c.sign} for c in model.coordinates}
 
 
 def fit_record(analysis: TrialAnalysis) -> dict[str, Any]:
@@ -111,7 +118,9 @@ def subject_fit_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
 
 
 def _citations(analysis: TrialAnalysis) -> dict[str, dict[str, str]]:
-    """Title and citation of the library's entries that were used."""
+    """Title and citation of the library's entries that were used; an imported model uses none."""
+    if analysis.imported is not None:
+        return {}
     chosen = analysis.settings.model
     entries = {
         "skeleton": {"title": analysis.model.skeleton.title, "citation": analysis.model.skeleton.citation},

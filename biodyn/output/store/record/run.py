@@ -78,4 +78,10 @@ def run_record(analysis: TrialAnalysis) -> dict[str, Any]:
 
     `verdict`: pass, warn, fail or not_assessed, with the checks and findings that decided it in `verdict_checks`.
     """
-    return {name: json_ready(part(analysis)) for name, part in PARTS.items()}
+    record = {name: json_ready(part(analysis)) for name, part in PARTS.items()}
+    if analysis.imported is None:
+        return record
+    own = json_ready(analysis.imported.record)
+    return record | {
+        name: {**record[name], **part} if isinstance(record.get(name), dict) else part for name, part in own.items()
+    }

@@ -87,9 +87,9 @@ def _carried_over_gaps(
     solution = solve(held, static) if held.any() else solve()
     step = max(round(_JUDGED_EVERY_S * rate_hz), 1)
     visible = ramp >= _HALF_FADED
-    unseen = unseen_coordinates(model, solution.q, visible, step)
     # By the posture, not by gaps: those fade in and out, and are bridged where they hide something.
     whole = levers_through(model, solution.q, np.ones_like(visible), step)
+    unseen = whole < LEAST_LEVER_M if visible.all() else unseen_coordinates(model, solution.q, visible, step)
     bad = astray(model, solution.q, badly_seen(model, whole, steady_lever_m), rate_hz)
     if not (unseen.any() or bad.any()):
         return solution, np.zeros((len(ramp), len(model.coordinates)), dtype=bool)

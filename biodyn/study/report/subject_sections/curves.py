@@ -10,9 +10,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
+from biodyn.output.figures.standard import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
-from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_figure
+from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_keys, subject_panel
 from biodyn.study.report.source import rows_of
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
 from biodyn.study.report.words import side_words
@@ -22,7 +23,7 @@ _TEMPLATE = """
 {% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
 {% for part in parts %}
 {% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
-{% for title, name in part.shown %}<h3>{{ title }}</h3>{{ picture(name) }}{% endfor %}
+{{ part.grids }}
 {% if parts | length > 1 %}</details>{% endif %}
 {% endfor %}
 {% else %}
@@ -36,7 +37,7 @@ class Part:
     """Curves of one session and condition."""
 
     title: str
-    figures: tuple[tuple[str, Markup], ...]
+    grids: Markup
     counts: str
 
 
@@ -46,15 +47,8 @@ def curves(page: SubjectPage) -> Data:
     found = [] if page.data is None else parts(page.data, page.tables.cycles, page.norms)
     if not found:
         return {"title": "No curves", "link": "", "parts": []}
-    figures: dict[str, Markup] = {}
-    shown = []
-    for number, part in enumerate(found):
-        names = {f"{number} {title}": (title, figure) for title, figure in part.figures}
-        figures |= {name: figure for name, (_, figure) in names.items()}
-        titles = [(title, name) for name, (title, _) in names.items()]
-        shown.append({"title": part.title, "counts": part.counts, "shown": titles})
     outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
-    return {"parts": shown, "outliers": outliers, "figures": figures}
+    return {"parts": found, "outliers": outliers}
 
 
 def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
@@ -84,21 +78,21 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
         counts = ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in cycles.items())
-        found.append(Part(title, _figures(cycles, data, norms, title), f"{counts} cycles"))
+        found.append(Part(title, _grids(cycles, data, norms), f"{counts} cycles"))
     return found
 
 
-def _figures(
-    cycles: Mapping[str, SideCycles], data: SubjectCycles, norms: Sequence[Norm], title: str
-) -> tuple[tuple[str, Markup], ...]:
-    return tuple(
-        (
-            str(one["title"]),
-            subject_figure(cycles, data.variables, data.units, one["panels"], norms, f"{one['title']}, {title}"),
-        )
-        for one in display_figures()
-        if any(name in data.variables for name in one["panels"])
-    )
+def _grids(cycles: Mapping[str, SideCycles], data: SubjectCycles, norms: Sequence[Norm]) -> Markup:
+    """The standard page, and below it the variables that the trial report shows besides."""
+    places = {str(name): place for place, name in enumerate(data.variables)}
+
+    def describe(name: str) -> Described:
+        return subject_panel(name, cycles, places[name], data.units[name], norms)
+
+    standard = [name for name in standard_names() if name in places]
+    panels = dict.fromkeys(name for one in display_figures() for name in one["panels"])
+    further = [name for name in panels if name in places and name not in standard]
+    return standard_grid(standard, describe, subject_keys(cycles, norms, standard)) + further_grid(further, describe)
 
 
 def odd_cycles(flags: pd.DataFrame) -> list[str]:

@@ -1,0 +1,60 @@
+"""How often the bands of an imported model's torques hold what its inputs' errors do: `python model_bands.py [--draws N]`.
+
+Needs the recordings (BIODYN_TEST_DATA). Errors of all sources are drawn with seeds that the bands do not use, the walk is
+analysed with them, and the share of frames within two standard deviations is counted by coordinate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.trial import model_analysis
+from biodyn.trial.on_model import OnModel, run_on_model
+from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, repeated, sources_of_error
+from biodyn.uncertainty.magnitudes import load_magnitudes
+from biodyn.uncertainty.parameters import UncertaintySettings
+
+_FIRST_SEED = 1000
+
+
+def inputs_of(motion: Path, given: OnModel) -> ImportedInputs:
+    """What the bands of a walk are made of: caught on its way."""
+    caught: list[ImportedInputs] = []
+    kept = model_analysis.imported_bands
+    model_analysis.imported_bands = lambda trial, settings: caught.append(trial)
+    try:
+        run_on_model(motion, given, {"output": {"figures": False}})
+    finally:
+        model_analysis.imported_bands = kept
+    return caught[0]
+
+
+def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
+    """Share of frames, by coordinate, in which drawn errors of all sources stay within two standard deviations."""
+    bands = imported_bands(trial, UncertaintySettings())
+    magnitudes = load_magnitudes()
+    noise_m = marker_noise(trial, magnitudes)
+    columns = [[c.name for c in trial.model.own.coordinates].index(name) for name in bands.coordinates]
+    inside = []
+    for seed in range(_FIRST_SEED, _FIRST_SEED + draws):
+        rng = np.random.default_rng(seed)
+        error = sum(repeated(trial, d(rng)) - trial.tau for d in sources_of_error(trial, magnitudes, noise_m).values())
+        known = np.isfinite(bands.total)
+        inside.append(np.where(known, np.abs(error[:, columns]) <= 2.0 * bands.total, np.nan))
+    return dict(zip(bands.coordinates, np.nanmean(inside, axis=(0, 1)).tolist(), strict=True))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=40)
+    data = Path(os.environ["BIODYN_TEST_DATA"]) / "opensim"
+    tutorial = data / "gait2354_tutorial"
+    body = OnModel(data / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml")
+    found = coverage(inputs_of(tutorial / "subject01_walk1.trc", body), parser.parse_args().draws)
+    for name, share in found.items():
+        print(f"{name:20s} {100 * share:5.1f} %")
+    print(f"{'all':20s} {100 * np.nanmean(list(found.values())):5.1f} %")

@@ -1,0 +1,288 @@
+"""The body model of an OpenSim file: its bodies below a floating root, its coordinates, feet and joints by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.geometry.rotations import angle_between
+from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
+from biodyn.model.body_model import AttachedMarker, SubjectModel
+from biodyn.model.from_osim.feet import sole_outlines
+from biodyn.model.from_osim.names import feet, joint_name, means_something, root_names, side_and_name, variable_of
+from biodyn.model.inertia import Inertia
+from biodyn.model.skeleton import BodyDefinition, Skeleton
+from biodyn.rigid_body import OpenSimModel
+from biodyn.rigid_body.coupling.floating import FloatingTree, floating_tree
+from biodyn.rigid_body.osim.model import Coordinate as ModelCoordinate
+
+# Axes of a body that lie within this of the model's ground, standing, are taken as anterior, proximal and right.
+_ALIGNED_RAD = np.radians(35.0)
+_STEP = 1e-4  # of a coordinate, to see which way it turns
+_SOURCE = "model"
+
+
+@dataclass(frozen=True)
+class ImportedModel(SubjectModel):
+    """The body model of an OpenSim file.
+
+    Attributes, beside those of every body model:
+        tree: the bodies below a floating root, and how the model's motion becomes theirs.
+        osim: the model itself, whose coordinates lie above the joints.
+        welded: bodies without a joint of their own.
+    """
+
+    tree: FloatingTree | None = None
+    osim: OpenSimModel | None = None
+    welded: frozenset[str] = frozenset()
+
+    @property
+    def moving(self) -> tuple[ScaledBody, ...]:
+        """Bodies that a joint moves against their parent, the root excluded."""
+        return tuple(body for body in self.bodies if body.definition.parent and body.definition.name not in self.welded)
+
+    @property
+    def own(self) -> OpenSimModel:
+        """The model of the file."""
+        assert self.osim is not None
+        return self.osim
+
+    @property
+    def floating(self) -> FloatingTree:
+        """Its bodies below a floating root."""
+        assert self.tree is not None
+        return self.tree
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing but muscles and ground forces holds the root: three turns and three shifts against ground."""
+        turns = [c.rotational for c in self.own.coordinates if c.to_ground and not (c.locked or c.prescribed)]
+        return turns.count(True) == 3 and turns.count(False) == 3
+
+    def joint_link(self, name: str) -> int:
+        """Return the body of `multibody` at whose origin the joint of a body of the file has its centre."""
+        return _joint_link(self.floating, name)
+
+    def joint_columns(self, name: str) -> list[int]:
+        """Return where in v the axes of a body's joint stand."""
+        mb = self.multibody
+        return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.floating, name)]
+
+    def reversed(self) -> dict[str, str]:
+        """Coordinates that count the other way than the variable that they are, and that variable."""
+        return {c.name: c.plain for c in self.coordinates if c.sign < 0.0}
+
+
+def imported_model(
+    model: OpenSimModel, labels: Sequence[str] = (), weights: Sequence[float] = ()
+) -> ImportedModel | None:
+    """Return the body model of an OpenSim file; None where not one body alone hangs on ground.
+
+    labels, weights: markers that were followed, of the model's.
+    """
+    tree = floating_tree(model.coupled)
+    if tree is None:
+        return None
+    parents = _parents(tree)
+    standing = model.coupled.body_poses(model.default_configuration()[None])
+    frames = {name: _frame(tree, model, standing, name) for name in parents}
+    coordinates = tuple(_coordinates(model, tree, parents, frames))
+    moved = {c.body for c in coordinates}
+    welded = frozenset(name for name in parents if name not in moved and not _axes(tree, name) and name != tree.root)
+    joints = _joint_names(model, tree, coordinates, parents)
+    soles = feet(list(parents))
+    total = tree.multibody.total_mass_kg
+    bodies = tuple(
+        _body(tree, name, parent, joints[name], frames, standing, model, coordinates)
+        for name, parent in parents.items()
+    )
+    places = {marker.name: marker for marker in model.markers}
+    return ImportedModel(
+        skeleton=Skeleton(
+            model.name or "model",
+            model.name or "OpenSim model",
+            "",
+            tuple(b.definition for b in bodies),
+            frozenset(parents),
+        ),
+        mass_kg=total,
+        height_m=float("nan"),
+        sex="",
+        bodies=bodies,
+        coordinates=coordinates,
+        locked=(),
+        locked_segments=(),
+        frames=frames,
+        multibody=tree.multibody,
+        markers=tuple(
+            _marker(frames, tree, str(places[name].body), name, places[name].place_m, float(weight))
+            for name, weight in zip(labels, weights, strict=True)
+            if str(places[name].body) in frames
+        ),
+        foot_outlines={
+            side: (outline - frames[soles[side]].p_LB) @ frames[soles[side]].R_LB
+            for side, outline in sole_outlines(model, soles).items()
+        },
+        sole_body=_by_text(soles),
+        tree=tree,
+        osim=model,
+        welded=welded,
+    )
+
+
+def _by_text(soles: dict[Side, str]) -> dict[str, str]:
+    return {str(side): name for side, name in soles.items()}
+
+
+def _parents(tree: FloatingTree) -> dict[str, str]:
+    """The bodies of the file and what each hangs on, parents first; "" for the root."""
+    mb = tree.multibody
+    found: dict[str, str] = {}
+    for body in mb.bodies:
+        if "/" in body.name:
+            continue
+        parent = body.parent
+        while parent is not None and "/" in parent:
+            parent = mb.bodies[mb.body_index(parent)].parent
+        found[body.name] = parent or ""
+    return found
+
+
+def _axes(tree: FloatingTree, name: str) -> list[int]:
+    """Bodies of the tree whose one-axis joints carry a body of the file, from its parent on."""
+    mb = tree.multibody
+    found: list[int] = []
+    at: str | None = name
+    while at is not None and (at == name or "/" in at):
+        k = mb.body_index(at)
+        if mb.bodies[k].joint.axis is not None:
+            found.insert(0, k)
+        at = mb.bodies[k].parent
+    return found
+
+
+def _joint_link(tree: FloatingTree, name: str) -> int:
+    """The last one-axis body before a body of the file, at whose origin the joint's centre is; its own where it has none."""
+    axes = _axes(tree, name)
+    return axes[-1] if axes else tree.multibody.body_index(name)
+
+
+def _frame(tree: FloatingTree, model: OpenSimModel, standing: tuple[FloatArray, FloatArray], name: str) -> BodyFrame:
+    """Anatomical axes of a body: its own where they stand as X forward, Y up, Z right, else those of the standing model."""
+    link = tree.multibody.body_index(name)
+    R = standing[0][0, model.multibody.body_index(name)]
+    aligned = all(angle_between(R[:, i], np.eye(3)[i]) < _ALIGNED_RAD for i in range(3))
+    return BodyFrame(link, np.eye(3) if aligned else R.T.copy(), np.zeros(3))
+
+
+def _coordinates(
+    model: OpenSimModel, tree: FloatingTree, parents: dict[str, str], frames: dict[str, BodyFrame]
+) -> Iterator[Coordinate]:
+    layer, beneath = model.coupled.layers[-1], model.multibody
+    same = {source: out for out, source in layer.same} if len(model.coupled.layers) == 1 else {}
+    owner = {beneath.v_slice(body.name).start: body.name for body in beneath.bodies if body.joint.nv == 1}
+    for k, c in enumerate(model.coordinates):
+        if c.to_ground:
+            continue
+        outs = [out for out, source in layer.same if source == k] + [t.out for t in layer.terms if k in t.sources]
+        axes = [owner[out] for out in outs]
+        body = next((_child(name) for name in axes if f"/{c.joint}/" in name), _child(axes[0]) if axes else "")
+        if body not in parents:
+            continue
+        side = side_and_name(c.name)[0] or side_and_name(body)[0]
+        meaning = variable_of(
+            c.name if side_and_name(c.name)[0] else f"{c.name}_{side}" if side else c.name,
+            _turn(model, k, c, body, parents, frames),
+        )
+        plain = side_and_name(c.name)[1]
+        own = plain if meaning is None and not means_something(plain) else "" if meaning else f"{plain}_of_model"
+        at = int(np.flatnonzero(tree.columns == same[k])[0]) if k in same and same[k] in tree.columns else -1
+        yield Coordinate(
+            name=c.name,
+            joint=c.joint,
+            body=body,
+            side=side,
+            q_index=7 + at if at >= 0 else -1,
+            v_index=6 + at if at >= 0 else -1,
+            range_rad=(c.lower, c.upper) if c.clamped and not c.locked else (-np.inf, np.inf),
+            turns=c.rotational,
+            variable=meaning[0] if meaning else own,
+            sign=meaning[1] if meaning else 1.0,
+        )
+
+
+def _child(axis: str) -> str:
+    """The body of the file that an axis moves: "tibia_r/knee_r/0" -> "tibia_r"."""
+    return axis.rsplit("/", 2)[0] if axis.count("/") >= 2 else axis
+
+
+def _turn(
+    model: OpenSimModel, k: int, c: ModelCoordinate, body: str, parents: dict[str, str], frames: dict[str, BodyFrame]
+) -> FloatArray:
+    """By how much (3,) a body turns against its parent in the parent's anatomical axes, for a small step of a coordinate."""
+    if not c.rotational:
+        return np.zeros(3)
+    q = np.repeat(model.default_configuration()[None], 2, axis=0)
+    q[1, k] += _STEP
+    R, _ = model.coupled.body_poses(q)
+    child, parent = model.multibody.body_index(body), model.multibody.body_index(parents[body])
+    R_PC = np.einsum("tji,tjk->tik", R[:, parent] @ frames[parents[body]].R_LB, R[:, child])
+    change = R_PC[1] @ R_PC[0].T
+    return np.array([change[2, 1] - change[1, 2], change[0, 2] - change[2, 0], change[1, 0] - change[0, 1]]) / 2.0
+
+
+def _joint_names(
+    model: OpenSimModel, tree: FloatingTree, coordinates: Sequence[Coordinate], parents: dict[str, str]
+) -> dict[str, str]:
+    """Name of every body's joint to its parent with its side, each once; "" of the root and of welded bodies."""
+    found: dict[str, str] = {}
+    for name in parents:
+        axes = [tree.multibody.body_names[k] for k in _axes(tree, name)]
+        told = next((axis.rsplit("/", 2)[1] for axis in axes if "/" in axis), "")
+        told = told or next((c.joint for c in coordinates if c.body == name), "" if not axes else name)
+        side = side_and_name(name)[0]
+        known = joint_name(told) if told else ""
+        given = f"{known}_{side}" if side and known else known
+        found[name] = given if given not in found.values() or not given else told
+    return found
+
+
+def _body(
+    tree: FloatingTree,
+    name: str,
+    parent: str,
+    joint: str,
+    frames: dict[str, BodyFrame],
+    standing: tuple[FloatArray, FloatArray],
+    model: OpenSimModel,
+    coordinates: Sequence[Coordinate],
+) -> ScaledBody:
+    body = tree.multibody.bodies[frames[name].link]
+    rotations, translations = ((), ()) if parent else root_names()
+    definition = BodyDefinition(
+        name=name,
+        parent=parent,
+        joint=joint,
+        side=side_and_name(name)[0],
+        rotations=(),
+        base_rotations=rotations,
+        base_translations=translations,
+    )
+    R, p = (part[0, model.multibody.body_index(name)] for part in standing)
+    R_PB, p_PB = R @ frames[name].R_LB, p
+    if parent:
+        above = model.multibody.body_index(parent)
+        R_WP = standing[0][0, above] @ frames[parent].R_LB
+        R_PB, p_PB = R_WP.T @ R_PB, R_WP.T @ (p - standing[1][0, above])
+    turn = frames[name].R_LB.T
+    inertia = Inertia(body.mass_kg, turn @ body.com_m, turn @ body.inertia_com @ turn.T)
+    return ScaledBody(definition, R_PB, p_PB, inertia, (), True)
+
+
+def _marker(
+    frames: dict[str, BodyFrame], tree: FloatingTree, body: str, label: str, place: Sequence[float], weight: float
+) -> AttachedMarker:
+    return AttachedMarker(label, body, frames[body].R_LB.T @ np.array(place), weight, _SOURCE)

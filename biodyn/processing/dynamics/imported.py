@@ -1,0 +1,144 @@
+"""Joint loads of an imported model: the torques of its own coordinates, the moments and forces of its joints, the residual."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.model.from_osim.subject import ImportedModel
+from biodyn.processing.dynamics.solve import Dynamics, feet_below, joint_load, reasons
+from biodyn.processing.kinematics.fit import Fit
+from biodyn.recording import GroundReaction, Motion
+from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
+
+_SPLINE_EDGE_FRAMES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMotion:
+    """The motion of a model in its own coordinates, and what moves them.
+
+    Attributes:
+        names, rotational: of the n coordinates, in the model's order. q, v, vdot, tau: (T, n) rad, m, Nm, N; NaN where unknown.
+        proof: largest difference of tau to mass matrix times acceleration plus bias, as a share of the largest torque.
+        R_WG: (3, 3) turn from the model's ground to World.
+    """
+
+    names: tuple[str, ...]
+    rotational: tuple[bool, ...]
+    q: FloatArray
+    v: FloatArray
+    vdot: FloatArray
+    tau: FloatArray
+    proof: float
+    R_WG: FloatArray = field(default_factory=lambda: np.eye(3))
+
+    def columns_of(self, model: ImportedModel) -> list[int]:
+        """Return where the coordinates of a body model stand among all of the model's own."""
+        return [self.names.index(c.name) for c in model.coordinates]
+
+
+def imported_fit(
+    model: ImportedModel,
+    motion: OwnMotion,
+    time_s: FloatArray,
+    edge_s: float,
+    labels: tuple[str, ...] = (),
+    solution: InverseKinematics | None = None,
+) -> Fit:
+    """Return the motion of a model as a fit of its bodies.
+
+    time_s: (T,) evenly spaced. edge_s: accelerations nearer than this to the ends of a stretch are not reliable. labels,
+    solution: the markers that were followed, and how; () and None where the coordinates were given.
+    """
+    q, v, vdot = model.floating.motion(motion.q, motion.v, motion.vdot, motion.R_WG)
+    solved: BoolArray = np.asarray(np.isfinite(q).all(axis=1))
+    R, p = body_poses(model.multibody, np.where(solved[:, None], q, model.multibody.neutral()))
+    R[~solved], p[~solved] = np.nan, np.nan
+    rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
+    why = _why_not(solved, rate_hz, edge_s)
+    columns = motion.columns_of(model)
+    count = len(time_s)
+    return Fit(
+        labels=labels,
+        marker_error=np.empty((count, 0)) if solution is None else solution.marker_error,
+        solved=solved,
+        reliable=np.array([not text for text in why]),
+        reason=tuple(why),
+        lost=np.zeros((count, len(columns)), dtype=np.bool_),
+        status=np.zeros(count, dtype=np.int64) if solution is None else solution.status,
+        iterations=np.zeros(count, dtype=np.int64) if solution is None else solution.iterations,
+        motion=Motion(time_s, q, v, vdot),
+        link_R_W=R,
+        link_p_W=p,
+        model=model,
+        own=(motion.q[:, columns], motion.v[:, columns]),
+    )
+
+
+def _why_not(solved: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
+    found = ["" if pose else "no motion of the model is known" for pose in solved]
+    edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)
+    rows = np.flatnonzero(np.diff(np.concatenate([[0], solved.astype(np.int8), [0]])))
+    for first, stop in zip(rows[::2].tolist(), rows[1::2].tolist(), strict=True):
+        for t in {*range(first, min(first + edge, stop)), *range(max(stop - edge, first), stop)}:
+            found[t] = f"within {edge / rate_hz:.2f} s of the end of the motion: accelerations are not reliable"
+    return found
+
+
+def imported_dynamics(
+    fit: Fit,
+    motion: OwnMotion,
+    reaction: GroundReaction,
+    wrenches: FloatArray,
+    bodies: Sequence[int],
+    covered: BoolArray,
+) -> Dynamics:
+    """Return torques, joint loads and the residual of an imported model.
+
+    Parameters:
+        wrenches: (T, K, 6) all loads about the world origin, World, on the bodies (K,) of the model's tree.
+        covered: (T, n) which torques of the model's own coordinates the measured loads tell.
+    """
+    model = fit.model
+    assert isinstance(model, ImportedModel)
+    mb, known, moved = model.multibody, fit.reliable, fit.motion
+    loads, links = np.nan_to_num(wrenches), np.asarray(bodies, dtype=np.int64)
+    tau = np.full_like(moved.v, np.nan)
+    transmitted = np.full((len(tau), len(mb.body_names), 6), np.nan)
+    rows = fit.solved
+    tau[rows], transmitted[rows] = inverse_dynamics(
+        mb, moved.q[rows], moved.v[rows], moved.vdot[rows], loads[rows], links, joint_wrenches=True
+    )
+    tau[~known] = np.nan
+    sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
+    below = feet_below(model, sides)
+    columns = motion.columns_of(model)
+    valid_body = {
+        name: np.logical_and.reduce([known, *(reaction.measured[side] for side in own)]) for name, own in below.items()
+    }
+    told = covered[:, columns] & np.isfinite(motion.tau[:, columns])
+    torque_valid = (
+        told & np.stack([valid_body[c.body] for c in model.coordinates] or [known], axis=1)[:, : len(columns)]
+    )
+    all_known = np.logical_and.reduce([known, *(reaction.balanced(side) for side in sides)])
+    balanced = (
+        all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
+    )  # without forces nothing is compared
+    R_root = fit.link_R_W[:, 0]
+    residual = np.where(balanced[:, None], tau[:, :6], np.nan)
+    return Dynamics(
+        tau=tau,
+        torques=np.where(torque_valid, motion.tau[:, columns], np.nan),
+        torque_valid=torque_valid,
+        residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
+        residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
+        residual_valid=balanced,
+        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
+        reason=tuple(reasons(fit, reaction, sides)),
+        foot_wrench_links=links,
+        foot_wrenches=loads,
+    )

@@ -1,0 +1,182 @@
+"""A trial on an OpenSim model, from its files to the result: the use case of `run --model`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from biodyn.analysis import Imported
+from biodyn.diagnostics import STATUS_WORDS
+from biodyn.errors import InputFileError, ModelError, SettingsError
+from biodyn.model.from_osim.subject import imported_model
+from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.settings import Settings, settings_from
+from biodyn.trial.files import NO_STATIC
+from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
+from biodyn.trial.from_markers import run_markers
+from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
+from biodyn.trial.model_result import CoordinateResult
+from biodyn.trial.result import TrialResult
+
+#: Files of coordinates of an OpenSim model.
+COORDINATE_SUFFIXES = (".mot", ".sto")
+#: Settings that such a trial follows: entries, and sections with all of theirs.
+FOLLOWED = (
+    *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
+    *("replay", "output", "report"),
+)
+_ESTIMATE = "estimate"
+# What the record of the torques alone tells, and that of a trial tells otherwise.
+_TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject")
+
+
+@dataclass(frozen=True)
+class OnModel:
+    """What a trial on a model is run with.
+
+    Attributes:
+        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording.
+        ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
+    """
+
+    model: str | Path
+    forces: str | Path | None = None
+    ik_setup: str | Path | None = None
+    scale_setup: str | Path | None = None
+    static: str | Path | None = None
+    mass_kg: float | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class ModelResult(TrialResult):
+    """The result of a trial on an OpenSim model: that of every trial, and `own`, what the model itself gives.
+
+    own: coordinates, torques and residual in the model's order, with its names; scaling; proof.
+    """
+
+    own: CoordinateResult | None = None
+
+    def summary(self) -> list[str]:
+        """Plain lines for the console: the verdict, the model, motion and loads, and what the checks say."""
+        told = [] if self.own is None else self.own.summary()
+        width = max(len(word) for word in STATUS_WORDS.values())
+        activity = self.analysis.activity
+        return [
+            f"{self.verdict.sentence}.",
+            *told,
+            f"Activity: {activity.kind}: {activity.reason}",
+            *(f"{STATUS_WORDS[c.status]:<{width}} {c.title}: {c.text}" for c in self.verdict.checks),
+        ]
+
+
+def run_on_model(
+    motion: str | Path,
+    given: OnModel,
+    settings: Settings | Mapping[str, Any] | str | Path | None = None,
+    progress: Callable[[str], None] = lambda step: None,
+) -> ModelResult | CoordinateResult:
+    """Run a trial on an OpenSim model.
+
+    Parameters:
+        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model.
+        settings: of the sections signals (cutoff_hz; method "estimate" for coordinates), estimation, contacts, gait, limits,
+            uncertainty, replay, output, report.
+
+    Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `model_analysis.MOST_ROWS`,
+    several bodies that hang on ground. Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
+    """
+    options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
+    hz = None if isinstance(stated, str) else stated
+    method = options.signals.method if "method" in options.signals.model_fields_set else ""
+    coordinates = Path(motion).suffix.lower() in COORDINATE_SUFFIXES
+    if method and (method != _ESTIMATE or not coordinates):
+        raise SettingsError(
+            f"signals.method = '{method}' has no meaning with --model"
+            + (
+                ": coordinates pass OpenSim's filter."
+                if coordinates
+                else " and markers: what they are fitted by is filtered."
+            ),
+            "Coordinates (.mot, .sto) may become an estimate with their forces: signals.method = 'estimate'.",
+        )
+    if coordinates:
+        if any(one is not None for one in (given.static, given.scale_setup, given.mass_kg, given.ik_setup)):
+            raise SettingsError(
+                "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
+            )
+        progress("inverse dynamics")
+        estimate = options.estimation if method else None
+        own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz, estimate)
+    else:
+        sizes = (given.static, given.scale_setup, given.mass_kg)
+        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, progress=progress)
+    progress("joint loads")
+    return completed(own, options, Path(given.model)) or own
+
+
+def whole_on_model(
+    motion: str | Path,
+    settings: Settings,
+    static: str | Path | None,
+    mass_kg: float | None,
+    forces: str | Path | None,
+    progress: Callable[[str], None] | None = None,
+) -> ModelResult:
+    """Run a trial on the model that the settings name; ModelError where its torques alone can be had."""
+    named = None if static is None or str(static) == NO_STATIC else static
+    given = OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg)
+    found = run_on_model(motion, given, settings, progress or (lambda step: None))
+    if not isinstance(found, ModelResult):
+        raise ModelError(
+            f"'{Path(motion).name}' has torques alone on '{Path(given.model).name}': its rows are uneven or more than "
+            f"{MOST_ROWS}, or several bodies of the model hang on ground."
+        )
+    return found
+
+
+def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> ModelResult | None:
+    """Return the whole result of a trial on a model whose torques are there; None where more cannot be had."""
+    source, fit = own.source, own.fit
+    body = None
+    if source is not None and len(own.time_s) > 1:
+        body = imported_model(own.model, fit.labels if fit else (), fit.weights.tolist() if fit else ())
+    if source is None or body is None or not body.coordinates or body.mass_kg <= 0.0:
+        return None  # of a single body there is no more to tell, of bodies without mass nothing
+    motion = OwnMotion(
+        names=tuple(c.name for c in own.model.coordinates),
+        rotational=tuple(c.rotational for c in own.model.coordinates),
+        q=own.q,
+        v=own.v,
+        vdot=own.vdot,
+        tau=own.tau,
+        proof=own.proof,
+    )
+    sized = "it is taken as it is" if not own.scaling else "it is scaled to the person"
+    acted = Acted(
+        model=body,
+        recording=source.recording,
+        R_GL=source.R_GL,
+        motion=motion,
+        fit=fit,
+        loads=source.loads,
+        on_plates=source.on_plates,
+        sized=sized,
+        model_path=model_path,
+        cutoff_hz=own.cutoff_hz,
+        tasks=source.tasks,
+    )
+    record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
+    record["input"] = {**record["input"], "start_s": source.recording.start_s}
+    content = own.model_file if own.model_file is not None else _content(model_path)
+    analysis = model_analysis(acted, settings, own.findings, Imported(motion, record, content))
+    return ModelResult(analysis, own=own)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputFileError(f"'{path}' cannot be read: {error.strerror}.") from error

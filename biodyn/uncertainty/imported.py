@@ -1,0 +1,258 @@
+"""One standard deviation of every torque of an imported model: the errors of its inputs, drawn and sent through fit and dynamics.
+
+The fit of a model with couplings and clamped coordinates is no linear problem, and fast; so an error is put in, the coordinates
+are fitted again and smoothed as they were, and the change of the torques is taken. Sources of few independent errors (where a
+force acts, the cut-off) have one change each, whose squares add; of the others the spread over some draws is taken. Variances are
+averaged over the time that the filter spreads an error, which steadies what so few draws give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from biodyn.conventions import FloatArray
+from biodyn.model.from_osim.subject import ImportedModel
+from biodyn.processing.kinematics.model_markers import Tasks, fit_model
+from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
+from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.noise import measured_noise
+from biodyn.rigid_body import Body, Multibody, OpenSimModel
+from biodyn.rigid_body.osim.model import Marker
+from biodyn.uncertainty.bands import TorqueUncertainty
+from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
+from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
+from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.repeated import skin_movement
+
+#: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
+DRAWS: Final = 20
+_SEED: Final = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ImportedInputs:
+    """A trial on an imported model as its bands need it, in the model's own ground.
+
+    Attributes:
+        model: the body model. inputs: of the trial, World; R_WG (3, 3) turns from the ground to World.
+        labels, positions: (T, N, 3) m, as they were followed. time_s: (T,). tasks: of the fit. cutoff_hz: of the coordinates.
+        wrenches: (T, K, 6) about the origin, on the bodies (K,) of the OpenSim model. tau: (T, n), NaN where not known.
+    """
+
+    model: ImportedModel
+    inputs: TrialInputs
+    R_WG: FloatArray
+    labels: tuple[str, ...]
+    positions: FloatArray
+    time_s: FloatArray
+    tasks: Tasks
+    cutoff_hz: float
+    wrenches: FloatArray
+    bodies: tuple[int, ...]
+    tau: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """One draw: the model, the positions, the wrenches, the cut-off."""
+
+    model: OpenSimModel
+    positions: FloatArray
+    wrenches: FloatArray
+    cutoff_hz: float
+
+
+def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> TorqueUncertainty | None:
+    """Return the bands of the torques of the coordinates behind the root, None where the settings switch them off."""
+    if not settings.compute:
+        return None
+    magnitudes = load_magnitudes(settings.magnitudes)
+    noise_m = marker_noise(trial, magnitudes)
+    columns = [[c.name for c in trial.model.own.coordinates].index(c.name) for c in trial.model.coordinates]
+    scale: dict[Any, float] = dict(settings.scale or {})
+    around = round(trial.inputs.rate_hz / trial.cutoff_hz) if trial.cutoff_hz else 1
+    by_source = {}
+    missing = np.isnan(trial.inputs.dynamics.torques)
+    single = single_errors(trial, magnitudes)
+    for k, (name, draw) in enumerate(sources_of_error(trial, magnitudes, noise_m).items()):
+        factor, rng = scale.get(name, 1.0), np.random.default_rng((_SEED, k))
+        variance = np.zeros(missing.shape)
+        if factor:
+            for one in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
+                variance += _change(trial, one, columns) ** 2 / (1 if name in single else DRAWS)
+        smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
+        by_source[name] = np.where(missing, np.nan, factor * np.sqrt(np.maximum(smooth, 0.0)))
+    return TorqueUncertainty(tuple(c.name for c in trial.model.coordinates), by_source, noise_m)
+
+
+def _change(trial: ImportedInputs, drawn: Drawn, columns: Sequence[int]) -> FloatArray:
+    """By how much (T, C) the torques of the analysis change with an error."""
+    return np.asarray((repeated(trial, drawn) - trial.tau)[:, columns])
+
+
+def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, list[Drawn]]:
+    """Return, of the sources with few independent errors, each of one standard deviation."""
+    bare = Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    found: dict[str, list[Drawn]] = {"centre_of_pressure": []}
+    for k in range(trial.wrenches.shape[1]):
+        for axis in (0, 2):
+            shift = np.zeros(3)
+            shift[axis] = magnitudes.centre_of_pressure_m
+            loads = trial.wrenches.copy()
+            loads[:, k, :3] += np.cross(shift, loads[:, k, 3:])
+            found["centre_of_pressure"].append(replace(bare, wrenches=loads))
+    other = trial.cutoff_hz + magnitudes.cutoff_sd_hz(trial.cutoff_hz)
+    found["cutoff"] = [replace(bare, cutoff_hz=other)]
+    return found
+
+
+def repeated(trial: ImportedInputs, drawn: Drawn) -> FloatArray:
+    """Return the torques (T, n) of one draw, from its markers to its inverse dynamics; NaN in frames without a motion."""
+    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks).q
+    tau = np.full_like(q, np.nan)
+    for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
+        if stop - first < LEAST_ROWS:
+            continue
+        at = slice(first, stop)
+        moved = coordinate_motion(trial.time_s[at], q[at], drawn.cutoff_hz)
+        loads = drawn.wrenches[at] if trial.bodies else None
+        tau[at] = drawn.model.coupled.inverse_dynamics(*moved, loads, list(trial.bodies) if trial.bodies else None)
+    return tau
+
+
+def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:
+    """White noise (M,) m of the markers that were followed: what they show, at least the usual one."""
+    inputs = trial.inputs
+    order = inputs.signals.settings.filter_order
+    raw = trial.positions[:, [trial.labels.index(label) for label in inputs.fit.labels]]
+    return np.fmax(measured_noise(raw, inputs.rate_hz, magnitudes.noise_from_hz, order), magnitudes.marker_noise_m)
+
+
+def sources_of_error(
+    trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray
+) -> dict[str, Callable[[np.random.Generator], Drawn]]:
+    """What draws the errors of each source, in the order of tables."""
+    model, bare = trial.model.own, Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    at = [trial.labels.index(label) for label in trial.inputs.fit.labels]
+
+    def moved(change: FloatArray) -> Drawn:
+        positions = trial.positions.copy()
+        positions[:, at] += change
+        return replace(bare, positions=positions)
+
+    def noise(rng: np.random.Generator) -> Drawn:
+        return moved(noise_m[:, None] * rng.normal(size=(len(trial.positions), len(at), 3)))
+
+    def skin(rng: np.random.Generator) -> Drawn:
+        usual = float(np.median(list(magnitudes.soft_tissue_m.values())))
+        sd = np.array([magnitudes.soft_tissue_m.get(m.body, usual) for m in trial.model.markers])
+        return moved(skin_movement(trial.inputs, magnitudes, sd, rng) @ trial.R_WG)
+
+    def centres(rng: np.random.Generator) -> Drawn:
+        shifts = {
+            body.definition.name: magnitudes.joint_centre_m[body.definition.name] * rng.normal(size=3)
+            for body in trial.model.moving
+            if body.definition.name in magnitudes.joint_centre_m
+        }
+        return replace(bare, model=with_moved_centres(trial.model, shifts))
+
+    def inertias(rng: np.random.Generator) -> Drawn:
+        return replace(bare, model=with_drawn_inertias(trial.model, magnitudes, rng))
+
+    def pressure(rng: np.random.Generator) -> Drawn:
+        loads = trial.wrenches.copy()
+        shift = magnitudes.centre_of_pressure_m * rng.normal(size=(loads.shape[1], 3)) * (1.0, 0.0, 1.0)
+        loads[..., :3] += np.cross(shift, loads[..., 3:])
+        return replace(bare, wrenches=loads)
+
+    def cutoff(rng: np.random.Generator) -> Drawn:
+        hz = trial.cutoff_hz + magnitudes.cutoff_sd_hz(trial.cutoff_hz) * rng.normal()
+        return replace(bare, cutoff_hz=max(hz, LOWEST_CUTOFF_HZ))
+
+    found: dict[str, Callable[[np.random.Generator], Drawn]] = {
+        "marker_noise": noise,
+        "soft_tissue": skin,
+        "joint_centres": centres,
+        "inertias": inertias,
+    }
+    found |= {"centre_of_pressure": pressure} if model.coordinates and trial.bodies else {}
+    return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
+
+
+def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> OpenSimModel:
+    """Return the model with joint centres elsewhere, (3,) m in the parent's axes by the body beyond.
+
+    Markers, mass centre and further joints of that body stay where they are in the standing model: the centre alone moves.
+    """
+    own = model.own
+    standing = own.coupled.body_poses(own.default_configuration()[None])[0][0]
+    index = own.multibody.body_index
+    back: dict[str, FloatArray] = {}
+    first: dict[str, FloatArray] = {}
+    for name, shift in shifts.items():
+        parent = model.skeleton.body(name).parent
+        own_shift = model.frames[parent].R_LB @ shift
+        back[name] = standing[index(name)].T @ standing[index(parent)] @ own_shift
+        first[_first_axis(own.multibody, name)] = own_shift
+    bodies = []
+    for body in own.multibody.bodies:
+        place = body.p_PJ + first.get(body.name, 0.0) - (back.get(body.parent, 0.0) if body.parent else 0.0)
+        com = body.com_m - back.get(body.name, 0.0) if body.mass_kg else body.com_m
+        bodies.append(replace(body, p_PJ=place, com_m=com))
+    markers = tuple(_shifted(marker, back.get(str(marker.body), np.zeros(3))) for marker in own.markers)
+    return _with_bodies(replace(own, markers=markers), bodies)
+
+
+def _shifted(marker: Marker, back: FloatArray) -> Marker:
+    x, y, z = (np.array(marker.place_m) - back).tolist()
+    return replace(marker, place_m=(x, y, z))
+
+
+def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.random.Generator) -> OpenSimModel:
+    """Return the model with other inertias: each kind of body gains or loses mass, the whole body keeps its own."""
+    own = model.own
+    drawn: dict[str, tuple[float, FloatArray, float]] = {}
+    kinds: dict[str, tuple[float, FloatArray, float]] = {}
+    for segment in model.bodies:
+        name, side = segment.definition.name, segment.definition.side
+        kind = name.removesuffix(f"_{side}") if side else name
+        if kind not in kinds:
+            step = magnitudes.com_m * rng.normal(size=3) * (1.0, 1.0, 0.0)
+            kinds[kind] = (
+                1.0 + magnitudes.mass_share * rng.normal(), step, 1.0 + magnitudes.moment_share * rng.normal(),
+            )  # fmt: skip
+        drawn[name] = kinds[kind]
+    total = sum(body.mass_kg * drawn[body.name][0] for body in own.multibody.bodies if body.name in drawn)
+    scale = own.multibody.total_mass_kg / total
+    bodies = []
+    for body in own.multibody.bodies:
+        if body.mass_kg and body.name in drawn:
+            mass, step, turn = drawn[body.name]
+            step = model.frames[body.name].R_LB @ step
+            body = replace(
+                body,
+                mass_kg=body.mass_kg * mass * scale,
+                com_m=body.com_m + step,
+                inertia_com=body.inertia_com * max(turn * mass * scale, 0.0),
+            )
+        bodies.append(body)
+    return _with_bodies(own, bodies)
+
+
+def _first_axis(mb: Multibody, name: str) -> str:
+    """The body of the tree, an axis or the body itself, whose joint hangs on the parent of a body of the file."""
+    body = mb.bodies[mb.body_index(name)]
+    while body.parent is not None and "/" in body.parent:
+        body = mb.bodies[mb.body_index(body.parent)]
+    return body.name
+
+
+def _with_bodies(model: OpenSimModel, bodies: Sequence[Body]) -> OpenSimModel:
+    multibody = Multibody(tuple(bodies), model.multibody.gravity_W)
+    return replace(model, coupled=replace(model.coupled, multibody=multibody))

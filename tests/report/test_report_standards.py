@@ -1,0 +1,45 @@
+"""What docs/report_standards.md claims to be in a page is in the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.standards import Point, points
+
+from biodyn.output.report.trial_page import trial_report
+from biodyn.trial.result import TrialResult
+
+_HEADER = {"date": "2 March", "session": "first", "condition": "barefoot", "laboratory": "ours", "question": "why"}
+
+
+@pytest.fixture(scope="module")
+def page(walk_result: TrialResult) -> str:
+    """The walk as it is reported by someone who fills in the head."""
+    record = walk_result.view.record
+    named = {**record, "settings": {**record["settings"], "header": _HEADER}}
+    view = replace(walk_result.view, record=named)
+    return trial_report(view, view.figures_svg())
+
+
+def test_there_are_forty_points_each_answered_or_with_a_reason() -> None:
+    found = points()
+    assert [point.number for point in found] == list(range(1, 41))
+    for point in found:
+        assert point.sources <= {"C", "G", "E"}
+        assert point.words
+        assert point.page in ("trial", "session", "not available")
+
+
+@pytest.mark.parametrize("point", [point for point in points() if point.page == "trial"], ids=lambda one: one.place)
+def test_what_is_claimed_of_a_trial_is_in_its_page(page: str, point: Point) -> None:
+    assert point.words in point.seen_in(page), point
+
+
+def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) -> None:
+    head = Point(0, frozenset(), "trial", "head", "").seen_in(page)
+    for words in _HEADER.values():
+        assert words in head
+    bare = Point(0, frozenset(), "trial", "head", "").seen_in(trial_report(walk_result.view, {}))
+    assert "Condition" not in bare
+    assert walk_result.view.record["subject"]["name"] in bare

@@ -1,0 +1,148 @@
+"""Packed results hold the same tables in an eighth of the room, and every command reads them like any other."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import biodyn
+from biodyn.cli import app
+from biodyn.errors import ResultError
+from biodyn.output.store.compact import KEPT_BITS, compact_arrays
+from biodyn.output.store.names import packed_table_path
+from biodyn.output.tables.csv import read_csv, write_rows
+from biodyn.output.tables.packed import MAGIC, packed, unpacked
+from biodyn.trial.result import TrialResult
+
+
+def as_csv(frame: pd.DataFrame) -> pd.DataFrame:
+    """What comes back of a table that is written as text."""
+    text = io.BytesIO()
+    write_rows(frame, text, header=True)
+    return read_csv(io.BytesIO(text.getvalue()))
+
+
+def awkward(rows: int) -> pd.DataFrame:
+    """A table with every kind of column, drawn at random."""
+    random = np.random.default_rng(rows)
+    some = np.cumsum(random.normal(size=rows)) * 10.0 ** random.integers(-5, 6)
+    words = np.array(["", "left", "right, or not", '"quoted"', "Ünïcode", "two\nlines"])
+    return pd.DataFrame(
+        {
+            "time_s": np.arange(rows) / 100.0,
+            "smooth": np.sin(np.arange(rows) / 7.0) * 321.0,
+            "walk": some,
+            "gaps": np.where(random.random(rows) < 0.3, np.nan, some),
+            "begins late": np.where(np.arange(rows) < rows // 3, np.nan, some),
+            "nothing": np.full(rows, np.nan),
+            "infinite": np.where(np.arange(rows) % 5 == 3, -np.inf, some),
+            "huge": some * 1e22,
+            "percent": np.arange(rows, dtype=np.float64),
+            "plate": random.integers(-3, 2**40, rows),
+            "known": random.random(rows) < 0.5,
+            "word": words[random.integers(0, len(words), rows)],
+            "side": pd.Categorical.from_codes(random.integers(-1, 2, rows), ["r", "l"]),
+            "no words": [""] * rows,
+        }
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 101, 4000])
+def test_a_packed_table_is_the_table_that_csv_gives(rows: int) -> None:
+    made = awkward(rows)
+    found, expected = unpacked(packed(made)), as_csv(made)
+    # reading text is off by the last bit now and then; packed numbers never are
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-15, atol=0.0)
+    np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 5))
+
+
+def test_a_table_without_rows_keeps_its_columns() -> None:
+    assert list(unpacked(packed(awkward(0))).columns) == list(awkward(0).columns)
+
+
+def test_no_damaged_byte_of_a_packed_table_goes_unseen() -> None:
+    content = packed(awkward(300))
+    for at in np.random.default_rng(1).integers(0, len(content), 60).tolist():
+        with pytest.raises(ValueError, match="packed table"):
+            unpacked(content[:at])
+        changed = bytearray(content)
+        changed[at] ^= 0x55
+        with pytest.raises(ValueError, match="packed table"):
+            unpacked(bytes(changed))
+    with pytest.raises(ValueError, match="bytes"):
+        unpacked(
+            MAGIC + zlib.compress(b'{"decimals":5,"rows":9,"columns":[{"name":"a","kind":"raw"}],"streams":[[0,1]]}\n')
+        )
+
+
+@pytest.fixture(scope="module")
+def both(walk_result: TrialResult, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """One walk as text and packed."""
+    place = tmp_path_factory.mktemp("both")
+    settings = walk_result.analysis.settings
+    saved = []
+    for tables in ("csv", "packed"):
+        output = settings.output.model_copy(update={"figures": False, "report": False, "tables": tables})
+        own = settings.model_copy(update={"output": output})
+        saved.append(TrialResult(replace(walk_result.analysis, settings=own)).save(place / tables))
+    return saved[0], saved[1]
+
+
+def test_a_packed_result_opens_with_the_same_tables(both: tuple[Path, Path]) -> None:
+    text, tight = (biodyn.load(folder) for folder in both)
+    assert set(text.table_names) == set(tight.table_names)
+    for name in text.table_names:
+        pd.testing.assert_frame_equal(text.table(name), tight.table(name), rtol=1e-15, atol=0.0)
+    assert (tight.folder / packed_table_path("joint_torques")).is_file()
+    assert (tight.folder / "tables" / "spatiotemporal.csv").is_file(), "small tables stay text"
+
+
+def test_it_takes_an_eighth_of_the_room(both: tuple[Path, Path]) -> None:
+    text, tight = (sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) for folder in both)
+    assert tight < text / 5.0, (text, tight)  # the walk is short: what does not grow with it counts more
+
+
+def test_arrays_lose_nothing_that_is_known(both: tuple[Path, Path]) -> None:
+    whole, kept = (biodyn.load(folder).arrays for folder in both)
+    assert whole.keys() == kept.keys()
+    for name, values in whole.items():
+        if values.dtype in KEPT_BITS and values.ndim > 1 and len(values) == len(whole["time_s"]):
+            allowed = 2.0 ** -(KEPT_BITS[values.dtype] + 1)  # half a unit of the last bit that is kept
+            np.testing.assert_allclose(kept[name], values, rtol=allowed, atol=0.0)
+            np.testing.assert_array_equal(compact_arrays(kept)[name], kept[name])
+        else:
+            np.testing.assert_array_equal(kept[name], values)
+
+
+def test_a_changed_packed_table_is_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(both[1], tmp_path / "walk"))
+    path = folder / packed_table_path("joint_torques")
+    path.write_bytes(packed(unpacked(path.read_bytes()).iloc[::-1]))
+    with pytest.raises(ResultError, match="not as biodyn wrote it"):
+        _ = biodyn.load(folder).joint_torques
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_every_command_takes_a_packed_result(both: tuple[Path, Path], tmp_path: Path) -> None:
+    tight, text = (Path(shutil.copytree(folder, tmp_path / folder.name)) for folder in reversed(both))
+    for command in (
+        ["report", tight],
+        ["export", tight, "--to", "opensim", "--out", tmp_path / "opensim"],
+        ["export", tight, "--to", "xlsx", "--out", tmp_path / "xlsx"],
+        ["compare", tight, text, "--out", tmp_path / "compared"],
+    ):
+        done = CliRunner().invoke(app, [str(word) for word in command])
+        assert done.exit_code in (0, 1), (command, done.output)
+    short = {"windows_s": (0.05, 0.1), "start_every_s": 0.2, "rest_s": 0.2, "animation": False}
+    drift = [biodyn.replay(folder, short).tables()["replay_drift"].select_dtypes("number") for folder in (text, tight)]
+    # what a replay multiplies errors by in a tenth of a second is far below the five decimals of its tables
+    np.testing.assert_allclose(drift[1], drift[0], atol=1e-5)

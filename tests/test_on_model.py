@@ -1,0 +1,254 @@
+"""A trial on an OpenSim model has all that a trial has: cycles, joint loads, checks, report; and it says what it lacks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.benchmark import load
+from support.real import recordings
+
+import biodyn
+from biodyn.conventions import SIDES
+from biodyn.errors import ModelError, SettingsError
+from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
+from biodyn.model.from_osim.subject import ImportedModel, imported_model
+from biodyn.output.store.record import result_arrays
+from biodyn.processing.dynamics.actuated import stored_actuated_motion
+from biodyn.rigid_body import from_osim
+from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.trial.model_replay import model_motion
+from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.imported import with_moved_centres
+
+_NO_PICTURES = {"output": {"figures": False}}
+
+
+@pytest.fixture(scope="module")
+def walk() -> ModelResult:
+    """Seven steps of a gait2354 model, coordinates and forces given; its knees count extension as positive."""
+    data = recordings() / "opensim/core_id"
+    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml")
+    found = run_on_model(data / "subject01_walk1_ik.mot", given, _NO_PICTURES)
+    assert isinstance(found, ModelResult)
+    return found
+
+
+def test_names_tell_sides_feet_joints_and_geometry_the_sign():
+    assert side_and_name("knee_angle_r") == ("r", "knee_angle")
+    assert side_and_name("r_knee_angle") == ("r", "knee_angle")
+    assert side_and_name("lumbar_extension") == ("", "lumbar_extension")
+    assert feet(["pelvis", "calcn_r", "toes_r", "foot_l"]) == {"r": "calcn_r", "l": "foot_l"}
+    assert joint_name("walker_knee_r") == "knee"
+    assert variable_of("knee_angle_l", np.array([0.0, 0.0, -0.1])) == ("knee_angle", 1.0)
+    assert variable_of("knee_angle_l", np.array([0.0, 0.0, 0.1])) == ("knee_angle", -1.0)
+    assert variable_of("hip_adduction_l", np.array([-0.1, 0.0, 0.0])) == ("hip_adduction", 1.0)
+    assert variable_of("knee_angle_r", np.array([0.1, 0.0, 0.0])) is None  # the name alone is not believed
+
+
+def test_the_bodies_lie_where_the_model_has_them(walk):
+    analysis, own = walk.analysis, walk.own
+    model = analysis.model
+    assert isinstance(model, ImportedModel)
+    R, p = model.own.coupled.body_poses(own.q)
+    turn = analysis.imported.motion.R_WG
+    for body in model.bodies:
+        name = body.definition.name
+        at = model.own.multibody.body_index(name)
+        found_R, found_p = analysis.fit.body_pose(name)
+        np.testing.assert_allclose(found_p, p[:, at] @ turn.T, atol=1e-12)
+        np.testing.assert_allclose(found_R, turn @ R[:, at] @ model.frames[name].R_LB, atol=1e-12)
+
+
+def test_all_identities_hold_and_the_residual_is_the_models_own(walk):
+    """The tree of bodies below a floating root and the model's coordinates are two descriptions of one motion."""
+    assert walk.analysis.consistency.holds
+    assert walk.verdict.status == "pass"
+    dynamics, own = walk.analysis.dynamics, walk.own
+    at = [k for k, c in enumerate(own.model.coordinates) if c.to_ground and not c.rotational]
+    known = np.isfinite(dynamics.residual_force[:, 0])
+    turned = own.tau[known][:, at] @ walk.analysis.imported.motion.R_WG.T
+    np.testing.assert_allclose(dynamics.residual_force[known], turned, atol=1e-8)
+    parts = walk.tables["joint_torque_parts"].groupby(["coordinate", "time_s"], observed=True)["value"].sum(min_count=4)
+    knee = parts["knee_angle_r"].to_numpy()
+    column = [c.name for c in own.model.coordinates].index("knee_angle_r")
+    seen = np.isfinite(knee)
+    assert seen.mean() > 0.9
+    np.testing.assert_allclose(knee[seen], own.tau[seen, column], atol=1e-8)
+
+
+def test_cycles_count_the_usual_way_and_tables_the_models(walk):
+    cycles = walk.gait_cycles
+    counts = cycles.groupby("side", observed=True)["cycle"].nunique()
+    assert {side: int(counts[side]) for side in SIDES} == {"r": 2, "l": 2}
+    knee = cycles[cycles["variable"] == "knee_angle"]["value"]
+    assert 50.0 < knee.max() < 80.0
+    assert knee.min() > -10.0
+    assert walk.joint_angles["knee_angle_r_deg"].min() < -50.0  # extension is positive in this model
+    assert [c for c in walk.joint_torques.columns if c.endswith(("_Nm", "_N"))][:23] == [
+        c.name + ("_Nm" if c.rotational else "_N") for c in walk.own.model.coordinates
+    ]
+    ankle = cycles[cycles["variable"] == "ankle_angle_moment"]["value"]
+    assert -2.0 < ankle.min() < -1.0  # plantarflexor moment of push-off, Nm/kg
+    assert abs(float(walk.spatiotemporal["speed_m_s"].mean()) - 1.14) < 0.05
+    power = walk.joint_powers["ankle_r_W"].max() / walk.analysis.subject.mass_kg
+    assert 1.0 < power < 5.0
+
+
+def test_what_is_free_moves_as_it_moved(walk):
+    """Forward dynamics in the free coordinates gives back the accelerations that the torques were computed from."""
+    arrays = result_arrays(walk.analysis)
+    moved = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file).actuated
+    assert isinstance(moved.reduced, ReducedTree)
+    rows = np.flatnonzero(moved.known)[::7]
+    args = moved.q[rows], moved.v[rows]
+    found = moved.reduced.forward_dynamics(*args, moved.tau[rows], moved.wrenches[rows], moved.wrench_bodies)
+    np.testing.assert_allclose(found, moved.vdot[rows], atol=1e-6)
+    back = moved.reduced.inverse_dynamics(*args, found, moved.wrenches[rows], moved.wrench_bodies)
+    np.testing.assert_allclose(back, moved.tau[rows], atol=1e-7)
+
+
+def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
+    place = walk.save(tmp_path / "walk")
+    again = biodyn.load(place)
+    assert again.verdict == "pass"
+    pd.testing.assert_frame_equal(again.spatiotemporal, walk.spatiotemporal, check_dtype=False, atol=1e-4)
+    page = (place / "report.html").read_text(encoding="utf-8")
+    for words in ("Knee flexion", "Net joint moments", "Can these numbers be trusted", "scene-data", "subject01"):
+        assert words in page
+    assert "Hip joint centres" not in page
+    assert {"joint_torques", "own_coordinates"} <= set(again.view.figures)
+    record = json.loads((place / "run.json").read_text())
+    assert record["kind"] == "coordinates"
+    assert record["proof"]["mass_matrix"] < record["proof"]["limit"]
+    assert record["input"]["start_s"] == 0.5  # as the motion file counts; tables begin with 0
+    assert again.joint_angles["time_s"].iloc[0] == 0.0
+    again.export("opensim", tmp_path / "osim")
+    given = OnModel(tmp_path / "osim/model.osim", tmp_path / "osim/external_loads.xml")
+    settings = {**_NO_PICTURES, "signals": {"cutoff_hz": 0.0}}
+    round_trip = run_on_model(tmp_path / "osim/coordinates.mot", given, settings)
+    inside = slice(8, -8)  # the splines of a cut record end otherwise
+    np.testing.assert_allclose(round_trip.own.tau[inside], walk.own.tau[inside], atol=0.02)
+
+
+def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
+    data = recordings() / "opensim/core_id"
+    found = run_on_model(data / "arm26_InverseKinematics.mot", OnModel(data / "arm26.osim"), _NO_PICTURES)
+    assert isinstance(found, ModelResult)
+    codes = {note.code for note in found.diagnostics}
+    assert "model-without-feet" in codes
+    assert not found.analysis.cycles
+    assert found.verdict.status == "warn"
+    found.save(tmp_path / "arm")
+    page = (tmp_path / "arm/report.html").read_text(encoding="utf-8")
+    assert "r_shoulder_elev" in page
+    assert "Foot-plate contacts</h3>" not in page
+
+
+@pytest.mark.slow
+def test_every_model_of_one_root_becomes_a_body_model():
+    """Sides, feet and joints of the models at hand; several bodies on ground are none."""
+    data = recordings() / "opensim"
+    with_feet = 0
+    for path in sorted(data.rglob("*.osim")):
+        try:
+            model = from_osim(path)
+        except ModelError:
+            continue
+        body = imported_model(model)
+        if body is None:
+            assert path.name.endswith("constraintTest_ikOnly.osim")
+            continue
+        with_feet += len(body.sole_body) == 2
+        names = [b.definition.joint for b in body.moving]
+        assert len(set(names)) == len(names)
+    assert with_feet > 15
+
+
+@pytest.mark.slow
+def test_any_model_runs_without_forces(tmp_path):
+    """A small motion of every model at hand: torques at least; no crash, no residual without forces, identities hold."""
+    whole = 0
+    for path in sorted((recordings() / "opensim/osim_corpus").rglob("*.osim")):
+        try:
+            model = from_osim(path)
+        except ModelError:
+            continue
+        t = np.arange(101) / 100.0
+        rates = np.random.default_rng(0).uniform(0.5, 2.0, len(model.coordinates))
+        q = model.with_couplings(model.default_configuration() + 0.05 * np.sin(2.0 * np.pi * t[:, None] * rates))
+        q = np.where([c.rotational for c in model.coordinates], np.degrees(q), q)
+        rows = ["\t".join(f"{x:.15g}" for x in (when, *row)) for when, row in zip(t, q, strict=True)]
+        names = "\t".join(["time", *(c.name for c in model.coordinates)])
+        motion = tmp_path / "motion.mot"
+        motion.write_text("\n".join(["x", "inDegrees=yes", "endheader", names, *rows]) + "\n")
+        found = run_on_model(motion, OnModel(path), _NO_PICTURES)
+        if not isinstance(found, ModelResult):
+            continue
+        whole += 1
+        assert "fail" not in {check.status for check in found.verdict.checks}, path.name
+        assert not np.isfinite(found.analysis.dynamics.residual_force).any()
+        assert all(check.holds is not False for check in found.analysis.consistency.checks), path.name
+        found.save(tmp_path / "out", force=True)
+    assert whole > 15
+
+
+@pytest.mark.slow
+def test_a_study_has_a_model_for_each_subject(tmp_path):
+    """A setting names it, as any setting of a subject; another model of the same name is another analysis."""
+    data = recordings() / "opensim/arnold2013_synthetic"
+    for subject in ("subject18", "subject19"):
+        shutil.copytree(data / subject, tmp_path / "in" / subject)
+    lines = [f'[subjects.{s}.settings.model]\nosim = "{s}/{s}.osim"\n' for s in ("subject18", "subject19")]
+    (tmp_path / "in/study.toml").write_text("".join(lines) + "[settings.output]\nfigures = false\nreport = false\n")
+    result = biodyn.run_study(tmp_path / "in", tmp_path / "out", workers=1)
+    assert set(result.summary["status"].astype(str)) <= {"pass", "warn"}
+    assert len(result.summary) == 2
+    assert (result.summary["residual_force_rms_N"] < 5.0).all()
+    assert "OpenSim models of the settings" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_bands_hold_what_errors_of_the_inputs_do():
+    """Errors of all sources drawn with other seeds, through fit and dynamics: within two standard deviations in 95 % or so."""
+    bench = load("model_bands")
+    tutorial = recordings() / "opensim/gait2354_tutorial"
+    body = OnModel(tutorial.parent / "core_ik/subject01_simbody.osim", tutorial / "subject01_walk1_grf.xml")
+    trial = bench.inputs_of(tutorial / "subject01_walk1.trc", body)
+    found = bench.coverage(trial, 15)
+    assert 0.92 < np.mean(list(found.values())) < 0.99, found
+    assert min(found.values()) > 0.8, found
+
+
+def test_a_moved_centre_moves_nothing_else(walk):
+    """Markers and mass centres of the standing model stay, the joint alone goes elsewhere."""
+    model = walk.analysis.model
+    shift = np.array([0.01, -0.02, 0.03])
+    moved = with_moved_centres(model, {"tibia_r": shift})
+    q = model.own.default_configuration()[None]
+    (R, p), (R_new, p_new) = model.own.coupled.body_poses(q), moved.coupled.body_poses(q)
+    at = model.own.multibody.body_index("tibia_r")
+    np.testing.assert_allclose(
+        p_new[0, at] - p[0, at], R[0, model.own.multibody.body_index("femur_r")] @ shift, atol=1e-12
+    )
+    for old, new in zip(model.own.multibody.bodies, moved.multibody.bodies, strict=True):
+        k = model.own.multibody.body_index(old.name)
+        if old.mass_kg:
+            np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.com_m, p[0, k] + R[0, k] @ old.com_m, atol=1e-12)
+    for old, new in zip(model.own.markers, moved.markers, strict=True):
+        k = model.own.multibody.body_index(str(old.body))
+        np.testing.assert_allclose(p_new[0, k] + R_new[0, k] @ new.place_m, p[0, k] + R[0, k] @ old.place_m, atol=1e-12)
+
+
+def test_what_a_model_does_not_go_with_is_refused(walk):
+    osim = {"model": {"osim": str(walk.analysis.static.path)}}
+    motion = walk.analysis.recording.path
+    for choice in ({"height_m": 1.8}, {"mass_kg": 70.0}):
+        with pytest.raises(SettingsError):
+            biodyn.run_trial(motion, settings=osim, **choice)
+    with pytest.raises(SettingsError, match="other choices"):
+        analyse_trial(motion, settings=osim)

@@ -1,0 +1,50 @@
+"""What the plain installation holds, and what it says of what it does not."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from biodyn.errors import InputFileError
+
+demo = importlib.import_module("biodyn.cli.demo")  # the package names the command so, too
+
+# Stands for an environment without a library: it cannot be found.
+WITHOUT = """
+import importlib.util, sys
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name in {missing!r} else find(name, package)
+sys.argv = {words!r}
+from biodyn.cli import main
+main()
+"""
+
+
+def test_a_study_without_its_extra_says_what_to_install(tmp_path: Path) -> None:
+    code = WITHOUT.format(missing=("pyarrow", "statsmodels"), words=["biodyn", "study", str(tmp_path)])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 2, said
+    assert "pyarrow and statsmodels" in said
+    assert "biodyn[study]" in said
+    assert "Traceback" not in said
+
+
+def test_the_sample_walk_and_its_static_trial_are_at_hand() -> None:
+    folder = demo.sample_folder()
+    assert (folder / demo.WALK).is_file()
+    assert (folder / "static.c3d").is_file()
+
+
+def test_the_sample_of_an_installed_package_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "__file__", str(tmp_path / "biodyn" / "cli" / "demo.py"))
+    with pytest.raises(InputFileError, match="Install biodyn again"):
+        demo.sample_folder()
+    for place in ("sample_data/subject01", "biodyn/sample"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / demo.WALK).touch()
+        assert demo.sample_folder() == tmp_path / place
