@@ -88,6 +88,7 @@ _CONFINED = {
         "biodyn.output.figures.painter",
         "biodyn.output.figures.canvas",
         "biodyn.output.figures.animation",
+        "biodyn.output.figures.into_axes",
         "output.store",
         "trial",
     },

@@ -16,6 +16,7 @@ from support.sessions import Laboratory, cut, hidden, renamed, shown, unloaded, 
 from typer.testing import CliRunner, Result
 
 from biodyn.cli import app, main
+from biodyn.cli.screen import Shown, open_console, tell_result
 from biodyn.io import read
 from biodyn.io.formats.trc import write_trc
 from biodyn.output.tables import TABLES
@@ -540,3 +541,76 @@ def test_check_of_a_file_without_plates(session_copy: Laboratory) -> None:
     result = biodyn("check", session_copy.walk)
     assert result.exit_code == FINE
     assert "Force plates: none" in result.stdout
+
+
+# -- several walks in one call ------------------------------------------------------------------------------------
+
+
+def test_several_walks_each_into_its_own_folder(laboratory: Laboratory, quick: Path, tmp_path: Path) -> None:
+    other, broken, out = laboratory.walk.with_name("again.c3d"), tmp_path / "broken.c3d", tmp_path / "all"
+    other.write_bytes(laboratory.walk.read_bytes())
+    broken.write_bytes(b"no recording")
+    try:
+        walks = (laboratory.walk, broken, other)
+        given = ("--static", laboratory.static, "--settings", quick, "--out", out, "--json")
+        result = biodyn("run", *walks, *given)
+        assert result.exit_code == BAD_INPUT, result.output
+        first, refused, last = json.loads(result.stdout)
+        assert (first["input"]["file"], last["input"]["file"]) == (laboratory.walk.name, "again.c3d")
+        assert first["verdict"] == last["verdict"] == "pass"
+        assert refused["input"] == {"file": "broken.c3d"}
+        assert "broken.c3d" in refused["error"]
+        told = [line for line in result.stderr.splitlines() if line]
+        assert [line.split(":")[0] for line in told] == ["1 of 3, walk.c3d", "biodyn", "3 of 3, again.c3d"], told
+        assert {path.name for path in out.iterdir()} == {laboratory.walk.stem, "again"}
+        # what is taken is said before any work is done, and so are two walks of one name
+        for more in (walks, (laboratory.walk, laboratory.walk, "--force")):
+            before = listing(out)
+            result = biodyn("run", *more, *given)
+            assert result.exit_code == BAD_INPUT
+            assert len(result.stderr.splitlines()) == 1
+            assert listing(out) == before
+        result = biodyn("run", laboratory.walk, other, "--out", out / "again")
+        assert result.exit_code == BAD_INPUT
+        assert "is a result" in result.stderr
+    finally:
+        other.unlink()
+
+
+def test_one_line_of_several_walks_and_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda place: not opened.append(place))
+    (tmp_path / "report.html").touch()
+    shown = Shown(open_page=True, heading="2 of 3, walk.c3d")
+    tell_result(open_console(), ["Verdict: pass.", "more"], (), tmp_path, shown)
+    assert capsys.readouterr().out == f"2 of 3, walk.c3d: Verdict: pass. Result: {tmp_path}\n"
+    assert opened == [(tmp_path / "report.html").as_uri()]
+
+
+# -- completion by the shell --------------------------------------------------------------------------------------
+
+
+def completed(words: str) -> list[str]:
+    """What the shell offers for the last of these words."""
+    asked = {"_BIODYN_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    return CliRunner().invoke(app, [], prog_name="biodyn", env=asked).stdout.split()
+
+
+def test_the_shell_completes_commands_and_options() -> None:
+    assert completed("biodyn ru") == ["run"]
+    assert "--static-frames" in completed("biodyn run --sta")
+
+
+def test_completion_is_installed_for_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
+    monkeypatch.setattr(sys, "argv", ["cli", "--install-completion"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == FINE
+    script = (tmp_path / ".bash_completions" / "biodyn.sh").read_text(encoding="utf-8")
+    assert "_BIODYN_COMPLETE=complete_bash" in script
+    assert script.rstrip().endswith(" biodyn")
+    assert "biodyn.sh" in (tmp_path / ".bashrc").read_text(encoding="utf-8")

@@ -21,10 +21,11 @@ from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.exported import write_export
+from biodyn.output.tables.columns import described
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.trial.export import export
 from biodyn.trial.export.conventions import channels
-from biodyn.trial.export.sheets import described, sheets
+from biodyn.trial.export.sheets import sheets
 from biodyn.trial.from_coordinates import run_coordinates
 
 _ID = """

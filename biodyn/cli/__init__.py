@@ -4,8 +4,9 @@ In: words of a terminal. Out: lines on it, result folders, and an exit code (`en
 the function of `biodyn.trial` or `biodyn.study` that does the same from Python, and prints what that returns; it computes
 nothing. Imports inside commands are lazy, so that help answers at once.
 
-Read `run` first; `session`, `study`, `check`, `compare`, `replay`, `report`, `export`, `unpack` and `models` are built like it;
-`norms` has two commands of its own; `demo` is `run` on the walk that biodyn carries.
+Read `run` first, with `several` (more than one walk in a call); `session`, `study`, `check`, `compare`, `replay`, `report`,
+`export`, `unpack` and `models` are built like it; `norms` has two commands of its own; `demo` is `run` on the walk that biodyn
+carries.
 `options` are those that several commands have, `screen` is how commands print and show progress, `endings` how they end:
 exit codes, one sentence for what cannot be done, signals, faults of the program itself. A new command is a function in a
 file of its own and a line in the list below, whose order is that of the help.
@@ -40,7 +41,6 @@ app = typer.Typer(
     name="biodyn",
     help="From a gait laboratory's raw C3D files to joint torques one can trust.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
@@ -74,7 +74,7 @@ def main() -> None:
     print_what_the_terminal_can()
     end_in_order()
     try:
-        app()
+        app(prog_name=app.info.name)  # also as python -m biodyn.cli: completion scripts are made for this name
     except Exception as error:  # whatever was not foreseen: the only place that may catch it
         tell_program_error(error)
         sys.exit(PROGRAM_ERROR)

@@ -24,7 +24,7 @@ def demo(
     """Analyse the sample walk that comes with biodyn: nothing of your own is needed."""
     with plain_errors():
         walk = sample_folder() / WALK
-    run(walk, out=out, force=force, open_page=open_page)
+    run([walk], out=out, force=force, open_page=open_page)
 
 
 def sample_folder() -> Path:

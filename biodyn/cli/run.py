@@ -1,4 +1,4 @@
-"""`biodyn run`: one walk."""
+"""`biodyn run`: a walk, or several one after the other."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
 from biodyn.cli.options import Entries, Preset
 from biodyn.cli.screen import Shown, open_console, progress, tell_result
+from biodyn.cli.several import run_each
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,12 +26,12 @@ COORDINATE_SUFFIXES = (".mot", ".sto")
 
 
 def run(
-    walk: Annotated[
-        Path,
+    walks: Annotated[
+        list[Path],
         typer.Argument(
             help="The walk: a C3D file with markers and force plates, or a TRC file with its forces beside it; or, with --model, "
-            "coordinates (.mot, .sto).",
-            metavar="WALK.c3d|.trc|.mot",
+            "coordinates (.mot, .sto). Several walks are analysed one after the other, each by itself.",
+            metavar="WALK.c3d|.trc|.mot...",
         ),
     ],
     static: Annotated[
@@ -54,7 +55,11 @@ def run(
     preset: Preset = None,
     entries: Entries = None,
     out: Annotated[
-        Path | None, typer.Option(help="Result folder; by default reports/<name of the walk>.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            help="Result folder; by default reports/<name of the walk>. Of several walks: DIR/<name of the walk>.",
+            metavar="DIR",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result folder.")] = False,
     vary: Annotated[
@@ -96,19 +101,22 @@ def run(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the verdict and the result folder only.")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print run.json on standard output; words go to standard error.")
+        bool,
+        typer.Option(
+            "--json", help="Print run.json on standard output, of several walks a list; words go to standard error."
+        ),
     ] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
-    """Analyse one walk: joint torques, moments, angles, powers, tables, figures and a report."""
-    began = time.perf_counter()
+    """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
     from biodyn.output.store.replacing import default_folder, require_free
 
     console = open_console(on_error=as_json)
-    shown = Shown(quiet, as_json, open_page)
-    with plain_errors():
-        folder = out if out is not None else default_folder(walk)
+
+    def analyse(walk: Path, folder: Path, shown: Shown) -> bool:
+        """Analyse a walk, write and tell; whether its checks failed."""
+        began = time.perf_counter()
         require_free(folder, force)  # before any work is done
         if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES or ik_setup or scale_setup:
             sizes = (static, scale_setup, mass)
@@ -121,16 +129,23 @@ def run(
             }
             chosen = (settings, entries or ())
             _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
-            return
+            return False
         frames = _frame_range(static_frames)
-        with progress(console) as step:
+        with progress(console, shown.heading) as step:
             given = (walk, static, frames, mass, height, settings)
             result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step)
         tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
         if timings:
             _tell_timings(folder, time.perf_counter() - began, console)
-    if result.failed:
+        return result.failed
+
+    shown = Shown(quiet, as_json, open_page)
+    with plain_errors():
+        if len(walks) > 1:
+            raise typer.Exit(run_each(walks, out, force, analyse, shown))
+        failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), shown)
+    if failed:
         raise typer.Exit(CHECKS_FAILED)
 
 

@@ -29,15 +29,15 @@ def print_what_the_terminal_can() -> None:
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows the name of a step; kernels that are compiled meanwhile are told in a sentence."""
+def progress(console: Console, heading: str = "") -> Iterator[Callable[[str], None]]:
+    """Yield a function that shows the name of a step, behind what is being done; compiled kernels are told in a sentence."""
     from biodyn.kernels.watch import watched
 
     def tell(sentence: str) -> None:
         console.print(sentence, highlight=False, markup=False, soft_wrap=True)
 
     with console.status("starting") as status, watched(tell):
-        yield lambda name: status.update(as_status(f"{name} ..."))
+        yield lambda name: status.update(as_status(f"{heading}{': ' if heading else ''}{name} ..."))
 
 
 def open_console(on_error: bool = False) -> Console:
@@ -73,17 +73,27 @@ def as_status(text: str) -> Text:
 
 @dataclass(frozen=True)
 class Shown:
-    """How much of a result is told: `quiet` the first line and the folder, `as_json` the record too; `open_page` in a browser."""
+    """How much of a result is told: `quiet` the first line and the folder, `as_json` the record too; `open_page` in a browser.
+
+    `heading`: which of several walks it is, told in one line without its record.
+    """
 
     quiet: bool = False
     as_json: bool = False
     open_page: bool = False
+    heading: str = ""
 
 
 def tell_result(
     console: Console, lines: Sequence[str], findings: tuple[Diagnostic, ...], folder: Path, shown: Shown
 ) -> None:
     """Print what an analysis says of itself, where its result lies, and what else was asked for."""
+    if shown.heading:
+        text = f"{shown.heading}: {' '.join(lines[:1])} Result: {folder}"
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        if shown.open_page:
+            open_in_browser(folder / "report.html", console)
+        return
     for line in lines[:1] if shown.quiet else lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not shown.quiet:

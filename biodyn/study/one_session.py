@@ -18,6 +18,7 @@ from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
 from biodyn.study.discovery.starting import DEFINITION_NAME
 from biodyn.study.plan import PlannedTrial, StudyPlan
+from biodyn.study.progress import told
 from biodyn.study.result import StudyResult
 from biodyn.study.running.run import OnOutcome
 from biodyn.study.study import Say, Study
@@ -133,13 +134,14 @@ def run_session(
     preset: str | None = None,
     entries: Sequence[str] = (),
     on_outcome: OnOutcome = lambda _: None,
-    say: Say = lambda _: None,
+    progress: Say | None = None,
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
-    Parameters: `source`, `preset`, `entries`: see `open_session`; `out`: by default reports/<person>[, <session>]; the others and
-    what is raised: see `Study.run`.
+    Parameters: `source`, `preset`, `entries`: see `open_session`; `out`: by default reports/<person>[, <session>].
+    `progress`: see `run_study`; the others and what is raised: see `Study.run`.
     """
     session = open_session(source, preset, entries)
     target = session.default_folder if out is None else out
-    return session.run(target, workers, on_outcome=on_outcome, say=say)
+    ended, say = told(progress, len(session.plan.trials), on_outcome)
+    return session.run(target, workers, on_outcome=ended, say=say)

@@ -59,6 +59,22 @@ class Progress:
         return ", ".join(parts)
 
 
+def told(
+    progress: Callable[[str], None] | None, total: int, on_outcome: Callable[[Outcome], None]
+) -> tuple[Callable[[Outcome], None], Callable[[str], None]]:
+    """Return `on_outcome` and `say` of a run of `total` trials that tell `progress` each step, and how many trials are done."""
+    if progress is None:
+        return on_outcome, lambda _: None
+    say, count = progress, Progress(total)
+
+    def ended(outcome: Outcome) -> None:
+        on_outcome(outcome)
+        count.add(outcome)
+        say(count.line())
+
+    return ended, say
+
+
 def clock_text(seconds: float) -> str:
     """Return h:mm:ss, or m:ss below an hour."""
     minutes, rest = divmod(round(seconds), 60)

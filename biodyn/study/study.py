@@ -18,6 +18,7 @@ from biodyn.study.discovery.naming import safe_name
 from biodyn.study.discovery.starting import DEFINITION_NAME
 from biodyn.study.output_folder import remove_obsolete, require_free, tidy_when_stopped
 from biodyn.study.plan import StudyPlan
+from biodyn.study.progress import told
 from biodyn.study.result import StudyResult
 from biodyn.study.running.lock import only_run, require_there
 from biodyn.study.running.program import program_version
@@ -197,12 +198,14 @@ def run_study(
     *,
     retry_failed: bool = False,
     on_outcome: OnOutcome = _silent,
-    say: Say = _silent,
+    progress: Say | None = None,
 ) -> StudyResult:
     """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<its name>.
 
-    See `Study.run` for the parameters and what is raised.
+    `progress`: called with the name of each step as it begins, as of `run_trial`, and with a line of how many trials are done;
+    `progress=print` shows them. See `Study.run` for the other parameters and what is raised.
     """
     study = Study.open(source)
     target = study.default_folder if out is None else out
-    return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=on_outcome, say=say)
+    ended, say = told(progress, len(study.plan.trials), on_outcome)
+    return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)

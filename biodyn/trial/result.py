@@ -17,7 +17,6 @@ from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
-from biodyn.output.tables.lazy import TableAttributes
 from biodyn.trial.clock import Clock
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def _measured(analysis: TrialAnalysis) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class TrialResult(ShownResult, TableAttributes):
+class TrialResult(ShownResult):
     """Tables, figures and files of one analysed walk; `analysis` holds every number behind them.
 
     Every table is an attribute of its name (`result.joint_torques`); `tables` lists those there are.
@@ -48,8 +47,8 @@ class TrialResult(ShownResult, TableAttributes):
         """Every table of this analysis by name, made when it is first asked for."""
         return trial_tables(self.analysis)
 
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name; ResultError names those there are, or how this one is asked for."""
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table by name; ResultError names those there are, or how this one is asked for."""
         if name not in self.tables:
             request = TABLES[name].request if name in TABLES else ""
             raise ResultError(f"There is no table '{name}'.", request or f"There are {', '.join(self.tables)}.")

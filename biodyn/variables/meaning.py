@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
 
@@ -48,6 +48,13 @@ class Variable:
     def clinical(self, side: str) -> float:
         """Factor from a side's table values to clinical ones, positive towards `positive`."""
         return self.clinical_sign * self.side_sign(side)
+
+    def as_kept(self) -> Variable:
+        """The same in the signs of the tables: what is positive there, where sides differ on the right."""
+        kept = self.positive if self.clinical_sign > 0.0 else self.negative
+        other = self.negative if self.clinical_sign > 0.0 else self.positive
+        of = " of the right side" if self.mirrored else ""
+        return replace(self, positive=kept + of, negative=other + of, clinical_sign=1.0, mirrored=False)
 
 
 @cache

@@ -97,7 +97,9 @@ def test_the_page_of_a_session_is_the_person_s(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_session_from_its_files_to_its_page(tmp_path: Path) -> None:
-    result = run_session(SAMPLES / "subject01", tmp_path / "out", workers=1)
+    said: list[str] = []
+    result = run_session(SAMPLES / "subject01", tmp_path / "out", workers=1, progress=said.append)
+    assert any(line.startswith("2 of 2 trials") for line in said)
     assert list(result.summary["trial"]) == ["walk01", "walk02"]
     assert len(result.failed) == 0
     centres = []

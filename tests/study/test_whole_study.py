@@ -81,8 +81,12 @@ def test_group_tables_are_named(finished: biodyn.StudyResult) -> None:
 def test_running_again_changes_nothing(recordings: Path, finished: biodyn.StudyResult) -> None:
     before = _contents(finished.folder)
     outcomes: list[Outcome] = []
-    biodyn.run_study(recordings, finished.folder, workers=1, on_outcome=outcomes.append)
+    said: list[str] = []
+    biodyn.run_study(recordings, finished.folder, workers=1, on_outcome=outcomes.append, progress=said.append)
     assert [outcome.kept for outcome in outcomes] == [True] * 3
+    counted = [line for line in said if " trials, " in line]
+    assert [line.split(" trials, ")[0] for line in counted] == ["1 of 3", "2 of 3", "3 of 3"]
+    assert said[-1] == "writing the report"
     assert _contents(finished.folder) == before
 
 

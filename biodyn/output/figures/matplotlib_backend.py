@@ -84,7 +84,7 @@ def _panel(drawing: Drawing, placed: Layout, place: Place) -> None:
     ax = drawing.add_axes((left, bottom, place.width / placed.width, place.height / placed.height))
     _dress(ax, place)
     for order, layer in enumerate(panel.layers):
-        for artist in _layer(ax, layer, place):
+        for artist in artists(ax, layer):
             artist.set_zorder((0.5 if isinstance(layer, Shade) else 2.0) + 0.001 * order)
     for number, strip in enumerate(panel.strips):
         top = place.strip_top(number)
@@ -140,7 +140,8 @@ def _dress(ax: Axes, place: Place) -> None:
     ax.xaxis.set_label_coords(0.5, (place.bottom - place.label_below) / place.height)
 
 
-def _layer(ax: Axes, layer: Layer, place: Place) -> list:  # type: ignore[type-arg]  # artists have no common useful type
+def artists(ax: Axes, layer: Layer) -> list:  # type: ignore[type-arg]  # artists have no common useful type
+    """Add a layer to axes as artists, and return them."""
     match layer:
         case Line():
             pen = _pen(layer.color, layer.width, layer.dash, layer.opacity)
@@ -261,15 +262,21 @@ def _key_row(drawing: Drawing, placed: Layout, row: KeyRow) -> None:
 
 
 def _sample(key: Key) -> Line2D | Patch:
+    label = as_text(key.words)
     if key.kind == "line":
         pen = _pen(key.color, key.width, key.dash, key.opacity)
         if key.point:
             pen |= {"marker": "o", "markersize": _pt(5.0), "markeredgewidth": 0}
-        return Line2D([], [], label=key.words, **pen)
+        return Line2D([], [], label=label, **pen)
     hue = color(key.color)
     if key.kind == "outline":
-        return Patch(facecolor="none", edgecolor=hue, linewidth=_pt(1.0), label=key.words)
-    return Patch(color=hue, alpha=key.opacity, linewidth=0, label=key.words)
+        return Patch(facecolor="none", edgecolor=hue, linewidth=_pt(1.0), label=label)
+    return Patch(color=hue, alpha=key.opacity, linewidth=0, label=label)
+
+
+def as_text(words: str) -> str:
+    """Words as they are: a name of a file may hold what matplotlib would read as a formula."""
+    return words.replace("$", r"\$")
 
 
 def _pen(name: str, width: float, dash: Dash, opacity: float) -> dict:  # type: ignore[type-arg]

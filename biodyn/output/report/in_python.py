@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, overload
 
 from markupsafe import Markup, escape
 
+from biodyn.conventions import SIDES
 from biodyn.errors import ResultError
 from biodyn.library.load import nearest
-from biodyn.output.figures.cycles import cycle_figure
+from biodyn.output.figures.cycles import CycleCurves, cycle_figure, cycle_panel
 from biodyn.output.figures.svg import svg
+from biodyn.output.tables.lazy import TableAttributes
+from biodyn.output.tables.signs import CLINICAL, Signs, require_signs
 from biodyn.variables import Norms, choose_norms, is_known, load_norms, variable
 from biodyn.variables.norm_record import walker_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from biodyn.output.figures.description import Figure
+    from biodyn.output.figures.into_axes import Axes
     from biodyn.output.figures.matplotlib_backend import ShownFigure
     from biodyn.output.report.view import TrialView
 
 #: The small grid of a notebook: motion and moments of the leg in the sagittal plane.
 _SHOWN = ("hip_flexion", "knee_angle", "ankle_angle", "hip_flexion_moment", "knee_angle_moment", "ankle_angle_moment")
+_LISTED = 6  # names in a hint
 
 
-class ShownResult:
+class VariableNames(tuple[str, ...]):
+    """Names of variables; each is an attribute too, which is itself."""
+
+    def __getattr__(self, name: str) -> str:
+        if name not in self:
+            raise AttributeError(f"there is no variable '{name}'. {nearest(name, self)}")
+        return name
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+
+def only_known(norms: Sequence[Norms], signs: Signs) -> tuple[Norms, ...]:
+    """Norms without the curves that have no one sign for both sides, where signs are those of the coordinates."""
+    if signs == CLINICAL:
+        return tuple(norms)
+    return tuple(
+        replace(own, curves={name: curve for name, curve in own.curves.items() if not variable(name).mirrored})
+        for own in norms
+    )
+
+
+class ShownResult(TableAttributes):
     """A result with a view: `plot` for people who write Python, a short page for a notebook."""
 
     @property
@@ -30,23 +61,94 @@ class ShownResult:
         """Record, tables and arrays of the result."""
         raise NotImplementedError
 
-    def plot(self, *names: str, norms: str | None = "auto", band: bool = True) -> ShownFigure:
+    @property
+    def variables(self) -> VariableNames:
+        """Names of the variables of the gait cycles; each is an attribute too, for tab completion: `variables.knee_angle`."""
+        return VariableNames(self.view.values.curves)
+
+    @overload
+    def plot(
+        self, *names: str, norms: str | None = ..., band: bool = ..., signs: Signs = ..., ax: None = ...
+    ) -> ShownFigure: ...
+    @overload
+    def plot(self, *names: str, norms: str | None = ..., band: bool = ..., signs: Signs = ..., ax: Axes) -> Axes: ...
+    def plot(
+        self,
+        *names: str,
+        norms: str | None = "auto",
+        band: bool = True,
+        signs: Signs = CLINICAL,
+        ax: Axes | None = None,
+    ) -> ShownFigure | Axes:
         """Return a matplotlib Figure: one of the report's by its name, or the gait cycles of variables.
 
         Parameters:
             names: "joint_torques", or variables of the table `gait_cycles`, a panel each: "knee_angle", "hip_flexion_moment".
             norms: norms behind variables: a name or TOML file, "auto" (those of the report) or None.
             band: one standard deviation of the input errors around the mean, where it was computed.
+            signs: of variables: "clinical" as in the report, the same for both sides, or "coordinates" as in the tables.
+                In those, variables whose sign is towards one side of the walker have no norms.
+            ax: matplotlib Axes to draw one variable into; they are returned, and `ax.legend()` shows what is in them.
 
         Raises ResultError for a name that there is not.
         """
         from biodyn.output.figures.matplotlib_backend import draw
 
+        require_signs(signs)
         if len(names) == 1 and names[0] in self.view.figures:
+            if ax is not None or signs != CLINICAL:
+                raise ResultError(
+                    f"'{names[0]}' is a figure of the report: it has its own axes and signs.",
+                    f"Variables take ax and signs: {', '.join(self.variables[:_LISTED])}, ...",
+                )
             return draw(self.view.figures[names[0]])
-        return draw(self._cycles(names, norms, band))
+        figure = self._cycles(names, norms, band, signs)
+        if ax is None:
+            return draw(figure)
+        if len(names) != 1:
+            raise ResultError(f"Axes take one variable, not {len(names)}.", "Draw each into axes of its own.")
+        from biodyn.output.figures.into_axes import draw_into
 
-    def _cycles(self, names: tuple[str, ...], norms: str | None, band: bool) -> Figure:
+        return draw_into(ax, figure)
+
+    def cycles(self, *names: str, side: str | None = None, signs: Signs = CLINICAL) -> pd.DataFrame:
+        """Return the gait cycles of variables as a tidy table, in the signs of the figures.
+
+        Columns: cycle, side, percent, variable, value, unit; a row a point of a cycle, NaN where it is not valid. `attrs`:
+        `units` and what is `positive`, by variable, and `signs`.
+
+        Parameters: `names` of variables, none for all; `side` "r" or "l", None for both; `signs`: see `plot`.
+        Raises ResultError for a name that there is not.
+        """
+        table = self.table("gait_cycles", signs)
+        known = list(dict.fromkeys(table["variable"].astype(str)))
+        for name in names:
+            if name not in known:
+                raise ResultError(f"There are no cycles of a variable '{name}'.", nearest(name, known))
+        if side is not None and side not in SIDES:
+            raise ResultError(f"There is no side '{side}'.", f"There are {' and '.join(SIDES)}.")
+        wanted = table["variable"].isin(names or known) & (table["side"].isin(SIDES if side is None else (side,)))
+        found = table[wanted].reset_index(drop=True)
+        others = set(known) - set(names or known)
+        for words in (found.attrs["units"], found.attrs["positive"]):
+            for name in others & set(words):
+                del words[name]
+        return found
+
+    def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:
+        """Cycles by variable and side, in these signs."""
+        clinical = self.view.values.curves
+        if signs == CLINICAL:
+            return clinical
+        return {
+            name: {
+                side: replace(own, values=own.values * variable(name).clinical(side))  # either sign is its own inverse
+                for side, own in sides.items()
+            }
+            for name, sides in clinical.items()
+        }
+
+    def _cycles(self, names: tuple[str, ...], norms: str | None, band: bool, signs: Signs = CLINICAL) -> Figure:
         values = self.view.values
         known = [*self.view.figures, *values.curves]
         for name in names or ("",):
@@ -55,12 +157,21 @@ class ShownResult:
                 raise ResultError(
                     f"There is no figure '{name}'{several}, and no variable of that name.", nearest(name, known)
                 )
-        behind = self._norms(norms)
+        behind = only_known(self.norms_behind(norms), signs)
         title = ", ".join(variable(name).title for name in names)
         errors = values.bands if band else {}
-        return cycle_figure(title, values.curves, names, values.foot_off_percent, behind, errors)
+        figure = cycle_figure(title, values.curves, names, values.foot_off_percent, behind, errors)
+        if signs == CLINICAL:
+            return figure
+        kept = self.curves_in(signs)
+        panels = [
+            cycle_panel(variable(n).as_kept(), kept[n], values.foot_off_percent, behind, panel.x.label, errors.get(n))
+            for n, panel in zip(names, figure.panels, strict=True)
+            if panel is not None
+        ]
+        return replace(figure, panels=tuple(panels))
 
-    def _norms(self, name: str | None) -> tuple[Norms, ...]:
+    def norms_behind(self, name: str | None) -> tuple[Norms, ...]:
         """Those of the report ("auto"), none, or those of a name, at the speed of this walk where they know it."""
         values = self.view.values
         if name is None or name == "none":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from biodyn.conventions import SIDE_NAMES
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.read import ResultFolder, read_view
-from biodyn.output.tables.lazy import LazyTables, TableAttributes
+from biodyn.output.tables.lazy import LazyTables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
 
 
-class StoredResult(ShownResult, TableAttributes):
+class StoredResult(ShownResult):
     """A trial's result as it lies in its folder, whatever version wrote it.
 
     Every table is an attribute of its name (`result.joint_torques`), read when first asked for. `table_names` lists
@@ -45,8 +45,8 @@ class StoredResult(ShownResult, TableAttributes):
         """Every table that the folder holds, by name, read when it is first asked for."""
         return LazyTables(self.table_names, self._source.table)
 
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name; ResultError names those there are."""
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table by name; ResultError names those there are."""
         return self.tables[name] if name in self.tables else self._source.table(name)
 
     def _table_attributes(self) -> Collection[str]:

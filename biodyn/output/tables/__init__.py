@@ -8,8 +8,8 @@ written to `tables/<name>.csv`, read back by `biodyn.load` and an attribute of e
 Read `registry.py` (what a table is, and their list), then `time_series.py` (a row a frame), `gait.py` (events, contacts,
 cycles, parameters), `poses.py` (of measured poses), `contributions.py`, `uncertainty.py` and `sensitivity.py` (on request),
 `replay.py` (of a forward replay, which has a folder of its own), `differences.py` (of a comparison), `lazy.py` (tables as
-attributes of a result), `csv.py` with `cells.py` (how they are written as text) and `packed.py` with `planes.py` (how they
-are written in little room).
+attributes of a result), `columns.py` and `signs.py` (what columns mean, units, signs), `csv.py` with `cells.py` (how they are
+written as text) and `packed.py` with `planes.py` (how they are written in little room).
 """
 
 from biodyn.output.tables.csv import write_csv

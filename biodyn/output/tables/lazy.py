@@ -8,7 +8,9 @@ from functools import partial
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.output.tables.columns import tell_meaning
 from biodyn.output.tables.registry import made_table, tables_of
+from biodyn.output.tables.signs import COORDINATES, Signs, in_signs, tell_signs
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
@@ -37,6 +39,10 @@ class LazyTables(Mapping[str, pd.DataFrame]):
     def __repr__(self) -> str:
         return f"<tables {', '.join(self._names)}>"
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """What a notebook offers between the brackets."""
+        return list(self._names)
+
 
 def trial_tables(analysis: TrialAnalysis) -> LazyTables:
     """Return the tables of an analysis by name."""
@@ -46,8 +52,25 @@ def trial_tables(analysis: TrialAnalysis) -> LazyTables:
 class TableAttributes:
     """A result whose tables are its attributes: `result.joint_torques` is `result.table("joint_torques")`."""
 
-    def table(self, name: str) -> pd.DataFrame:
-        """Return a table by name."""
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Every table there is, by name."""
+        raise NotImplementedError
+
+    def table(self, name: str, signs: Signs = COORDINATES) -> pd.DataFrame:
+        """Return a table by name, in the signs in which it is kept, or in the clinical ones of the figures.
+
+        `attrs` of the table say what it is: `table`, `about`, `units` by column, `signs` and what is `positive` in them where it
+        has any. Raises ResultError for a name that there is not, and for signs that a table has not.
+        """
+        table = self._table(name)
+        if "table" not in table.attrs:  # not before: attrs are copied with every column that is taken from a table
+            tell_meaning(name, table)
+            tell_signs(name, table)
+        return in_signs(name, table, signs)
+
+    def _table(self, name: str) -> pd.DataFrame:
+        """A table by name, one and the same each time; ResultError where there is none."""
         raise NotImplementedError
 
     def _table_attributes(self) -> Collection[str]:
@@ -60,8 +83,9 @@ class TableAttributes:
             raise AttributeError(name)
         known = self._table_attributes()
         if name not in known:
-            raise AttributeError(f"the result has no '{name}'; its tables are {', '.join(known)}")
+            raise AttributeError(f"the result has no '{name}'; its tables are {', '.join(self.tables)}")
         return self.table(name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._table_attributes()})
+        """What tab completion offers: of the tables those there are."""
+        return sorted({*super().__dir__(), *self.tables})

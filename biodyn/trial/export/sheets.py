@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from biodyn.library.load import load_table
 from biodyn.output.tables import TABLES
+from biodyn.output.tables.columns import Column, described
 from biodyn.trial.export.conventions import channels, convention_named
 
 if TYPE_CHECKING:
@@ -19,15 +17,6 @@ if TYPE_CHECKING:
 
 # Tables whose numbers have no convention of signs and axes.
 _WITHOUT_SIGNS = ("marker_errors", "events", "contacts", "spatiotemporal")
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: its name, its unit ("" where it has none) and what it means."""
-
-    name: str
-    unit: str
-    meaning: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,21 +55,3 @@ def sheets(view: TrialView, convention: str = "") -> list[Sheet]:
 def _as_it_is(name: str, table: pd.DataFrame) -> Sheet:
     about = TABLES[name].description if name in TABLES else ""
     return Sheet(name, about, [described(name, str(column)) for column in table.columns], table)
-
-
-def described(table: str, column: str) -> Column:
-    """Return unit and meaning of a column of a table (`library/formats/columns.toml`)."""
-    for match, tables, unit, meaning in _patterns():
-        found = match.fullmatch(column)
-        if found and (not tables or table in tables):
-            groups = ("", *(group or "" for group in found.groups()))
-            return Column(column, unit.format(*groups), meaning.format(*groups).replace("_", " ").strip())
-    return Column(column, "", column)
-
-
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], tuple[str, ...], str, str]]:
-    return [
-        (re.compile(entry["match"]), tuple(entry.get("tables", ())), entry.get("unit", ""), entry["meaning"])
-        for entry in load_table("formats/columns")["column"]
-    ]
