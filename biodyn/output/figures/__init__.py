@@ -6,8 +6,7 @@ In: a trial's record, tables and arrays (`values.TrialValues`), the curves of a 
 Read in this order:
     description.py         what a figure shows, as values: panels, axes, layers, keys; no pen, no place
     style.py               the one home of colours, sizes and fonts
-    layout.py              places, limits, ticks and legend lines for svg.py, matplotlib_backend.py, painter.py over canvas.py
-    into_axes.py           one panel drawn into matplotlib axes that somebody else made
+    layout.py              places, limits, ticks, legends for svg.py, matplotlib_backend.py, into_axes.py, painter.py (canvas.py)
     trial/                 the figures of a trial: a file added there is a figure, nothing else names it
     standard.py            the standard page of reports: small panels (`svg.small_svg`) in a grid that the page lays out
     cycles.py, ground.py, uncertainty.py, display.py   what several figures share: cycles, stances, bands, lists of panels

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
+from matplotlib import axes
 from matplotlib.artist import Artist
-from matplotlib.axes import Axes as Axes
 
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Rule
 from biodyn.output.figures.layout import layout
 from biodyn.output.figures.matplotlib_backend import artists, as_text
+
+#: What `draw_into` draws into.
+Axes: TypeAlias = axes.Axes
 
 
 def draw_into(ax: Axes, figure: Figure) -> Axes:
