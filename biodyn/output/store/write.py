@@ -22,6 +22,7 @@ from biodyn.output.store.names import (
     FIGURES_FOLDER,
     FILES_ENTRY,
     MODEL_NAME,
+    MOTION_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
@@ -85,8 +86,9 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     else:
         np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
-    if view.model_file is not None:
-        (folder / MODEL_NAME).write_bytes(view.model_file)
+    for name, content in ((MODEL_NAME, view.model_file), (MOTION_NAME, view.motion_file)):
+        if content is not None:
+            (folder / name).write_bytes(content)
 
 
 def _text(record: Mapping[str, Any], pack: bool) -> str:
