@@ -31,6 +31,7 @@ from biodyn.output.store.names import (
     table_path,
 )
 from biodyn.output.store.owned import (
+    dict_of,
     foreign_files,
     listed_files,
     named,
@@ -143,7 +144,9 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             f"'{folder}' holds what biodyn did not write ({named(taken)}): it will not be replaced.",
             "Move that away, and try again.",
         )
-    listed = listed_files(raw_record(folder) or {})
+    record = raw_record(folder) or {}
+    pack = dict_of(dict_of(record.get("settings")).get("output")).get("tables") == "packed"
+    listed = listed_files(record)
     if listed is None:
         owns = trial_files(folder)
         listed = {path: {"path": path} for path in walk_files(folder) if owns(path) and path != RECORD_NAME}
@@ -151,8 +154,8 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     with updating(folder) as place:
         yield place
         written = [path for path in paths if (place / path).is_file()]
-        _write_list(folder, [*others, *({"path": path} for path in written)])
-    _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
+        _write_list(folder, [*others, *({"path": path} for path in written)], pack=pack)
+    _write_list(folder, [*others, *(_entry(folder, path) for path in written)], pack=pack)
 
 
 def _write_list(
