@@ -90,12 +90,13 @@ class Imported:
 
     Attributes:
         motion: in the coordinates of the model. record: entries of run.json that only such a trial has, or has more of.
-        model_file: the .osim file of the model as it was used.
+        model_file: the .osim file of the model as it was used. motion_file: .mot of its coordinates where they were estimated.
     """
 
     motion: OwnMotion
     record: Mapping[str, Any]
     model_file: bytes
+    motion_file: bytes | None = None
 
 
 @dataclass(frozen=True, repr=False)

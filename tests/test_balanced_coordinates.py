@@ -14,9 +14,11 @@ from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import read_storage
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import Multibody, from_osim
+from biodyn.settings import settings_from
 from biodyn.trial.balanced_coordinates import balanced, even_times
 from biodyn.trial.from_coordinates import run_coordinates
 from biodyn.trial.model_torques import MeasuredLoads, no_loads
+from biodyn.trial.on_model import completed
 
 _PIN = """<PinJoint name="{name}"><socket_parent_frame>a</socket_parent_frame><socket_child_frame>b</socket_child_frame>
 <coordinates><Coordinate name="{name}"/></coordinates><frames>
@@ -157,6 +159,11 @@ def test_the_walk_of_opensims_residual_reduction(tmp_path):
         folder / "subject01_walk1_ik.mot", folder / "subject01_simbody.osim", loads, estimate=EstimationSettings()
     )
     result.save(tmp_path / "result")
+    no_pages = settings_from({"output": {"figures": False, "report": False}})
+    whole = completed(result, no_pages, folder / "subject01_simbody.osim")
+    assert whole is not None
+    written = whole.save(tmp_path / "whole") / "coordinates.mot"
+    assert written.read_bytes() == (tmp_path / "result" / "coordinates.mot").read_bytes()
     for c in result.model.coordinates:
         if c.to_ground:
             assert result.residual[c.name] < (2.0 if c.rotational else 1.0), c.name

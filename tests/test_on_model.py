@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -139,6 +140,19 @@ def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     round_trip = run_on_model(tmp_path / "osim/coordinates.mot", given, settings)
     inside = slice(8, -8)  # the splines of a cut record end otherwise
     np.testing.assert_allclose(round_trip.own.tau[inside], walk.own.tau[inside], atol=0.02)
+
+
+def test_a_packed_result_compares_as_one_in_text(walk, tmp_path):
+    folders = []
+    for tables in ("csv", "packed"):
+        output = walk.analysis.settings.output.model_copy(update={"report": False, "tables": tables})
+        settings = walk.analysis.settings.model_copy(update={"output": output})
+        own = ModelResult(replace(walk.analysis, settings=settings), own=walk.own)
+        folders.append(own.save(tmp_path / tables))
+    assert (folders[1] / "tables" / "joint_torques.packed").is_file()
+    found = biodyn.compare(*folders)
+    assert found.differences
+    assert max(one.rms for one in found.differences) < 1e-12
 
 
 def test_a_model_without_feet_goes_without_and_says_so(tmp_path):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import biodyn
 from biodyn.errors import InputFileError
 
 demo = importlib.import_module("biodyn.cli.demo")  # the package names the command so, too
@@ -48,3 +51,15 @@ def test_the_sample_of_an_installed_package_comes_first(tmp_path: Path, monkeypa
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / demo.WALK).touch()
         assert demo.sample_folder() == tmp_path / place
+
+
+def test_the_recipe_for_conda_asks_for_what_the_package_asks_for() -> None:
+    project = Path(__file__).parents[1]
+    declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    recipe = (project / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    _, _, needed = recipe.partition("  run:\n")
+    asked = dict(re.findall(r"^    - ([\w-]+) (\S+)$", needed, re.MULTILINE))
+    assert asked.pop("python") == ">=3.11"
+    asked["matplotlib"] = asked.pop("matplotlib-base")  # without windows of its own
+    assert {name + versions for name, versions in asked.items()} == set(declared)
+    assert f'default="{biodyn.__version__}"' in recipe

@@ -68,7 +68,9 @@ def study(
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
-        chosen = [*(entries or ()), *([] if model is None else [f"model.osim={json.dumps(str(model.absolute()))}"])]
+        chosen = list(entries or ())
+        if model is not None:
+            chosen.append(f"model.osim={json.dumps(str(model.absolute()), ensure_ascii=False)}")
         found = Study.open(source, preset, chosen, None if reports is None else reports.value)
         if dry_run or init:
             for line in plan_lines(found.plan):

@@ -121,11 +121,12 @@ def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     count = min(_MOST_HELPERS, _processors() - 1) if python else 0
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import compile_share; compile_share({taken!r})"
     quiet = subprocess.DEVNULL
-    started = [
-        subprocess.Popen([sys.executable, "-P", "-c", code], stdin=quiet, stdout=quiet, stderr=quiet)
-        for _ in range(count)
-    ]
+    started: list[subprocess.Popen[bytes]] = []
     try:
+        with suppress(OSError):  # no further process is allowed: this one does the rest
+            for _ in range(count):
+                command = [sys.executable, "-P", "-c", code]
+                started.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
         yield started
     finally:
         for helper in started:

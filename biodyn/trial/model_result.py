@@ -175,8 +175,8 @@ class CoordinateResult:
                 write_csv(table, place / table_path(name))
             if self.model_file is not None:
                 (place / MODEL_NAME).write_bytes(self.model_file)
-            if self.estimated is not None:
-                (place / MOTION_NAME).write_text(self._motion_text(), encoding="utf-8")
+            if self.motion_file is not None:
+                (place / MOTION_NAME).write_bytes(self.motion_file)
             text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
             (place / RECORD_NAME).write_text(text, encoding="utf-8")
             seal(place)
@@ -203,11 +203,14 @@ class CoordinateResult:
             f"(limit {PROOF_LIMIT:.0e}).",
         ]
 
-    def _motion_text(self) -> str:
-        """The coordinates as a .mot, to be used with the model beside it and without a filter."""
+    @property
+    def motion_file(self) -> bytes | None:
+        """Estimated coordinates as a .mot, to be used with the model beside it and without a filter; None where none are."""
+        if self.estimated is None:
+            return None
         columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
         note = f"Estimated together with {MODEL_NAME}: filter it no further. Radians and metres."
-        return storage_text("coordinates", {"time": self.time_s, **columns}, (note,))
+        return storage_text("coordinates", {"time": self.time_s, **columns}, (note,)).encode()
 
     def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
         columns = {"time_s": self.time_s}

@@ -171,7 +171,8 @@ def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> Mo
     record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
     record["input"] = {**record["input"], "start_s": source.recording.start_s}
     content = own.model_file if own.model_file is not None else _content(model_path)
-    analysis = model_analysis(acted, settings, own.findings, Imported(motion, record, content))
+    imported = Imported(motion, record, content, own.motion_file)
+    analysis = model_analysis(acted, settings, own.findings, imported)
     return ModelResult(analysis, own=own)
 
 

@@ -16,12 +16,14 @@ from biodyn.comparison.facts import Fact
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
 from biodyn.io.opensim.storage import read_storage
-from biodyn.output.store.names import table_path
-from biodyn.output.store.owned import model_record
+from biodyn.output.store.names import ARRAYS_NAME, table_path
+from biodyn.output.store.owned import listed_files, model_record
+from biodyn.output.store.read import ResultFolder
 from biodyn.output.tables.csv import read_csv
 
 #: Tables of OpenSim.
 SUFFIXES = (".sto", ".mot")
+_TABLE = "joint_torques"
 _THEIR_TORQUE, _OUR_TORQUE = "_moment", "_Nm"
 
 
@@ -36,12 +38,13 @@ class TorqueTable:
 
 
 def table_of_folder(folder: Path) -> TorqueTable | None:
-    """The joint torques of a folder that `run --model` wrote: tables and a record, no segments; None of any other folder."""
+    """The joint torques of a folder of a trial on an OpenSim model, its tables packed or not; None of any other folder."""
     record = model_record(folder)
     if record is None:
         return None
     try:
-        table = read_csv(folder / table_path("joint_torques"))
+        whole = ARRAYS_NAME in (listed_files(record) or {})
+        table = ResultFolder(folder).table(_TABLE) if whole else read_csv(folder / table_path(_TABLE))
         found = table_of_frame(str(folder), table, float(record["subject"]["mass_kg"]))
         # as the file of the motion counts its time: other programs' tables of it do so too
         return replace(found, time_s=found.time_s + float(record["input"].get("start_s", 0.0)))

@@ -22,10 +22,10 @@ from biodyn.trial.unpack import unpack
 GOLDEN = Path(__file__).parent / "golden" / "nimblephysics.b3d"
 
 
-def _written(path: Path, *, trials: int = 1, frames: int = 30, markers: int = 4) -> Path:
+def _written(path: Path, *, trials: int = 1, frames: int = 30, markers: int = 4, named: tuple[str, ...] = ()) -> Path:
     """An archive of still markers, 0.1 to 0.4 m apart, as the library writes one: every frame as long as the others."""
     Header, Sensor = message_class("Header"), message_class("SensorFrame")
-    header = Header(dof_count=0, trial_count=trials, mass_kg=60.0, marker=[f"M{k}" for k in range(markers)])
+    header = Header(dof_count=0, trial_count=trials, mass_kg=60.0, marker=named or [f"M{k}" for k in range(markers)])
     places = np.arange(3.0 * markers) * 0.1
     plate = {"pressure_centres": [0.1, 0.0, 0.2], "plate_moments": [0.0, 4.0, 0.0], "plate_forces": [5.0, 600.0, 2.0]}
     frame = Sensor(markers=places, **plate).SerializeToString()
@@ -117,6 +117,13 @@ def test_damaged_archives_are_refused_in_a_sentence(tmp_path: Path) -> None:
             read_archive(place)
         except InputFileError:
             continue
+
+
+def test_two_markers_of_one_name_are_refused(tmp_path: Path) -> None:
+    """Once, the markers behind the second took the places of others."""
+    path = _written(tmp_path / "a.b3d", named=("A", "B ", "B", "C"))
+    with pytest.raises(InputFileError, match="two of its markers are named 'B'"):
+        read(path)
 
 
 def test_a_header_that_promises_frames_without_bytes_is_refused(tmp_path: Path) -> None:

@@ -81,6 +81,18 @@ def test_no_helper_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all(helper.poll() is not None for helper in helpers)
 
 
+def test_where_no_process_may_be_started_this_one_does_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(compilation.subprocess, "Popen", refuse)
+    with compilation._helpers(str(tmp_path)) as helpers:
+        assert helpers == []
+
+
 def test_where_python_is_part_of_another_program_that_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

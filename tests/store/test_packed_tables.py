@@ -18,6 +18,7 @@ from biodyn.cli import app
 from biodyn.errors import ResultError
 from biodyn.output.store.compact import KEPT_BITS, compact_arrays
 from biodyn.output.store.names import packed_table_path
+from biodyn.output.store.write import adding
 from biodyn.output.tables.csv import read_csv, write_rows
 from biodyn.output.tables.packed import MAGIC, packed, unpacked
 from biodyn.trial.result import TrialResult
@@ -108,6 +109,15 @@ def test_a_packed_result_opens_with_the_same_tables(both: tuple[Path, Path]) -> 
 def test_it_takes_an_eighth_of_the_room(both: tuple[Path, Path]) -> None:
     text, tight = (sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) for folder in both)
     assert tight < text / 5.0, (text, tight)  # the walk is short: what does not grow with it counts more
+
+
+def test_what_is_added_later_leaves_the_record_as_small(both: tuple[Path, Path], tmp_path: Path) -> None:
+    for folder, lines in zip(both, (False, True), strict=True):
+        place = Path(shutil.copytree(folder, tmp_path / folder.name))
+        with adding(place, ["report.html"]) as new:
+            (new / "report.html").write_text("a page", encoding="utf-8")
+        assert ((place / "run.json").read_text(encoding="utf-8").count("\n") == 1) is lines
+        assert biodyn.load(place).table_names
 
 
 def test_arrays_lose_nothing_that_is_known(both: tuple[Path, Path]) -> None:

@@ -85,6 +85,20 @@ def test_the_error_of_a_score_is_that_of_the_mean_over_the_walks(before: Path) -
     np.testing.assert_allclose(gps[["r", "l", "both"]], scores.set_index("side")["gps"][["r", "l", "both"]])
 
 
+def test_the_score_of_both_sides_is_of_walks_that_have_both(tmp_path: Path) -> None:
+    """The first walk lacks the left side: the walks of the sides that remain are still paired by name, not by place."""
+    whole, short = (frames("P01", 0.0, 1, walks=3) for _ in range(2))
+    short = short[~((short["trial"] == "walk0") & (short["side"] == "l"))]
+    found = {}
+    for name, kept in (("short", short), ("both", whole[whole["trial"] != "walk0"])):
+        (tmp_path / name).mkdir()
+        analyse_frames([kept], strides, tmp_path / name, _OPTIONS, walkers=(_WALKER,))
+        table = pd.read_csv(tmp_path / name / FOLDER_NAME / "session_means.csv")
+        found[name] = table[(table["name"] == "gps") & (table["side"] == "both")].iloc[0]
+    assert found["short"]["walks"] == 2
+    assert found["short"]["sd"] == pytest.approx(found["both"]["sd"], rel=1e-6)
+
+
 def test_dimensionless_parameters_of_the_session(before: Path) -> None:
     table = pd.read_csv(before / FOLDER_NAME / "session_means.csv")
     speed = table[(table["name"] == "speed_hof") & (table["side"] == "r")].iloc[0]

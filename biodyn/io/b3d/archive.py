@@ -129,6 +129,9 @@ def _stride(header: Any, trial: Any) -> int:
 
 def _trials(path: Path, header: Any, data: memoryview) -> Iterator[ArchivedTrial]:
     labels = [clean_text(label) for label in header.marker]
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise _damaged(path, f"two of its markers are named '{twice}'")
     start = 0
     for trial in header.trial:
         stride = _stride(header, trial)

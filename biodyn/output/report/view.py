@@ -42,7 +42,7 @@ class TrialView:
     """Record (`run.json`), tables by name and arrays (`result.npz`) of a trial; `replay` where it was replayed.
 
     `user_files`: the user's own files it was made with, to be copied beside a new result. `model_file`: the .osim file of an
-    imported model. See `store.view.view_of`.
+    imported model, `motion_file`: its coordinates (.mot) where they were estimated. See `store.view.view_of`.
     """
 
     record: Mapping[str, Any]
@@ -51,6 +51,7 @@ class TrialView:
     replay: ReplayView | None = None
     user_files: tuple[UserFile, ...] = ()
     model_file: bytes | None = None
+    motion_file: bytes | None = None
 
     @cached_property
     def values(self) -> TrialValues:

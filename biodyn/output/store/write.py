@@ -22,6 +22,7 @@ from biodyn.output.store.names import (
     FIGURES_FOLDER,
     FILES_ENTRY,
     MODEL_NAME,
+    MOTION_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
@@ -30,6 +31,7 @@ from biodyn.output.store.names import (
     table_path,
 )
 from biodyn.output.store.owned import (
+    dict_of,
     foreign_files,
     listed_files,
     named,
@@ -85,8 +87,9 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     else:
         np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
     write_user_files(view.user_files, folder)
-    if view.model_file is not None:
-        (folder / MODEL_NAME).write_bytes(view.model_file)
+    for name, content in ((MODEL_NAME, view.model_file), (MOTION_NAME, view.motion_file)):
+        if content is not None:
+            (folder / name).write_bytes(content)
 
 
 def _text(record: Mapping[str, Any], pack: bool) -> str:
@@ -141,7 +144,9 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
             f"'{folder}' holds what biodyn did not write ({named(taken)}): it will not be replaced.",
             "Move that away, and try again.",
         )
-    listed = listed_files(raw_record(folder) or {})
+    record = raw_record(folder) or {}
+    pack = dict_of(dict_of(record.get("settings")).get("output")).get("tables") == "packed"
+    listed = listed_files(record)
     if listed is None:
         owns = trial_files(folder)
         listed = {path: {"path": path} for path in walk_files(folder) if owns(path) and path != RECORD_NAME}
@@ -149,8 +154,8 @@ def adding(folder: Path, paths: Iterable[str]) -> Iterator[Path]:
     with updating(folder) as place:
         yield place
         written = [path for path in paths if (place / path).is_file()]
-        _write_list(folder, [*others, *({"path": path} for path in written)])
-    _write_list(folder, [*others, *(_entry(folder, path) for path in written)])
+        _write_list(folder, [*others, *({"path": path} for path in written)], pack=pack)
+    _write_list(folder, [*others, *(_entry(folder, path) for path in written)], pack=pack)
 
 
 def _write_list(

@@ -42,15 +42,13 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
             "biodyn on every machine.",
         )
     key = ""
-    result = None
+    result = kept = None
     trace = ""
     try:
         key = trial_key(task.trial, task.root)
         say_key(key)
         kept = _kept(task, key)
-        if kept is not None:
-            if task.wants_report(kept.status) and not (task.folder / REPORT_NAME).is_file():
-                remake_report(task.folder, figures=False)
+        if kept is not None and _has_report(task, kept):
             return kept
         result = _analysed(task, recordings)
         record = _record_of(result, key)
@@ -68,6 +66,8 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
             "Raise memory_limit_mb under [running] in study.toml, or cut the recording.",
         )
     except Exception as error:  # a defect of ours must not end the study either
+        if kept is not None and isinstance(error, OSError):  # the disk refused a report: what was kept stays
+            raise
         trace = traceback.format_exc()
         record = _program_error(key, error, task)
     require_there(task.out)
@@ -126,6 +126,16 @@ def _kept(task: Task, key: str) -> Outcome | None:
     if not record.failed and not all((task.folder / name).is_file() for name in (RECORD_NAME, CYCLES_NAME)):
         return None
     return outcome_of(task.trial, record, kept=True)
+
+
+def _has_report(task: Task, kept: Outcome) -> bool:
+    """Whether a kept trial has the report it is to have, now if not before; a damaged result has none and is made again."""
+    if task.wants_report(kept.status) and not (task.folder / REPORT_NAME).is_file():
+        try:
+            remake_report(task.folder, figures=False)
+        except ResultError:
+            return False
+    return True
 
 
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:

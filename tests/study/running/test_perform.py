@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -107,6 +108,29 @@ def test_a_result_that_lost_a_file_is_made_again(task: Task) -> None:
     _done(task)
     (task.folder / CYCLES_NAME).unlink()
     assert not _done(task).kept
+
+
+def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that refuses the report ends the study, as it does while a trial is written; a damaged result is made again."""
+    _done(task)
+    asked = replace(task, reports="all")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(performing, "remake_report", refuse)
+    with pytest.raises(OSError, match="No space"):
+        _done(asked)
+    monkeypatch.undo()
+    assert _done(task).kept
+    monkeypatch.setattr(performing, "write_report", lambda *_, **__: None)  # the new analysis needs none here
+    arrays = task.folder / "result.npz"
+    whole = arrays.read_bytes()
+    arrays.write_bytes(whole[:1000])
+    outcome = _done(asked)
+    assert not outcome.kept
+    assert not outcome.failed
+    assert arrays.stat().st_size == pytest.approx(len(whole), rel=0.05)
 
 
 def test_an_unreadable_file_fails_with_its_reason_and_no_path_of_this_machine(task: Task) -> None:

@@ -18,7 +18,7 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import Norms, is_known, variable
 
 _TEMPLATE = """
-<p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles.csv</span>.</p>
+<p class="quiet">Mean over the cycles of every variable in <span class="mono">tables/gait_cycles</span>.</p>
 <label>Variable <select aria-label="variable"></select></label>
 {% for side, side_name, color in sides %}<label><input type="checkbox" value="{{ side }}" checked> <span class="dot" style="background:{{ color }}"></span>{{ side_name }}</label>{% endfor %}
 {% if band %}<label><input type="checkbox" value="norm" checked> {{ band.short }}</label>{% endif %}

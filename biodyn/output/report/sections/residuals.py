@@ -32,7 +32,7 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 <tr><td>{{ name }}</td><td class="number">{{ number(row.moved_rms_deg, 2) }}</td><td class="number">{{ number(row.moved_max_deg) }}</td><td class="number">{{ number(row.torque_change_rms_nm) }}</td><td class="number">{{ number(row.torque_sd_rms_nm) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small quiet">Every coordinate: <span class="mono">tables/estimate.csv</span>; every frame: <span class="mono">tables/residuals.csv</span>.</p>
+<p class="small quiet">Every coordinate: <span class="mono">tables/estimate</span>; every frame: <span class="mono">tables/residuals</span>.</p>
 """
 
 

@@ -20,8 +20,8 @@ _TEMPLATE = """
 <tr><td>{{ row.factor }}</td><td>{{ row.level }}</td>{% for name in heads %}<td class="number">{{ row.cells.get(name, "–") }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small quiet">Change of the peak / rms change over the cycle, per cent of the peak, mean of both sides. All moments: <span class="mono">tables/sensitivity.csv</span>
-and <span class="mono">tables/sensitivity_summary.csv</span>.</p>
+<p class="small quiet">Change of the peak / rms change over the cycle, per cent of the peak, mean of both sides. All moments: <span class="mono">tables/sensitivity</span>
+and <span class="mono">tables/sensitivity_summary</span>.</p>
 """
 
 

@@ -15,7 +15,7 @@ from biodyn.variables import variable
 _LEAST_PEAK_NM = 1.0
 _TEMPLATE = """
 <p class="quiet small">One standard deviation of each torque, from the errors of its inputs (rms over the frames with a torque), and how its variance is
-made up. Two standard deviations hold about 95 % of what the true torque may be. Every frame and source: <span class="mono">tables/joint_torques_sd.csv</span>;
+made up. Two standard deviations hold about 95 % of what the true torque may be. Every frame and source: <span class="mono">tables/joint_torques_sd</span>;
 sizes of the errors and their sources: <span class="mono">run.json</span>, "uncertainty". Errors that are not in this list, such as joints that are no hinges, are not covered.</p>
 <div class="scroll"><table><thead><tr><th>torque</th><th class="number">peak (Nm)</th><th class="number">1 SD (Nm)</th><th class="number">largest</th><th class="number">% of peak</th>
 {% for source, title in record.uncertainty.sources.items() %}<th class="number">{{ title }} (%)</th>{% endfor %}</tr></thead><tbody>

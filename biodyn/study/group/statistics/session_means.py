@@ -42,9 +42,11 @@ _GPS = "gps"
 class _Walks:
     """The walks of one session, condition and side: means of each (W, ...) and of all cycles together.
 
-    Attributes: `curves` (W, S, 101) of the scored variables, `parameters` (W, P), `strides` by walk and of all.
+    Attributes: `trials` (W) names, `curves` (W, S, 101) of the scored variables, `parameters` (W, P), `strides` by walk and of
+    all.
     """
 
+    trials: Sequence[str]
     curves: FloatArray
     parameters: FloatArray
     strides: Sequence[Mapping[str, float]]
@@ -100,18 +102,17 @@ class SessionMeans:
         """The gait profile score of both sides, the pelvis counted once in the left cycle."""
         reference = score_reference_of(data)
         for session, condition in dict.fromkeys(key[:2] for key in self.walks):
-            sides = {side: self.walks.get((session, condition, side)) for side in SIDES}
-            if any(walks is None for walks in sides.values()):
+            keys = {side: (session, condition, side) for side in SIDES}
+            if any(key not in self.walks for key in keys.values()):
                 continue
-            found = {
-                side: _scores(walks, (session, condition, side), reference)
-                for side, walks in sides.items()
-                if walks is not None
-            }
+            found = {side: _scores(self.walks[key], key, reference) for side, key in keys.items()}
+            named = {side: list(self.walks[key].trials) for side, key in keys.items()}
+            # a walk may have cycles of one side alone
+            both = [trial for trial in named[SIDES[0]] if all(trial in others for others in named.values())]
+            rows = {side: [names.index(trial) for trial in both] for side, names in named.items()}
             names = [(side, one) for side in SIDES for one in score_variables() if side == "l" or not one.pelvis]
             means = [found[side][f"gvs_{one.name}"][0] for side, one in names]
-            count = min(len(found[side][_GPS][1]) for side in SIDES)
-            each = np.stack([found[side][f"gvs_{one.name}"][1][:count] for side, one in names], axis=-1)
+            each = np.stack([found[side][f"gvs_{one.name}"][1][rows[side]] for side, one in names], axis=-1)
             values = np.atleast_1d(gait_profile_score(each))
             row = [session, condition, BOTH_SIDES, SCORE, _GPS, _title(_GPS), "deg"]
             yield [*row, *_errors(float(gait_profile_score(means)), values)]
@@ -140,11 +141,13 @@ def _walks_of(
         rows = one.rows[one.used]
         if not len(rows):
             continue
-        by_walk = [rows[trials[rows] == trial] for trial in dict.fromkeys(trials[rows])]
+        names = tuple(str(trial) for trial in dict.fromkeys(trials[rows]))
+        by_walk = [rows[trials[rows] == trial] for trial in names]
         session, condition, _, side = one.key
         yield (
             (session, condition, side),
             _Walks(
+                names,
                 np.stack([curves_of(own) for own in by_walk]),
                 np.stack([mean_and_sd(parameters[own])[0] for own in by_walk]),
                 [strides_of(own) for own in by_walk],
