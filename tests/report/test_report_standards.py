@@ -48,6 +48,13 @@ def test_a_cycle_without_its_stance_is_loaded_in_part() -> None:
     assert told == "motion: right 2, left 0; loads: right 1 (1 in part), left 0"
 
 
+def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> None:
+    record = walk_result.view.record
+    bare = replace(walk_result.view, record={**record, "norms": {**record["norms"], "shown": []}})
+    assert "No norms stand behind these curves" in trial_report(bare, {})
+    assert "No norms stand behind these curves" not in page
+
+
 def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) -> None:
     head = Point(0, frozenset(), "trial", "head", "").seen_in(page)
     for words in _HEADER.values():

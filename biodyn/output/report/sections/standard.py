@@ -22,6 +22,7 @@ _TEMPLATE = """
 standard deviation of the input errors.{% endif %} Moments are internal, net, by body mass.</p>
 <div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">
 {{ grid }}
+{% if not normed %}<p class="small quiet">No norms stand behind these curves; <a href="#norms">Norms</a> says why.</p>{% endif %}
 <p class="reading small" aria-live="polite"></p>
 </div>
 <script>{{ script }}</script>
@@ -47,6 +48,7 @@ def standard(page: TrialPage) -> Data | None:
     return {
         "grid": standard_grid(known, lambda name: described(page, name), cycle_keys(known, values.norms)),
         "counted": counted_words(curves),
+        "normed": any(name in norms.curves for norms in values.norms for name in known),
         "shaded": any(name in values.bands for name in known),
         "script": resource("cursor.js"),
     }
