@@ -120,7 +120,8 @@ def balanced(
     start = coordinate_motion(time_s, given, cutoff_hz)
     rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
     wrenches = loads.wrenches(slice(0, len(time_s)), start[0])
-    tau = coupled.inverse_dynamics(*(part[:, at] for part in start), wrenches, loads.bodies)
+    path = Motion(*(np.ascontiguousarray(part[:, at]) for part in start))
+    tau = coupled.inverse_dynamics(path.q, path.v, path.vdot, wrenches, loads.bodies)
     missing = _stances(_in_every(model, at, tau) & loads.covered, _LOADING_S * rate_hz) & loads.covered
     if not (loads.covered & ~missing).any():
         share = f"{100 * UNBORNE:.0f} % of body weight"
@@ -130,7 +131,7 @@ def balanced(
         )
     problem = CoordinateProblem(
         body=coupled,
-        given=Motion(*(np.ascontiguousarray(part[:, at]) for part in start)),
+        given=path,
         rate_hz=rate_hz,
         rotational=np.array([one.rotational for one in chosen]),
         free=np.array([not (one.locked or one.prescribed) for one in chosen]),
