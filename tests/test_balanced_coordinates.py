@@ -115,6 +115,21 @@ def test_a_consistent_motion_hardly_moves(hop):
     )
 
 
+def test_a_stance_without_its_force_is_left_out_and_told(hop):
+    """A foot beside the plates must not make the body lighter; 0.5 s of the load are not measured here."""
+    model, t, (q, _, _), loads, _ = hop
+    F = loads.F_Wo_W.copy()
+    F[30:80] = 0.0
+    found = balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F), EstimationSettings())
+    assert max(abs(share) for share in found.mass_change.values()) < 1e-3
+    assert np.linalg.norm(found.centre_shift_m) < 1e-3
+    told = {note.code: note for note in found.notes}
+    assert round(told["estimate-rows-left-out"].value * len(t)) == 50 + 2 * 10
+    F[:] = 0.0
+    with pytest.raises(InputFileError, match="in all rows"):
+        balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F), EstimationSettings())
+
+
 def test_forces_of_another_moment_are_not_absorbed_silently(hop):
     """Forces half a second late: balance would ask for more than errors of measurement, and that is said."""
     model, t, (q, _, _), loads, _ = hop

@@ -25,6 +25,9 @@ from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time
 from biodyn.uncertainty.magnitudes import load_magnitudes
 
+#: What a check of markers says of a motion that was given.
+NO_MARKERS = "Coordinates were given: there are no markers."
+
 
 @dataclass(frozen=True)
 class TrialFacts:
@@ -51,6 +54,11 @@ class TrialFacts:
     def rate_hz(self) -> float:
         """Frames per second."""
         return self.markers.rate_hz
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether markers (or poses) were recorded; not where the coordinates of a model were given."""
+        return self.analysis.imported is None or bool(self.analysis.fit.labels)
 
     @property
     def weight_n(self) -> float:

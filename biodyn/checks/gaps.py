@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from biodyn.checks.evidence.signals import gaps_left
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
 
@@ -21,6 +21,8 @@ from biodyn.checks.registry import CheckResult, check
 )
 def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Which markers are missing for longer than a spline can fill?"""
+    if not trial.has_markers:
+        return CheckResult("not_assessed")
     gaps, rate_hz = trial.analysis.gaps, trial.rate_hz
     left = [(gap.last - gap.first + 1) / rate_hz for gap in gaps if gap.method == "left"]
     found = gaps_left(gaps, trial.gap_labels, rate_hz, limit, trial.long_gaps)
@@ -40,6 +42,8 @@ def gaps_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def gaps_over_the_plates(trial: TrialFacts, limit: float) -> CheckResult:
     """Gaps that were filled, and short ones that the other markers bridge, are told; long ones over the plates warn."""
+    if not trial.has_markers:
+        return CheckResult("not_assessed", NO_MARKERS)
     gaps, labels = trial.analysis.gaps, trial.gap_labels
     left = [gap for gap in gaps if gap.method == "left"]
     filled = len(gaps) - len(left)

@@ -44,5 +44,7 @@ def left_and_right(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def labels_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Would two markers fit far better with each other's label?"""
+    if trial.analysis.imported is not None:  # there is no static trial
+        return CheckResult("not_assessed")
     found = exchanged_markers(trial.markers, trial.analysis.static.points, trial.bodies, trial.parents)
     return CheckResult(findings=found)

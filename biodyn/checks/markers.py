@@ -17,7 +17,7 @@ from biodyn.checks.evidence.signals import (
     rests,
     spikes,
 )
-from biodyn.checks.facts import TrialFacts
+from biodyn.checks.facts import NO_MARKERS, TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Status
@@ -30,6 +30,7 @@ _FAIL_FACTOR = 2.0
 _POSE_FACTOR = 2.0
 _POSE_TITLE = "Pose tracking error"
 _MM = 1000.0
+_OF_THE_END = "of the end"
 
 
 # -- the recording ----------------------------------------------------------------------------------------------------
@@ -52,6 +53,8 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
     analysis = trial.analysis
     if analysis.pose_misfit is not None:  # rigid by construction
         return CheckResult()
+    if analysis.imported is not None:  # there is no static trial
+        return CheckResult("not_assessed")
     soft = {role.label for role in analysis.mapping.roles if role.soft}
     return CheckResult(findings=moved_marker(analysis.fit, trial.markers, analysis.static.points, soft, limit))
 
@@ -74,6 +77,8 @@ def markers_moved(trial: TrialFacts, limit: float) -> CheckResult:
 )
 def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Which markers lie far from their places, and far more so than the usual one?"""
+    if not trial.has_markers:
+        return CheckResult("not_assessed")
     misfit = trial.analysis.pose_misfit
     if misfit is not None:
         found = far_poses(misfit, _POSE_FACTOR * limit)
@@ -96,6 +101,8 @@ def tracking_error_of_single_markers(trial: TrialFacts, limit: float) -> CheckRe
 )
 def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker jump away and back?"""
+    if not trial.has_markers:
+        return CheckResult("not_assessed")
     return CheckResult(value=float(jumps(trial.markers).max(initial=0.0)), findings=spikes(trial.markers))
 
 
@@ -114,6 +121,8 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
 def coordinates_at_their_limits(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a coordinate rest where the skeleton cannot follow the markers?"""
     fit = trial.analysis.fit
+    if not trial.has_markers:  # nothing was fitted
+        return CheckResult("not_assessed")
     largest = max((float(rests(fit, coordinate).mean()) for coordinate in fit.model.coordinates), default=0.0)
     return CheckResult(value=largest, findings=joint_limits(fit))
 
@@ -137,6 +146,8 @@ def marker_tracking_error(trial: TrialFacts, limit: float) -> CheckResult:
     analysis = trial.analysis
     if analysis.pose_misfit is not None:
         return _pose_tracking_error(trial, analysis.pose_misfit, limit)
+    if not trial.has_markers:
+        return CheckResult("not_assessed", NO_MARKERS)
     error = analysis.fit.marker_error
     overall = float(rms(error.reshape(-1)))
     if not np.isfinite(overall):
@@ -184,13 +195,14 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True
     usable = float(np.mean(fit.reliable[rows]))
+    known = "Skeleton fitted" if trial.has_markers else "Motion given"
     text = (
-        f"Skeleton fitted in {100 * float(np.mean(fit.solved)):.0f} % of all frames; accelerations usable for joint moments "
+        f"{known} in {100 * float(np.mean(fit.solved)):.0f} % of all frames; accelerations usable for joint moments "
         f"in {100 * usable:.0f} % of the frames {'' if span is None else 'over the plates '}(limit {100 * limit:.0f} %)."
     )
     text += _unseen(trial.analysis)
     status: Status = "fail" if not fit.reliable.any() else ("warn" if usable < limit else "pass")
-    return CheckResult(status, text, usable, hint=_fit_hint(trial.analysis))
+    return CheckResult(status, text, usable, hint=_fit_hint(trial, rows))
 
 
 def _unseen(analysis: TrialAnalysis) -> str:
@@ -209,7 +221,11 @@ def _unseen(analysis: TrialAnalysis) -> str:
     )
 
 
-def _fit_hint(analysis: TrialAnalysis) -> str:
+def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
+    """What to do about frames (T,) among `rows` that cannot be used."""
+    analysis = trial.analysis
+    if not trial.has_markers and not analysis.fit.solved.any():
+        return "No row holds all coordinates."
     if not analysis.fit.solved.any():
         return "No frame shows enough markers: check labels and gaps with 'biodyn check FILE.c3d'."
     if not analysis.fit.reliable.any():
@@ -217,4 +233,9 @@ def _fit_hint(analysis: TrialAnalysis) -> str:
             "No frame is far enough from the ends of the recorded stretch for its accelerations: raise signals.cutoff_hz "
             f"({analysis.cutoff_hz:g} Hz), or record a longer trial."
         )
+    lost = [analysis.fit.reason[t] for t in np.flatnonzero(rows & ~analysis.fit.reliable)]
+    if all(_OF_THE_END in reason for reason in lost):
+        return "The others lie too near to the ends of the recording: let it begin before the steps and end after them."
+    if not trial.has_markers:
+        return "The other rows lack coordinates, or lie beside rows that do."
     return "Too few markers are visible in the other frames: fill gaps in the capture software, or cut the trial."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,13 +98,35 @@ def compare_sessions(before: str | Path, after: str | Path) -> SessionChange:
             f"The sessions share no condition: {', '.join(conditions[0])}; {', '.join(conditions[1])}.",
             "Name the conditions alike in study.toml.",
         )
-    notes = ["Markers were placed anew between the sessions: a change beyond MDC95 of the walks may come from that."]
+    notes = list(_beside(first, second))
     if people[0] != people[1]:
         notes.insert(0, f"The sessions are of '{people[0]}' and '{people[1]}': they are taken for one person.")
     names = (str(first.record["name"]), str(second.record["name"]))
     if names[0] == names[1]:
         names = (f"{names[0]} (before)", f"{names[1]} (after)")
     return SessionChange(first, second, names, _changes(tables[0], tables[1], shared), tuple(notes))
+
+
+def _beside(before: StudySource, after: StudySource) -> Iterator[str]:
+    """What may change numbers beside the person, by the records of both studies."""
+    files = [_recordings(source) for source in (before, after)]
+    settings = [_settings(source) for source in (before, after)]
+    if files[0] and files[0] == files[1]:
+        yield "Both hold the same recordings: what changed is the analysis, not the person."
+    else:
+        yield "Markers were placed anew between the sessions: a change beyond MDC95 of the walks may come from that."
+    if settings[0] != settings[1] and all(settings):
+        yield "The sessions were analysed with different settings: a change may come from that."
+
+
+def _recordings(source: StudySource) -> set[Path]:
+    """Files of all trials; `root` is told from the results' folder."""
+    root = (source.out / str(source.record.get("root", ""))).resolve()
+    return {root / trial["file"] for trial in source.record.get("trials", ())}
+
+
+def _settings(source: StudySource) -> set[str]:
+    return {json.dumps(trial.get("settings"), sort_keys=True) for trial in source.record.get("trials", ())}
 
 
 def _person(source: StudySource) -> str:

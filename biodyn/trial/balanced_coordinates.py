@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.estimation.deviation import Path as Motion
@@ -16,14 +16,19 @@ from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProbl
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
+from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body import OpenSimModel
-from biodyn.trial.model_torques import Loads
+from biodyn.trial.model_torques import UNBORNE, Loads, unborne
 
 # Beyond these an estimate no longer corrects errors of measurement: something else is wrong.
 _MOST_MOVED_RAD: Final = np.radians(2.0)
+_MOST_SLID_M: Final = 0.02
 _MOST_MASS: Final = 0.10
 _MOST_CENTRE_M: Final = 0.05
+# A stance without its force lasts longer, an error of motion at an end or a strike less; and for about so long before and after
+# it the foot bears less than what `unborne` sees, s.
+_LOADING_S: Final = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +107,8 @@ def balanced(
     """Return the motion and inertias that explain coordinates and forces best together.
 
     time_s: (T,) even; given: (T, n) rad, m; cutoff_hz: of the motion that the estimate starts from and deviates from.
-    Coordinates that follow others keep doing so, locked ones stay. InputFileError: no load, or no joint to ground.
+    Coordinates that follow others keep doing so, locked ones stay. Rows in which forces are missing that must have borne the body
+    are not balanced. InputFileError: no load, or no joint to ground, or no row left.
     """
     names, coupled = model.independent()
     every = [one.name for one in model.coordinates]
@@ -113,28 +119,63 @@ def balanced(
         lacking = "no forces act on the model" if not loads.bodies else "no joint of the model hangs on ground"
         raise InputFileError(f"There is nothing to balance: {lacking}.", "Name the forces: --forces FILE.")
     start = coordinate_motion(time_s, given, cutoff_hz)
+    rate_hz = (len(time_s) - 1) / float(time_s[-1] - time_s[0])
+    wrenches = loads.wrenches(slice(0, len(time_s)), start[0])
+    path = Motion(*(np.ascontiguousarray(part[:, at]) for part in start))
+    tau = coupled.inverse_dynamics(path.q, path.v, path.vdot, wrenches, loads.bodies)
+    missing = _stances(_in_every(model, at, tau) & loads.covered, _LOADING_S * rate_hz) & loads.covered
+    if not (loads.covered & ~missing).any():
+        share = f"{100 * UNBORNE:.0f} % of body weight"
+        raise InputFileError(
+            f"There is nothing to balance: in all rows the forces leave more than {share} to the joint to ground.",
+            "Look for forces of another trial, clock or unit, or leave signals.method out.",
+        )
     problem = CoordinateProblem(
         body=coupled,
-        given=Motion(*(np.ascontiguousarray(part[:, at]) for part in start)),
-        rate_hz=(len(time_s) - 1) / float(time_s[-1] - time_s[0]),
+        given=path,
+        rate_hz=rate_hz,
         rotational=np.array([one.rotational for one in chosen]),
         free=np.array([not (one.locked or one.prescribed) for one in chosen]),
         root=root,
-        wrenches=loads.wrenches(slice(0, len(time_s)), start[0]),
+        wrenches=wrenches,
         wrench_bodies=loads.bodies,
-        balanced=np.asarray(loads.covered),
+        balanced=np.asarray(loads.covered & ~missing),
     )
     found = estimate_coordinates(problem, settings)
     changed = replace(model, coupled=replace(model.coupled, multibody=found.body.multibody))
     rows = start[0].copy()
     rows[:, at] = found.path.q
     rows = changed.with_couplings(rows)
-    tau = coupled.inverse_dynamics(*_parts(problem.given), problem.wrenches, problem.wrench_bodies)[problem.balanced]
-    return _told(changed, time_s, rows, start[0], {names[k]: float(rms(tau[:, k][None])[0]) for k in root}, found)
+    residual = {names[k]: float(rms(tau[loads.covered, k][None])[0]) for k in root}
+    result = _told(changed, time_s, rows, start[0], residual, found)
+    return replace(result, notes=(*_left_out(missing), *result.notes))
 
 
-def _parts(path: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
-    return path.q, path.v, path.vdot
+def _in_every(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:
+    """Rows in which forces are missing by the torques (T, n free) of the coordinates `at`."""
+    every = np.zeros((len(tau), len(model.coordinates)))
+    every[:, at] = tau
+    return unborne(model, every)
+
+
+def _stances(rows: BoolArray, frames: float) -> BoolArray:
+    """Stretches of rows (T,) that last longer than so many frames, and as many on either side of them."""
+    found = np.zeros_like(rows)
+    for first, stop in finite_stretches(rows):
+        if stop - first > frames:
+            found[max(first - int(np.ceil(frames)), 0) : stop + int(np.ceil(frames))] = True
+    return found
+
+
+def _left_out(missing: BoolArray) -> list[Diagnostic]:
+    if not missing.any():
+        return []
+    text = (
+        f"{int(missing.sum())} of {len(missing)} rows were not balanced: in or beside them forces are missing that must have "
+        "borne the body."
+    )
+    hint = "Use no torques of legs that stand in these rows; name the file of all forces with --forces."
+    return [Diagnostic("estimate-rows-left-out", "warning", text, value=float(np.mean(missing)), limit=0.0, hint=hint)]
 
 
 def _told(
@@ -180,6 +221,12 @@ def _notes(result: BalancedMotion, found: CoordinateEstimate) -> list[Diagnostic
         name = result.model.coordinates[farthest].name
         text = f"The estimate moved {name} by {np.degrees(value):.1f} degrees RMS to balance the forces."
         notes.append(_large(text, np.degrees(value), np.degrees(_MOST_MOVED_RAD), "deg"))
+    slid = int(np.argmax(np.where(turning, 0.0, result.moved_rms)))
+    if not turning[slid] and (far := float(result.moved_rms[slid])) > _MOST_SLID_M:
+        text = (
+            f"The estimate moved {result.model.coordinates[slid].name} by {100 * far:.1f} cm RMS to balance the forces."
+        )
+        notes.append(_large(text, far, _MOST_SLID_M, "m"))
     body, share = max(result.mass_change.items(), key=lambda item: abs(item[1]), default=("", 0.0))
     if abs(share) > _MOST_MASS:
         text = f"The estimate changed the mass of '{body}' by {100 * share:+.0f} %."

@@ -21,6 +21,7 @@ from biodyn.geometry.rotations import axis_angle
 from biodyn.io import file_sha256
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.model.marker_roles import MarkerMapping, MarkerRole
+from biodyn.processing.calibration.subject import known_age, leg_length
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.given_forces import given_ground_reaction
 from biodyn.processing.dynamics.imported import OwnMotion, imported_dynamics, imported_fit
@@ -112,7 +113,7 @@ def model_analysis(acted: Acted, settings: Settings, notes: Sequence[Diagnostic]
         recording=recording,
         static=StaticFacts(acted.model_path, file_sha256(acted.model_path), acted.sized, 0, 0, 0.0, source="model"),
         settings=settings,
-        subject=_subject(acted),
+        subject=_subject(acted, settings),
         R_WL=motion.R_WG @ acted.R_GL,
         world_reason=_world_words(acted, motion.R_WG),
         mapping=mapping,
@@ -285,8 +286,10 @@ def _inputs(
     )
 
 
-def _subject(acted: Acted) -> SubjectFacts:
+def _subject(acted: Acted, settings: Settings) -> SubjectFacts:
     subject = acted.recording.subject
+    age, age_source = known_age(settings.report.age_years, (acted.recording,))
+    leg, leg_source = leg_length((acted.recording,), {})
     mass = acted.model.mass_kg
     return SubjectFacts(
         name=subject.name or acted.recording.path.stem,
@@ -296,6 +299,10 @@ def _subject(acted: Acted) -> SubjectFacts:
         height_source="not known, not needed" if subject.height_m is None else "stored in the file, not needed",
         sex=subject.sex or "",
         sex_source="stored in the file, not needed" if subject.sex else "not known, not needed",
+        age_years=age,
+        age_source=age_source,
+        leg_length_m=leg,
+        leg_length_source=leg_source,
     )
 
 

@@ -36,11 +36,9 @@ from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.marker_fit import STOPPED, UNDETERMINED, UNSEEN
 from biodyn.trial.balanced_coordinates import BalancedMotion
 from biodyn.trial.model_plates import OnPlates
-from biodyn.trial.model_torques import PROOF_LIMIT, Loads
+from biodyn.trial.model_torques import PROOF_LIMIT, UNBORNE, Loads, unborne
 
-_GRAVITY = 9.81  # m/s^2
-# Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much; of the frames, so many are told.
-_UNBORNE, _UNBORNE_FRAMES = 0.25, 0.05
+_UNBORNE_FRAMES = 0.05  # so many frames without the forces that bore the body are told
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +129,12 @@ class CoordinateResult:
     @property
     def findings(self) -> tuple[Diagnostic, ...]:
         """The notes, and a warning where forces are missing that must have borne the body."""
-        root = [k for k, c in enumerate(self.model.coordinates) if c.to_ground and not c.rotational]
-        limit_n = _UNBORNE * self.model.multibody.total_mass_kg * _GRAVITY
-        force = np.linalg.norm(self.tau[:, root], axis=1) if root else np.zeros(len(self.tau))
-        known = np.isfinite(force)
-        share = float(np.mean(force[known] > limit_n)) if known.any() else 0.0
+        known = np.isfinite(self.tau).all(axis=1)
+        share = float(np.mean(unborne(self.model, self.tau[known]))) if known.any() else 0.0
         if share <= _UNBORNE_FRAMES:
             return self.notes
         message = (
-            f"In {100 * share:.0f} % of the frames the joint to ground bears more than {100 * _UNBORNE:.0f} % of body weight: "
+            f"In {100 * share:.0f} % of the frames the joint to ground bears more than {100 * UNBORNE:.0f} % of body weight: "
             "ground forces are missing or wrong there, and so are the torques of the legs that stand."
         )
         hint = "Use no torques of these frames; name the file of the forces with --forces."

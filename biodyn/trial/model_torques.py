@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.io.ground_forces.unknown import unknown_rows
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
@@ -19,6 +19,8 @@ from biodyn.rigid_body.coupling.functions import cubic_spline
 
 #: Two algorithms, double precision, models of up to a hundred coordinates.
 PROOF_LIMIT: Final = 1e-9
+#: Of body weight, at the joint to ground: no error of motion or inertias in a walk makes so much.
+UNBORNE: Final = 0.25
 # Rows handled at once: what a block needs besides its result fits into a processor's cache.
 _BLOCK: Final = 4_000
 # Tables with more rows are splined a part at a time, with as many rows around it.
@@ -138,6 +140,13 @@ def torques(
     with ThreadPoolExecutor(max(1, min(len(starts), os.cpu_count() or 1))) as pool:
         found = np.array(list(pool.map(solve, starts)))
     return tau, float(found[:, 0].max() / max(float(found[:, 1].max()), 1e-12))
+
+
+def unborne(model: OpenSimModel, tau: FloatArray) -> BoolArray:
+    """Rows of tau (T, n) in which the joint to ground bears more than `UNBORNE` of body weight: forces are missing or wrong."""
+    root = [k for k, c in enumerate(model.coordinates) if c.to_ground and not c.rotational]
+    limit_n = UNBORNE * model.multibody.total_mass_kg * STANDARD_GRAVITY_M_S2
+    return np.asarray(np.linalg.norm(tau[:, root], axis=1) > limit_n)
 
 
 def _largest(values: FloatArray) -> float:

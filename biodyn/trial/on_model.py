@@ -155,6 +155,8 @@ def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> Mo
         proof=own.proof,
     )
     sized = "it is taken as it is" if not own.scaling else "it is scaled to the person"
+    if own.estimated is not None:
+        sized = "its masses and a mass centre are those of the estimate"
     acted = Acted(
         model=body,
         recording=source.recording,

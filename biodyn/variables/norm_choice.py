@@ -129,6 +129,8 @@ def _why_not(norms: NormSet, walker: Walker, by_age: bool) -> str:
         return f"{_capital(norms.group)} are of another age."
     low, high = norms.speeds
     speed, unit = walker.speed(norms.measure), SPEED_WORDS[norms.measure]
+    if not math.isfinite(speed):  # by the size of the body, which need not be known of an OpenSim model
+        return f"{_capital(norms.group)} are chosen by the speed for the body's size, which is not known."
     if not low <= speed <= high:
         far = "slower" if speed < low else "faster"
         return (

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.standards import Point, points
 
+from biodyn.output.figures.cycles import CycleCurves
+from biodyn.output.report.sections.standard import counted_words
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
 
@@ -34,6 +37,22 @@ def test_there_are_forty_points_each_answered_or_with_a_reason() -> None:
 @pytest.mark.parametrize("point", [point for point in points() if point.page == "trial"], ids=lambda one: one.place)
 def test_what_is_claimed_of_a_trial_is_in_its_page(page: str, point: Point) -> None:
     assert point.words in point.seen_in(page), point
+
+
+def test_a_cycle_without_its_stance_is_loaded_in_part() -> None:
+    whole, swing = np.ones(101), np.where(np.arange(101) > 60, 1.0, np.nan)
+    last = np.where(np.arange(101) > 97, np.nan, 1.0)
+    loads = CycleCurves(np.stack([swing, last]), "Nm/kg")
+    motion = CycleCurves(np.stack([whole, whole]), "deg")
+    told = counted_words({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
+    assert told == "motion: right 2, left 0; loads: right 1 (1 in part), left 0"
+
+
+def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> None:
+    record = walk_result.view.record
+    bare = replace(walk_result.view, record={**record, "norms": {**record["norms"], "shown": []}})
+    assert "No norms stand behind these curves" in trial_report(bare, {})
+    assert "No norms stand behind these curves" not in page
 
 
 def test_the_head_is_what_the_settings_say(page: str, walk_result: TrialResult) -> None:

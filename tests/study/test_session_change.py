@@ -142,3 +142,24 @@ def test_what_cannot_be_compared_is_refused(before: Path, tmp_path: Path) -> Non
         compare_sessions(before, empty)
     other = session(tmp_path / "other", 0.0, 4, subject="P02")
     assert "P01" in compare_sessions(before, other).notes[0]
+
+
+def test_another_analysis_of_the_same_walks_is_no_change_of_the_person(before: Path, tmp_path: Path) -> None:
+    def planned(name: str, root: str, cutoff_hz: float) -> Path:
+        folder = Path(shutil.copytree(before, tmp_path / name))
+        record = json.loads((folder / "study.json").read_text())
+        trials = [{"file": "walk0.c3d", "settings": {"signals": {"cutoff_hz": cutoff_hz}}}]
+        (folder / "study.json").write_text(json.dumps({**record, "root": f"../{root}", "trials": trials}))
+        return folder
+
+    first = planned("first", "may", 6.0)
+    again = " ".join(compare_sessions(first, planned("again", "may", 4.0)).notes)
+    assert "same recordings" in again
+    assert "different settings" in again
+    assert "placed anew" not in again
+    (tmp_path / "other").mkdir()
+    elsewhere = shutil.move(planned("moved", "may", 6.0), tmp_path / "other")  # another folder's "../may"
+    assert "placed anew" in " ".join(compare_sessions(first, elsewhere).notes)
+    later = " ".join(compare_sessions(first, planned("later", "june", 6.0)).notes)
+    assert "placed anew" in later
+    assert "settings" not in later

@@ -207,7 +207,7 @@ def _coordinates(
             side=side,
             q_index=7 + at if at >= 0 else -1,
             v_index=6 + at if at >= 0 else -1,
-            range_rad=(c.lower, c.upper) if c.clamped and not c.locked else (-np.inf, np.inf),
+            range_rad=(c.lower, c.upper) if c.clamped and not c.locked and c.upper > c.lower else (-np.inf, np.inf),
             turns=c.rotational,
             variable=meaning[0] if meaning else own,
             sign=meaning[1] if meaning else 1.0,

@@ -7,6 +7,9 @@ from typing import Any
 
 from biodyn.checks.registry import checks
 
+# Checks that ask the markers.
+_OF_MARKERS = frozenset({"sides", "labels", "moved_marker", "marker_error", "gap", "spike", "joint_limit"})
+
 
 def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Rows for the page: title, comparison, value and limit in units, causes, and the findings with frames and times."""
@@ -24,6 +27,7 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "compares": check.compares,
                 "causes": check.causes,
                 "status": entry["status"],
+                "why_not": _why_not(check.code, record),
                 "value": _shown(entry["value"], factor, unit),
                 "limit": _shown(entry["limit"], factor, unit),
                 "findings": [
@@ -34,6 +38,14 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _why_not(code: str, record: Mapping[str, Any]) -> str:
+    """Why a check was not assessed."""
+    if code in _OF_MARKERS:
+        markers = record["marker_set"]["fitted"]
+        return "there is no static trial, or it lacks the markers" if markers else "there are no markers"
+    return "no single-limb contact was long enough" if record["plates"] else "there are no force plates"
 
 
 def frames_words(frames: list[int] | None, rate_hz: float) -> str:

@@ -144,9 +144,9 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
         *_body(subject),
         _measured_fact(record, f"{len(markers['fitted'])} fitted{unknown}"),
         Fact(
-            "Filter (poses / forces)" if _on_poses(record) else "Filter (markers / forces)",
+            f"Filter ({_filtered(record)} / forces)",
             f"{_smoothing(record)} / {_forces_filter(record)}",
-            f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}",
+            _filter_words(signals, page.is_on_model),
         ),
         Fact(
             "Body model" if page.is_on_model else "Skeleton",
@@ -155,6 +155,20 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
         ),
         _static_fact(static),
     ]
+
+
+def _filtered(record: Mapping[str, Any]) -> str:
+    """What of the motion is filtered: of a model its coordinates."""
+    if record["static"].get("source") == "model":
+        return "coordinates"
+    return "poses" if _on_poses(record) else "markers"
+
+
+def _filter_words(signals: Mapping[str, Any], is_on_model: bool) -> str:
+    """Kind and order of the filter; a model's coordinates pass OpenSim's."""
+    if is_on_model:
+        return "Butterworth, third order, both ways" if _by_butterworth(signals) else ""
+    return f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}"
 
 
 def _forces_filter(record: Mapping[str, Any]) -> str:

@@ -28,12 +28,12 @@ _TEMPLATE = """
 {% endif %}
 <tr><td>Comparison</td><td>{% for norm in norms %}{{ norm.words }} ({{ norm.band }}){{ "; " if not loop.last }}{% else %}no norms{% endfor %}; see Norms.</td></tr>
 </tbody></table>
-<details><summary>Every variable: name in the tables, meaning of + on the figures</summary>
+{% if rows %}<details><summary>Every variable: name in the tables, meaning of + on the figures</summary>
 <div class="scroll"><table><thead><tr><th>in the tables</th><th>on the figures</th><th>unit</th><th>+ on the figures</th><th>sign on the figures</th></tr></thead><tbody>
 {% for row in rows %}
 <tr><td class="mono">{{ row.name }}</td><td>{{ row.label }}</td><td>{{ row.unit }}</td><td>{{ row.positive }}</td><td>{{ row.relation }}</td></tr>
 {% endfor %}
-</tbody></table></div></details>
+</tbody></table></div></details>{% endif %}
 """
 
 

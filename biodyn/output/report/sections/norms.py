@@ -23,7 +23,7 @@ _TEMPLATE = """
 <td class="number nowrap">{{ row.norm_text }}</td><td>{{ row.whose }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small quiet">Dimensionless: lengths by leg length l ({{ leg }}), times by √(l/g), speed by √(g l) (Hof 1996). Peaks and ranges are those of a side's mean curve. ↑ ↓: beyond the range of 95 % of the norm's people.</p>
+<p class="small quiet">{% if leg %}Dimensionless: lengths by leg length l ({{ leg }}), times by √(l/g), speed by √(g l) (Hof 1996). {% endif %}Peaks and ranges are those of a side's mean curve. ↑ ↓: beyond the range of 95 % of the norm's people.</p>
 {% endif %}
 {% for norm in norms %}<p class="small quiet">{{ norm.words }}, {{ norm.band }}: {{ norm.citation }}. Licence: {{ norm.licence }}.</p>{% endfor %}
 """
@@ -38,14 +38,14 @@ def norms(page: TrialPage) -> Data:
     means = {str(side): _means(strides[sides == side]) for side in SIDES}
     curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
     walker = walker_of(page.record, values.speed_m_s)
-    walked = values.walking and np.isfinite([values.speed_m_s, walker.leg_m]).all()
+    walked = values.walking and np.isfinite(values.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
     stored = "" if walker.leg_length_m else ", 0.530 of the body height"
     return {
         "reasons": values.norm_reasons,
         "rows": number_rows(means, curves, walker, values.norms) if walked else [],
         "norms": values.norms,
-        "leg": f"{walker.leg_m:.3f} m{stored or f', {source}'}",
+        "leg": "" if not np.isfinite(walker.leg_m) else f"{walker.leg_m:.3f} m{stored or f', {source}'}",
     }
 
 

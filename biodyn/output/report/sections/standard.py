@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from biodyn.conventions import SIDE_NAMES, SIDES
+import numpy as np
+
+from biodyn.conventions import SIDE_NAMES, SIDES, Side
 from biodyn.output.figures.cycles import CycleCurves, cycle_keys
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.standard import standard_grid, standard_names
@@ -13,11 +15,14 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.sections.curves import described
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
+_WHOLE = 0.9  # of a cycle known, not its last moments perhaps
+
 _TEMPLATE = """
 <p class="quiet small">Over the gait cycle, 0 and 100 %: foot strike. Thick: mean, thin: single cycles ({{ counted }}).{% if shaded %} Shaded: one
 standard deviation of the input errors.{% endif %} Moments are internal, net, by body mass.</p>
 <div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">
 {{ grid }}
+{% if not normed %}<p class="small quiet">No norms stand behind these curves; <a href="#norms">Norms</a> says why.</p>{% endif %}
 <p class="reading small" aria-live="polite"></p>
 </div>
 <script>{{ script }}</script>
@@ -43,24 +48,32 @@ def standard(page: TrialPage) -> Data | None:
     return {
         "grid": standard_grid(known, lambda name: described(page, name), cycle_keys(known, values.norms)),
         "counted": counted_words(curves),
+        "normed": any(name in norms.curves for norms in values.norms for name in known),
         "shaded": any(name in values.bands for name in known),
         "script": resource("cursor.js"),
     }
 
 
 def counted_words(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
-    """How many cycles motion and loads have on each side: "motion: right 2, left 2; loads: right 1, left 1"."""
+    """How many cycles motion and loads have on each side: "motion: right 2, left 2; loads: right 1 (2 in part), left 2".
+
+    A cycle counts whose stance and swing are known; without its stance it is there in part. Its end may lack: the next strike is
+    the first moment of a stance that need not meet a plate.
+    """
     rows = display_table()["standard"]
     found = []
     for part in ("motion", "loads"):
         names = [name for row in rows if row["side"] == part for name in row["panels"] if name in curves]
         if names:
-            sides = (
-                f"{SIDE_NAMES[side]} {_range(len(curves[name][side].values) for name in names if side in curves[name])}"
-                for side in SIDES
-            )
-            found.append(f"{part}: {', '.join(sides)}")
+            found.append(f"{part}: {', '.join(_counted(curves, names, side) for side in SIDES)}")
     return "; ".join(found)
+
+
+def _counted(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
+    shares = [np.isfinite(curves[name][side].values).mean(axis=1) for name in names if side in curves[name]]
+    whole = _range(int((own >= _WHOLE).sum()) for own in shares)
+    parts = _range(int((own < _WHOLE).sum()) for own in shares)
+    return f"{SIDE_NAMES[side]} {whole}" + (f" ({parts} in part)" if parts != "0" else "")
 
 
 def _range(counts: Iterable[int]) -> str:
