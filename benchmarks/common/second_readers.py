@@ -93,6 +93,12 @@ def coordinates_of(path: Path, found: Recording) -> str | None:
     return ""
 
 
+def _as_written(path: Path) -> str:
+    """The text of a file with its own ends of lines."""
+    with path.open(errors="replace", newline="") as stream:
+        return stream.read()
+
+
 def numbers_of(path: Path, found: Recording) -> str | None:
     """CSV and Parquet by pandas: every coordinate of a marker in metres."""
     if _told(found):
@@ -104,9 +110,7 @@ def numbers_of(path: Path, found: Recording) -> str | None:
     markers = found.motion.markers
     if markers is None:
         return "no markers"
-    if path.suffix == ".csv" and re.search(
-        "[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)", path.read_text(errors="replace", newline="")
-    ):
+    if path.suffix == ".csv" and re.search("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)", _as_written(path)):
         return None  # ends of lines that pandas does not know
     if len(frame) != markers.frame_count:
         return f"{markers.frame_count} frames, pandas {len(frame)}"

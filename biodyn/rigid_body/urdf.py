@@ -7,7 +7,6 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 from scipy.spatial.transform import Rotation
 
@@ -93,7 +92,7 @@ def from_urdf(
         if not text.lstrip().startswith("<"):
             text = Path(source).read_text(encoding="utf-8")
         robot = fromstring(text)
-    except (OSError, UnicodeDecodeError, ET.ParseError, DefusedXmlException) as error:
+    except (OSError, ValueError, ET.ParseError) as error:  # text that is no path, no Unicode, or declares entities
         raise ModelError(
             f"The URDF model cannot be read: {error}.", "Give the path of an URDF file or its text."
         ) from error
