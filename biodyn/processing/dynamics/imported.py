@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.from_osim.subject import ImportedModel
-from biodyn.processing.dynamics.solve import Dynamics, feet_below, joint_load, reasons
+from biodyn.processing.dynamics.solve import Dynamics, dynamics_of, feet_below
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses, inverse_dynamics
@@ -128,17 +128,8 @@ def imported_dynamics(
     balanced = (
         all_known & covered.all(axis=1) & (model.is_free and len(links) > 0)
     )  # without forces nothing is compared
+    torques = np.where(torque_valid, motion.tau[:, columns], np.nan)
     R_root = fit.link_R_W[:, 0]
-    residual = np.where(balanced[:, None], tau[:, :6], np.nan)
-    return Dynamics(
-        tau=tau,
-        torques=np.where(torque_valid, motion.tau[:, columns], np.nan),
-        torque_valid=torque_valid,
-        residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
-        residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
-        residual_valid=balanced,
-        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
-        reason=tuple(reasons(fit, reaction, sides)),
-        foot_wrench_links=links,
-        foot_wrenches=loads,
+    return dynamics_of(
+        fit, reaction, tau, (torques, torque_valid), balanced, R_root, transmitted, valid_body, (links, loads)
     )

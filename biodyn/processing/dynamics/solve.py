@@ -104,18 +104,42 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
     torques = np.where(torque_valid, tau[:, columns], np.nan)
 
     R_root, _ = fit.body_pose(model.skeleton.root.name)
-    residual = np.where(all_known[:, None], tau[:, :6], np.nan)
+    return dynamics_of(
+        fit, reaction, tau, (torques, torque_valid), all_known, R_root, transmitted, valid_body, (links, wrenches)
+    )
+
+
+def dynamics_of(
+    fit: Fit,
+    reaction: GroundReaction,
+    tau: FloatArray,
+    own: tuple[FloatArray, BoolArray],
+    balanced: BoolArray,
+    R_root: FloatArray,
+    transmitted: FloatArray,
+    valid_body: dict[str, BoolArray],
+    loads: tuple[np.ndarray, FloatArray],
+) -> Dynamics:
+    """Return what inverse dynamics found, masked where a contact that matters is not known.
+
+    Parameters:
+        tau: (T, nv) of the body. own: torques (T, C) of the coordinates and where they are valid. balanced: (T,) frames in
+            which the whole body can be held against the forces. R_root: (T, 3, 3) of the root. transmitted: (T, L, 6).
+        valid_body: (T,) by segment. loads: links (K,) and wrenches (T, K, 6) on them.
+    """
+    sides: list[Side] = [side for side in reaction.wrench if side in fit.model.sole_body]
+    residual = np.where(balanced[:, None], tau[:, :6], np.nan)
     return Dynamics(
         tau=tau,
-        torques=torques,
-        torque_valid=torque_valid,
+        torques=own[0],
+        torque_valid=own[1],
         residual_force=np.einsum("tij,tj->ti", R_root, residual[:, 3:]),
         residual_moment=np.einsum("tij,tj->ti", R_root, residual[:, :3]),
-        residual_valid=all_known,
-        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in model.moving),
+        residual_valid=balanced,
+        joints=tuple(joint_load(fit, tau, transmitted, body.definition.name, valid_body) for body in fit.model.moving),
         reason=tuple(reasons(fit, reaction, sides)),
-        foot_wrench_links=links,
-        foot_wrenches=wrenches,
+        foot_wrench_links=loads[0],
+        foot_wrenches=loads[1],
     )
 
 
