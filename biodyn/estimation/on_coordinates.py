@@ -17,10 +17,10 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.deviation import DEGREE, Knots, Path
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
 
-_THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 _SAMPLE_S = 0.01  # the settings state errors for a hundredth of a second
 _STEP = 1e-6  # of differences, rad and m: half the digits of a double
 _INERTIA_STEP = 1e-3  # in standard deviations; the residual is linear in masses, nearly so in centres
@@ -183,7 +183,7 @@ class _Search:
             return float("inf")
         rest = self.residual(self.path(c), self.inertias.changed(self.problem.body, p))
         place = self.knots.values(c)[0][:: self.knots.step]
-        third = _differences(c)
+        third = third_differences(c)
         priors = (self.kept * place**2).sum() + (self.smooth * third**2).sum() + (p**2).sum()
         return float((rest**2).sum() + priors)
 
@@ -193,18 +193,17 @@ class _Search:
         rest = self.residual(path, body)
         normal = Normal.empty(knots.count, DEGREE, len(self.free))
         place = knots.values(c)[0][:: knots.step]
-        weights = knots.weights[0][0]
         own = np.broadcast_to(self.kept, place.shape)
-        normal.add_diagonal(0, weights[:-1] if weights[-1] == 0.0 else weights, own, -own * place)
-        third = _differences(c)
+        normal.add_diagonal(0, used_weights(knots.weights[0][0]), own, -own * place)
+        third = third_differences(c)
         own = np.broadcast_to(self.smooth, third.shape)
-        normal.add_diagonal(0, _THIRD, own, -own * third)
+        normal.add_diagonal(0, THIRD, own, -own * third)
         by_inertia = self._by_inertia(path, p, rest)
         both = np.zeros((knots.count, len(self.free), self.inertias.count))
         parts = self._by_motion(path, body, rest)
         for offset in range(knots.step):
             frames = slice(offset, None, knots.step)
-            rows = _on_coefficients(knots, [part[frames] for part in parts], offset)
+            rows = on_coefficients(knots, [part[frames] for part in parts], offset)
             normal.add_wide(0, rows, -rest[frames])
             for s in range(rows.shape[2]):
                 both[s : s + len(rows)] += np.einsum("trn,trp->tnp", rows[:, :, s], by_inertia[frames])
@@ -254,16 +253,3 @@ class _Search:
                 self.residual(path, self.inertias.changed(self.problem.body, ahead)) - rest
             ) / _INERTIA_STEP
         return found
-
-
-def _differences(c: FloatArray) -> FloatArray:
-    """Third differences (count - 3, n) of coefficients (count, n)."""
-    count = len(c) - len(_THIRD) + 1
-    return np.asarray(sum(w * c[i : i + count] for i, w in enumerate(_THIRD)))
-
-
-def _on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
-    """Derivatives (T', r, W, n) by the coefficients, of those (T', r, n) by place, rate and acceleration behind a knot."""
-    weights = np.stack([weights[offset] for weights in knots.weights])
-    used = weights[:, weights.any(axis=0)]
-    return np.stack([a * parts[0] + b * parts[1] + d * parts[2] for a, b, d in used.T], axis=2)

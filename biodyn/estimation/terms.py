@@ -10,7 +10,7 @@ from scipy.ndimage import maximum_filter1d
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Normal
-from biodyn.estimation.deviation import DEGREE, Path, by_deviation
+from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
@@ -18,7 +18,8 @@ from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
 
-_THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
+#: Third differences of coefficients: what the smoothness of a motion is made of.
+THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
 _SECOND = np.array([1.0, -2.0, 1.0])
 #: How many coefficients ahead the widest term couples: the second difference of torques at knots, each of five coefficients.
 REACH = len(_SECOND) + DEGREE - 2
@@ -84,28 +85,28 @@ def add_markers(normal: Normal, problem: Problem, information: FloatArray, right
     """The markers lie where they were measured: their `marker_information`."""
     step = problem.knots.step
     for offset, weights in enumerate(problem.knots.weights[0]):
-        normal.add_shared(0, _used(weights), information[offset::step], right[offset::step])
+        normal.add_shared(0, used_weights(weights), information[offset::step], right[offset::step])
 
 
 def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
     """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`."""
     knots = problem.knots
-    count = knots.count - len(_THIRD) + 1
-    third = np.asarray(sum(w * c[i : i + count] for i, w in enumerate(_THIRD)))
+    count = knots.count - len(THIRD) + 1
+    third = third_differences(c)
     # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     loose = np.ones(count)
     loose[: knots.knots] = loosening(problem)
     loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
     weights = (precision / knots.step**DEGREE) / loose[:, None] ** 2
-    normal.add_diagonal(0, _THIRD, weights, -weights * third)
+    normal.add_diagonal(0, THIRD, weights, -weights * third)
 
 
 def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
     """Coordinates keep to where they were fitted, within what little is known of them. precision: (T, nv) a frame."""
     step = problem.knots.step
     own = step * precision[::step]
-    normal.add_diagonal(0, _used(problem.knots.weights[0][0]), own, -own * problem.knots.values(c)[0][::step])
+    normal.add_diagonal(0, used_weights(problem.knots.weights[0][0]), own, -own * problem.knots.values(c)[0][::step])
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
     found = []
     for offset in range(step):
         frames = slice(offset, None, step)
-        by_place = on_coefficients(problem, [part[frames, :6] for part in parts], offset)
+        by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)
         rows = Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
         normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
@@ -145,13 +146,13 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
         for rows_at, columns in problem.torque_groups:
             places = problem.torque_rows[rows_at]
             own = [part[::step, places[:, None], columns] for part in parts]
-            _add_torques(normal, problem, on_coefficients(problem, own, 0), tau[::step, places], rows_at, columns)
+            _add_torques(normal, problem, on_coefficients(problem.knots, own, 0), tau[::step, places], rows_at, columns)
     return found
 
 
-def on_coefficients(problem: Problem, parts: Sequence[FloatArray], offset: int) -> FloatArray:
+def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
     """Derivatives (T', m, W, n) by the coefficients, of those (T', m, n) by place, rate and acceleration behind a knot."""
-    weights = np.stack([weights[offset] for weights in problem.knots.weights])
+    weights = np.stack([weights[offset] for weights in knots.weights])
     used = weights[:, weights.any(axis=0)]
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
@@ -160,7 +161,14 @@ def on_coefficients(problem: Problem, parts: Sequence[FloatArray], offset: int) 
     return result
 
 
-def _used(weights: FloatArray) -> FloatArray:
+def third_differences(c: FloatArray) -> FloatArray:
+    """Return the third differences (count - 3, n) of coefficients (count, n)."""
+    count = len(c) - len(THIRD) + 1
+    return np.asarray(sum(w * c[i : i + count] for i, w in enumerate(THIRD)))
+
+
+def used_weights(weights: FloatArray) -> FloatArray:
+    """Return the weights of a spline's coefficients without the last one where it is none, as at a knot."""
     return weights[:-1] if weights[-1] == 0.0 else weights
 
 
