@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -13,9 +11,11 @@ from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError, ResultError
 from biodyn.output.store.names import MODEL_NAME
 from biodyn.processing.dynamics.actuated import ActuatedMotion
-from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.floating import floating_tree
 from biodyn.rigid_body.coupling.reduced import ReducedTree, require_rates
+from biodyn.rigid_body.osim.document import document_of
+from biodyn.rigid_body.osim.model import model_element, model_of
 
 # A locked coordinate that moves by more (rad, m) was given, and is replayed like the others.
 _STILL = 1e-9
@@ -31,7 +31,7 @@ class ModelReplay:
 
 def model_motion(arrays: Mapping[str, np.ndarray], stored: ActuatedMotion, model_file: bytes) -> ModelReplay:
     """Return the motion of a result on a model in its free coordinates; ResultError where it cannot be replayed."""
-    model = _read(model_file)
+    model = model_of(model_element(document_of(model_file, MODEL_NAME), MODEL_NAME))
     tree = floating_tree(model.coupled)
     if tree is None:
         raise ResultError("The model has several bodies on ground: its motion is not replayed forwards.")
@@ -81,10 +81,3 @@ def _forces(reduced: ReducedTree, q: FloatArray, v: FloatArray, tau: FloatArray)
     _, _, G, _ = reduced.tree_state(q[rows], v[rows])
     found[rows] = reduced.of_tree(tau[rows], G)
     return found
-
-
-def _read(content: bytes) -> OpenSimModel:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / MODEL_NAME
-        path.write_bytes(content)
-        return from_osim(path)
