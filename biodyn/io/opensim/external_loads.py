@@ -9,7 +9,6 @@ from pathlib import Path
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.ground_forces.columns import force_columns
 from biodyn.io.opensim.storage import Storage, read_storage
-from biodyn.io.text import clean_text
 from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, shown, text_of
@@ -103,9 +102,8 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
         return ()
     found = tuple(name for name in table.names if name.startswith(identifier))
     if len(found) != 3:
-        begun = clean_text(shown(identifier))
         raise InputFileError(
-            f"'{table.path.name}' has {len(found)} columns that begin with '{begun}', not the three of a vector."
+            f"'{table.path.name}' has {len(found)} columns that begin with '{shown(identifier)}', not the three of a vector."
         )
     return found
 

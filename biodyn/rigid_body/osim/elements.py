@@ -62,8 +62,8 @@ def is_true(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text of a file on one line, for a message."""
-    return " ".join(text.split())[:_SHOWN]
+    """The beginning of what can be seen of a text, on one line, for a message."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
