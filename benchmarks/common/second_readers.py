@@ -74,7 +74,8 @@ def coordinates_of(path: Path, found: Recording) -> str | None:
         text = path.read_text(encoding="utf-8")
         head, _, body = text.partition("endheader\n")
         count = next((int(w.partition("=")[2]) for w in head.split() if w.lower().startswith("nrows=")), None)
-        mark = "\t" if "\t" in body.partition("\n")[0] else r"\s+"
+        first = body.partition("\n")[0]
+        mark = "\t" if "\t" in first and "\t\t" not in first else r"\s+"  # doubled marks are one
         frame = pd.read_csv(StringIO(body), sep=mark, dtype=np.float64, index_col=False)
     except (ValueError, UnicodeDecodeError, pd.errors.ParserError):
         return None
@@ -110,6 +111,8 @@ def numbers_of(path: Path, found: Recording) -> str | None:
     markers = found.motion.markers
     if markers is None:
         return "no markers"
+    if len(frame) and not isinstance(frame.index, pd.RangeIndex):
+        return None  # more cells than names: pandas takes the first for names of rows
     if path.suffix == ".csv" and re.search("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)", _as_written(path)):
         return None  # ends of lines that pandas does not know
     if len(frame) != markers.frame_count:
@@ -145,9 +148,10 @@ def loads_of(path: Path, found: ExternalForces) -> str | None:
         root = ET.parse(path).getroot()
         wanted = [
             (one.findtext("applied_to_body", "").strip(), one.findtext("force_identifier", "").strip())
-            for one in root.iter("ExternalForce")
-            if one.findtext("isDisabled", "false").strip() == "false"
-            and one.findtext("appliesForce", "true").strip() == "true"
+            for one in root.findall("ExternalLoads/objects/ExternalForce")
+            or root.findall("ExternalLoads/ExternalForce")
+            if one.findtext("isDisabled", "false").strip().lower() in ("false", "0")
+            and one.findtext("appliesForce", "true").strip().lower() in ("true", "1")
         ]
     except (ET.ParseError, ValueError, LookupError):
         return None

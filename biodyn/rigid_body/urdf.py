@@ -14,6 +14,7 @@ from biodyn.conventions import GRAVITY_W, FloatArray
 from biodyn.errors import ModelError
 from biodyn.rigid_body.joint import Body, Joint, Vector3
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.rigid_body.osim.elements import shown
 
 _KINDS = {
     "fixed": "weld",
@@ -26,14 +27,20 @@ _KINDS = {
 _PARTS = {"revolute": "revolute", "universal": "revolute", "cardan": "revolute", "prismatic": "prismatic"}
 
 
-def _numbers(text: str | None, count: int, where: str) -> FloatArray:
-    """Return the numbers of an attribute, zeros where it is missing."""
+# No length, mass or inertia of a machine comes near; squares and sums of such numbers stay finite.
+_LARGEST = 1e12
+
+
+def _numbers(text: str | None, count: int, where: str, most: float = _LARGEST) -> FloatArray:
+    """Return the numbers of an attribute, zeros where it is missing; ModelError beyond `most` either way."""
     try:
         values = np.zeros(count) if text is None else np.array([float(x) for x in text.split()])
     except ValueError as error:
-        raise ModelError(f"{where} holds '{text}', which are not numbers.") from error
+        raise ModelError(f"{where} holds '{shown(str(text))}', which are not numbers.") from error
     if values.shape != (count,):
-        raise ModelError(f"{where} must hold {count} numbers, found '{text}'.")
+        raise ModelError(f"{where} must hold {count} numbers, found '{shown(str(text))}'.")
+    if not (np.abs(values) <= most).all():  # nor not a number
+        raise ModelError(f"{where} must be a number of at most {most:.0e} either way, found '{shown(str(text))}'.")
     return values
 
 
@@ -73,7 +80,7 @@ def _joint(element: ET.Element, name: str) -> Joint:
     axis: Vector3 = (float(x), float(y), float(z))
     if limit is None or kind == "continuous":
         return Joint(_KINDS[kind], axis)
-    lower, upper = (_numbers(limit.get(key), 1, f"{key} of '{name}'") for key in ("lower", "upper"))
+    lower, upper = (_numbers(limit.get(key), 1, f"{key} of '{name}'", np.inf) for key in ("lower", "upper"))
     return Joint(_KINDS[kind], axis, lower=tuple(lower), upper=tuple(upper))
 
 
@@ -92,7 +99,12 @@ def from_urdf(
         if not text.lstrip().startswith("<"):
             text = Path(source).read_text(encoding="utf-8")
         robot = fromstring(text)
-    except (OSError, ValueError, ET.ParseError) as error:  # text that is no path, no Unicode, or declares entities
+    except OSError as error:
+        raise ModelError(
+            f"The URDF model '{shown(text)}' cannot be read: {error.strerror}.",
+            "Give the path of an URDF file or its text.",
+        ) from error
+    except (ValueError, ET.ParseError) as error:  # text that is no Unicode, or declares entities
         raise ModelError(
             f"The URDF model cannot be read: {error}.", "Give the path of an URDF file or its text."
         ) from error

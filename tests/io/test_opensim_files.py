@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.real import recordings, reference_vectors
 
-from biodyn.errors import InputFileError
+from biodyn.errors import BiodynError, InputFileError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.storage import read_storage
 
@@ -98,6 +98,17 @@ def test_loads_that_are_not_there_are_refused(tmp_path):
         read_external_loads(_written(tmp_path, xml.format(table.name), "loads.xml"))
     with pytest.raises(InputFileError, match=r"none\.mot"):
         read_external_loads(_written(tmp_path, xml.format("none.mot"), "loads.xml"))
+    damaged = {
+        "names the <datafile> '1 1": xml.format("1\t" * 2500),
+        "columns that begin with 'é'": xml.format(table.name).replace("a_v", "é\u200b"),
+        "must be true or false, found 'the'": xml.format(table.name).replace(
+            "<applied", "<isDisabled>the</isDisabled><applied"
+        ),
+    }
+    for said, text in damaged.items():
+        with pytest.raises(BiodynError, match=said) as refused:
+            read_external_loads(_written(tmp_path, text, "loads.xml"))
+        assert len(str(refused.value)) < 400
 
 
 def test_a_refusal_shows_no_control_characters_of_the_file(tmp_path: Path) -> None:

@@ -191,11 +191,20 @@ def test_what_a_format_cannot_say_is_refused():
             "'j' is of",
         ),
         ("<robot><link name='a'><inertial><mass value='x'/><inertia/></inertial></link></robot>", "not numbers"),
+        (
+            "<robot><link name='a'><inertial><mass value='1'/><inertia ixx='-1e308'/></inertial></link></robot>",
+            "at most",
+        ),
+        ("<robot><link name='a'><inertial><mass value='inf'/><inertia/></inertial></link></robot>", "at most"),
+        ("<robot><link name='a'><inertial><mass value='1\t2'/><inertia/></inertial></link></robot>", "found '1 2'"),
+        ("[" * 5000, "cannot be read"),
     ],
 )
 def test_damaged_urdf_is_named(text, offender):
-    with pytest.raises(ModelError, match=offender):
+    with pytest.raises(ModelError, match=offender) as refused:
         from_urdf(text)
+    assert len(str(refused.value)) < 300
+    assert str(refused.value).isprintable()
 
 
 def test_entities_in_a_urdf_are_refused():

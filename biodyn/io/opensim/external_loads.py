@@ -11,7 +11,7 @@ from biodyn.io.ground_forces.columns import force_columns
 from biodyn.io.opensim.storage import Storage, read_storage
 from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document
-from biodyn.rigid_body.osim.elements import is_true, members, name_of, text_of
+from biodyn.rigid_body.osim.elements import is_true, members, name_of, shown, text_of
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     file = text_of(found, "datafile")
     if not file or file.lower() == "unassigned":
         raise InputFileError(f"'{path.name}' names no <datafile> with the forces.")
-    # written on any system: the last part of a foreign path lies beside the XML
-    beside = path.parent / file
-    table = read_storage(beside if beside.is_file() else path.parent / re.split(r"[\\/]", file)[-1])
+    table = read_storage(_beside(path, file))
     loads = []
     for element in members(found, "objects") if found.find("objects") is not None else found:
         if element.tag not in ("ExternalForce", "PrescribedForce"):
@@ -87,6 +85,17 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     return ExternalForces(tuple(loads), table)
 
 
+def _beside(path: Path, file: str) -> Path:
+    """Where the file lies that an XML names, on whatever system it was written: there, or by the last part of its path here."""
+    places = (path.parent / file, path.parent / re.split(r"[\\/]", file)[-1])
+    try:
+        return places[0] if places[0].is_file() else places[1]
+    except OSError as error:  # no system takes such a name
+        raise InputFileError(
+            f"'{path.name}' names the <datafile> '{shown(file)}': {error.strerror}.", "Name the table of the forces."
+        ) from error
+
+
 def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
     """The three columns whose names begin with the identifier, in the table's order."""
     if not identifier or identifier.lower() == "unassigned":
@@ -94,7 +103,7 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
     found = tuple(name for name in table.names if name.startswith(identifier))
     if len(found) != 3:
         raise InputFileError(
-            f"'{table.path.name}' has {len(found)} columns that begin with '{identifier}', not the three of a vector."
+            f"'{table.path.name}' has {len(found)} columns that begin with '{shown(identifier)}', not the three of a vector."
         )
     return found
 

@@ -10,6 +10,9 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.errors import ModelError
 
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_SHOWN = 60
+
 
 def name_of(element: ET.Element) -> str:
     """Return the element's name; older versions leave it empty."""
@@ -37,11 +40,11 @@ def numbers(parent: ET.Element, tag: str, count: int | None = None, otherwise: F
     try:
         values = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError as error:
-        raise ModelError(f"<{tag}> of {_described(parent)} holds '{text[:60]}', which are not numbers.") from error
+        raise ModelError(f"<{tag}> of {_described(parent)} holds '{shown(text)}', which are not numbers.") from error
     if count is not None and values.shape != (count,):
-        raise ModelError(f"<{tag}> of {_described(parent)} must hold {count} numbers, found '{text[:60]}'.")
+        raise ModelError(f"<{tag}> of {_described(parent)} must hold {count} numbers, found '{shown(text)}'.")
     if not np.isfinite(values).all():
-        raise ModelError(f"<{tag}> of {_described(parent)} holds a number that is not finite: '{text[:60]}'.")
+        raise ModelError(f"<{tag}> of {_described(parent)} holds a number that is not finite: '{shown(text)}'.")
     return values
 
 
@@ -51,9 +54,16 @@ def number(parent: ET.Element, tag: str, otherwise: float) -> float:
 
 
 def is_true(parent: ET.Element, tag: str, otherwise: bool = False) -> bool:
-    """Return whether the tag says true."""
+    """Return whether the tag says true; ModelError where it says neither true nor false."""
     text = text_of(parent, tag).lower()
-    return text in ("true", "1") if text else otherwise
+    if text and text not in _TRUTH:
+        raise ModelError(f"<{tag}> of {_described(parent)} must be true or false, found '{shown(text)}'.")
+    return _TRUTH[text] if text else otherwise
+
+
+def shown(text: str) -> str:
+    """The beginning of what can be seen of a text, on one line, for a message."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())[:_SHOWN]
 
 
 def members(parent: ET.Element, *sets: str) -> Iterator[ET.Element]:
