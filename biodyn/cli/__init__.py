@@ -22,7 +22,7 @@ import typer
 from biodyn.cli.check import check
 from biodyn.cli.compare import compare
 from biodyn.cli.demo import demo
-from biodyn.cli.endings import PROGRAM_ERROR, end_in_order, tell_program_error
+from biodyn.cli.endings import PROGRAM_ERROR, collect_seldom, end_in_order, tell_program_error
 from biodyn.cli.export import export
 from biodyn.cli.models import models
 from biodyn.cli.norms import norms
@@ -71,6 +71,7 @@ app.add_typer(norms, name="norms")
 def main() -> None:
     """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
     use_one_thread()
+    collect_seldom()
     print_what_the_terminal_can()
     end_in_order()
     try:

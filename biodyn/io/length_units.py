@@ -76,7 +76,8 @@ def length_unit(
     Raises InputFileError where the markers' unit is wrong and two corrections are possible.
     """
     stated = known.get(letters(text))
-    span = _span(markers, 0.0)
+    spans = _spans(markers)
+    span = spans[0]
     geometry = [_geometry(plate, len(markers)) for plate in plates]
     if stated is None:
         unit = next((u for u in (0.001, 1.0, 0.01) if _within(span * u, _ANY_BODY_M)), 0.001)
@@ -89,7 +90,7 @@ def length_unit(
         )
         plate_unit, notes = _plate_unit(text, unit, unit, geometry, markers * unit)
         return LengthUnit(unit, plate_unit, (note, *notes))
-    factor, notes = _marker_factor(name, entry, text, stated, markers, geometry, height_m)
+    factor, notes = _marker_factor(name, entry, text, stated, markers, spans, geometry, height_m)
     plate_unit, plate_notes = _plate_unit(text, stated, stated * factor, geometry, markers * stated * factor)
     return LengthUnit(stated * factor, plate_unit, (*notes, *plate_notes))
 
@@ -103,11 +104,12 @@ def _marker_factor(
     text: str,
     stated: float,
     markers: FloatArray,
+    spans: tuple[float, float],
     plates: Sequence[_Plate],
     height_m: float | None,
 ) -> tuple[float, tuple[Diagnostic, ...]]:
     """Factor on the stated unit of the markers, 1 where a person fits it or nothing better is known."""
-    span, trimmed = _span(markers, 0.0) * stated, _span(markers, _TRIMMED) * stated
+    span, trimmed = spans[0] * stated, spans[1] * stated
     wrong = (max(span, trimmed) < _ANY_BODY_M[0]) or (min(span, trimmed) > _ANY_BODY_M[1])
     if not wrong or markers.shape[1] < _FEWEST_MARKERS:
         return 1.0, ()
@@ -156,20 +158,24 @@ def _marker_factor(
     return factor, (note,)
 
 
-def _span(markers: FloatArray, trimmed: float) -> float:
-    """Largest extent of the markers in a typical frame, file units, without the share `trimmed` at either end.
+def _spans(markers: FloatArray) -> tuple[float, float]:
+    """Largest extent of the markers in a typical frame, file units: of all, and without the share `_TRIMMED` at either end.
 
     0 where two markers are never seen together.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
-    seen = np.isfinite(frames[..., 0])
-    frames = frames[seen.sum(axis=1) >= 2]
-    if frames.shape[0] == 0:
-        return 0.0
-    # without gaps numpy takes all frames at once, with them one after the other
-    quantile = np.quantile if np.isfinite(frames).all() else np.nanquantile
-    low, high = quantile(frames, [trimmed, 1.0 - trimmed], axis=1)
-    return float(np.median((high - low).max(axis=1)))
+    seen = np.isfinite(frames).all(axis=-1)
+    counts = seen.sum(axis=1)
+    extents = []
+    for count in np.unique(counts[counts >= 2]):  # frames with equally many markers at once
+        alike = counts == count
+        points = frames[alike][seen[alike]].reshape(-1, count, 3)
+        first, low, high, last = np.quantile(points, [0.0, _TRIMMED, 1.0 - _TRIMMED, 1.0], axis=1)
+        extents.append(np.stack([(last - first).max(axis=1), (high - low).max(axis=1)]))
+    if not extents:
+        return 0.0, 0.0
+    whole, trimmed = np.median(np.concatenate(extents, axis=1), axis=1)
+    return float(whole), float(trimmed)
 
 
 # -- plates ---------------------------------------------------------------------------------------------------------

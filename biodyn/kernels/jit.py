@@ -62,7 +62,6 @@ class _KernelCache:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told."""
-        target.refresh()
         content = storage.read(self._file_name(signature, target.codegen()))
         if content is None:
             tell(COMPILING if storage.storage().writable is not None else COMPILING_AGAIN)

@@ -116,7 +116,8 @@ def assemble(
     loaded = []
     for i, at in enumerate(chain.links):
         inertia = load.get(i, ZERO_INERTIA)
-        loaded.append(Body(at.name, at.parent, at.joint, at.R_PJ, at.p_PJ, inertia.mass, inertia.com, inertia.tensor))
+        numbers = [np.asarray(a, np.float64).tobytes() for a in (at.R_PJ, at.p_PJ, inertia.com, inertia.tensor)]
+        loaded.append(_body(at.name, at.parent, at.joint, inertia.mass, *numbers))
     tree = Multibody(tuple(loaded))
     # The tree may order its bodies anew; places on links follow the names.
     frames = {
@@ -181,6 +182,15 @@ def _coordinate(tree: Multibody, name: str, link: str, definition: BodyDefinitio
 def _hinge(axis: tuple[float, float, float]) -> Joint:
     """A revolute joint; trials build the same ones thousands of times."""
     return Joint("revolute", axis)
+
+
+@lru_cache(maxsize=1024)
+def _body(
+    name: str, parent: str | None, joint: Joint, mass: float, R: bytes, p: bytes, com: bytes, tensor: bytes
+) -> Body:
+    """A link with its mass, from the numbers' bytes; the models of a trial differ from each other in a few."""
+    R_PJ, inertia = np.frombuffer(R).reshape(3, 3), np.frombuffer(tensor).reshape(3, 3)
+    return Body(name, parent, joint, R_PJ, np.frombuffer(p), mass, np.frombuffer(com), inertia)
 
 
 @lru_cache(maxsize=1024)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -119,7 +120,9 @@ def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     # where Python is part of another program, that program would be started
     python = Path(sys.executable or "").stem.lower().startswith("python")
     count = min(_MOST_HELPERS, _processors() - 1) if python else 0
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import compile_share; compile_share({taken!r})"
+    # a compiler makes millions of objects: a helper looks for unreachable ones as seldom as this process does
+    begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
+    code = f"{begin}; from {__name__} import compile_share; compile_share({taken!r})"
     quiet = subprocess.DEVNULL
     started: list[subprocess.Popen[bytes]] = []
     try:

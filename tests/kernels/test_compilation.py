@@ -36,6 +36,16 @@ print(sorted(kernel.__qualname__ for kernel in compilation.trial_kernels()))
 print(compilation.is_compiled())
 """
 
+# What a trial loads where its kernels are kept: what compiling needs, and libraries that take longer than a walk, stay out.
+LOADED = """
+import sys
+import biodyn.trial.run
+from biodyn.rigid_body import compilation
+assert compilation.is_compiled()
+compilation.warm_up()
+print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats") if name in sys.modules])
+"""
+
 
 def run(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -47,6 +57,11 @@ def test_after_warming_up_a_trial_compiles_nothing_and_calls_no_other_kernel() -
     called, known, compiled = run(CALLED)  # one line more would be "Compiling ..."
     assert called == known
     assert compiled == "True"
+
+
+def test_loading_kernels_does_not_load_what_compiling_needs() -> None:
+    compilation.warm_up()  # they are on disk
+    assert run(LOADED) == ["[]"]
 
 
 def test_each_sentence_is_heard_once_and_only_within() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.signal import butter
+from scipy.signal import butter, sosfiltfilt
 
 from biodyn.errors import SettingsError
 from biodyn.processing.signals.filtering import (
@@ -43,6 +43,18 @@ def test_correction_is_the_published_constant_in_the_warped_domain():
     # 0.80224 for second order twice (Winter 2009; five published digits).
     warped = np.tan(np.pi * corrected_cutoff_hz(RATE_HZ, 6.0, 2) / RATE_HZ)
     assert np.tan(np.pi * 6.0 / RATE_HZ) / warped == pytest.approx(0.80224, abs=5e-6)
+
+
+@pytest.mark.parametrize("order", [2, 4, 6, 8])
+@pytest.mark.parametrize(("rate_hz", "cutoff_hz"), [(100.0, 6.0), (1000.0, 6.0), (240.0, 40.0)])
+def test_it_is_the_filter_of_scipy(order, rate_hz, cutoff_hz):
+    """1e-12 of the range: round-off of 1e-16, which poles beside the unit circle (6 Hz of 1000) multiply by some thousands."""
+    x = 3.0 + np.cumsum(np.random.default_rng(order).standard_normal((900, 70)), axis=0)  # more columns than one block
+    sections = butter(order // 2, corrected_cutoff_hz(rate_hz, cutoff_hz, order // 2), fs=rate_hz, output="sos")
+    pad = min(3 * int(np.ceil(rate_hz / cutoff_hz)), len(x) - 1)
+    expected = sosfiltfilt(sections, x, axis=0, padtype="odd", padlen=pad)
+    filtered = butterworth_lowpass(x, rate_hz, cutoff_hz, order)
+    np.testing.assert_allclose(filtered, expected, rtol=0, atol=1e-12 * np.ptp(x))
 
 
 def test_gain_over_frequency_is_that_of_butterworth_squared():

@@ -9,8 +9,7 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy import stats
-from scipy.signal import find_peaks
+from scipy.special import stdtr
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
@@ -19,6 +18,7 @@ from biodyn.processing.gait.activity import Direction
 from biodyn.processing.gait.foot_motion import marked_by_feet
 from biodyn.processing.gait.moving_feet import leading_points, with_standing_feet
 from biodyn.processing.gait.parameters import GaitSettings
+from biodyn.processing.gait.peaks import distinct_peaks
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import EventKind, EventSource, GaitEvent
 from biodyn.recording.wrenches import Contact
@@ -201,8 +201,7 @@ def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
     times: list[float] = []
     for first, stop in finite_stretches(finite):
         part = signal[first:stop]
-        peaks, _ = find_peaks(part, prominence=PEAK_SHARE * (high - low), distance=max(1, MIN_STRIDE_S * rate_hz))
-        for peak in peaks:
+        for peak in distinct_peaks(part, PEAK_SHARE * (high - low), max(1.0, MIN_STRIDE_S * rate_hz)):
             before, at, after = part[peak - 1 : peak + 2]
             bend = before - 2.0 * at + after
             shift = 0.5 * (before - after) / bend if bend < 0.0 else 0.0
@@ -248,7 +247,7 @@ def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -
     # the shift itself is known to the spread over sqrt(n), the spread from few differences
     scale = math.sqrt(variance * (1.0 + 1.0 / len(seen_s)))
     close_s = float(table["close_s"])
-    return float(2.0 * stats.t.cdf(close_s / scale, count) - 1.0)
+    return float(2.0 * stdtr(count, close_s / scale) - 1.0)
 
 
 def _stride_s(events: Sequence[GaitEvent]) -> float:
@@ -269,7 +268,7 @@ def _probability_close(error_s: float, bias_s: float = 0.0) -> float:
     table = load_table("gait/events")
     df, close_s = float(table["tail_df"]), float(table["close_s"])
     scale = error_s * math.sqrt((df - 2.0) / df)
-    return float(stats.t.cdf((close_s - bias_s) / scale, df) - stats.t.cdf((-close_s - bias_s) / scale, df))
+    return float(stdtr(df, (close_s - bias_s) / scale) - stdtr(df, (-close_s - bias_s) / scale))
 
 
 def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], list[Diagnostic]]:
