@@ -9,6 +9,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.plates import PlateAccount
 from biodyn.estimation.posterior import Posterior
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
@@ -31,6 +32,7 @@ class EstimateAccount:
         marker_rms_m, marker_max_m: how far the model's markers were moved.
         centre_shifts_m: (3,) of the mass centres by segment, in its own axes; centre_sd_m: (3,) what was known of it before.
         mass_change_kg: of the whole body; mass_sd_kg: what was known before.
+        plates: what was found of the force plates, and taken into account.
         torque_change: (C,) Nm RMS where the torque is known before and after.
         random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
     """
@@ -52,6 +54,7 @@ class EstimateAccount:
     mass_change_kg: float
     mass_sd_kg: float
     torque_change: FloatArray
+    plates: PlateAccount
     random: Posterior | None = None
 
 
@@ -63,6 +66,7 @@ def account_of(
     values: FloatArray,
     force_cutoff_hz: float,
     balance_sd: tuple[float, float],
+    plates: PlateAccount,
     random: Posterior | None = None,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`."""
@@ -95,6 +99,7 @@ def account_of(
         mass_change_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share(values),
         mass_sd_kg=0.0 if unknowns is None else mass_kg * unknowns.mass_share_sd,
         torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
+        plates=plates,
         random=random,
     )
 

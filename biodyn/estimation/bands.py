@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from biodyn.uncertainty.parameters import UncertaintySettings
 
 # The source that the estimate's own uncertainty stands for, and the one that no longer exists: there is no cut-off to choose.
 _RANDOM, _FILTER = "marker_noise", "cutoff"
+# The source of which the estimate leaves a share, where it finds where the plates stand.
+_PLACE: Final = "centre_of_pressure"
 
 
 def estimate_bands(
@@ -29,7 +32,8 @@ def estimate_bands(
     """Return the bands of an estimate's torques; None where the settings switch them off, or the estimate was made without."""
     if account.random is None:
         return None
-    off = settings.model_copy(update={"scale": {**settings.scale, _RANDOM: 0.0, _FILTER: 0.0}})
+    left = settings.scale.get(_PLACE, 1.0) * account.plates.place_left
+    off = settings.model_copy(update={"scale": {**settings.scale, _RANDOM: 0.0, _FILTER: 0.0, _PLACE: left}})
     found = torque_bands(replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction), off)
     if found is None:
         return None

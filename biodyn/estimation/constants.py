@@ -1,4 +1,4 @@
-"""What a stretch tells of things that do not change: inertias, and how well motion and forces can be in balance at all.
+"""What a stretch tells of things that do not change: inertias, plates, and how well motion and forces can be in balance at all.
 
 The errors of a body model and of plates stay alike for some time: a trial of T frames tells no more of a constant than the number
 of times that its errors change. Taken for independent, frames would let mass centres run away, and the balance's error vanish
@@ -16,6 +16,7 @@ from biodyn.estimation.banded import Factor
 from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
+from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import effects_of_inertia
 
 _FORCE = slice(3, 6)
@@ -28,16 +29,24 @@ _UNRELATED = 0.05
 
 @dataclass(frozen=True)
 class Constants:
-    """The step of the motion (count, nv), the unknown inertias (P,), the balance's error (6,) in a frame."""
+    """What is found beside the motion.
+
+    Attributes:
+        step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
+        plates_sd: standard deviations left of the latter, in the same.
+        balance: (6,) error of the balance in a frame.
+    """
 
     step: FloatArray
     inertias: FloatArray
+    plates: FloatArray
+    plates_sd: FloatArray
     balance: FloatArray
 
 
 def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray) -> Constants:
     """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance."""
-    effect = _inertia_rows(problem, path)
+    effect = _constant_rows(problem, path)
     signs = _probes(problem)
     count, probes = effect.shape[2], signs.shape[2]
     several = np.zeros((*right.shape, 1 + count + probes))
@@ -52,17 +61,26 @@ def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Pa
     motion, inertia, probed = halved[:, 0], halved[:, 1 : 1 + count], halved[:, 1 + count :]
     told = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
     share = 1.0 / problem.sizes.alike_frames
-    values = np.linalg.solve(share * told + np.eye(count), share * (asked - inertia.T @ motion))
+    certain = share * told + np.eye(count)
+    values = np.linalg.solve(certain, share * (asked - inertia.T @ motion))
     step = factor.backward((motion - inertia @ values).reshape(right.shape))
     left = _left(problem, balance, step, effect @ values)
     trace = float(np.sum(probed**2)) / _PROBES
-    return Constants(step, values, _balance_error(problem, left[:, _FORCE], trace))
+    first, sd = problem.inertias.count, np.sqrt(np.diag(np.linalg.inv(certain)))
+    return Constants(step, values[:first], values[first:], sd[first:], _balance_error(problem, left[:, _FORCE], trace))
 
 
-def _inertia_rows(problem: Problem, path: Path) -> FloatArray:
-    """What one standard deviation of each unknown inertia does to the balance (T, 6, P), in standard deviations."""
+def _constant_rows(problem: Problem, path: Path) -> FloatArray:
+    """What one standard deviation of each unknown constant does to the balance (T, 6, P), in standard deviations."""
+    mb = problem.model.multibody
     columns = problem.inertias.parameter_changes(problem.model)
-    effect = effects_of_inertia(problem.model.multibody, path.q, path.v, path.vdot, columns)[:, :6]
+    effect = effects_of_inertia(mb, path.q, path.v, path.vdot, columns)[:, :6]
+    if problem.plates.count:
+        change = problem.plates.changes(problem.wrenches).sum(axis=1)
+        R, p = (part[:, 0] for part in body_poses(mb, path.q))
+        about_root = change[:, :3] - np.cross(p[:, None], change[:, 3:].transpose(0, 2, 1)).transpose(0, 2, 1)
+        turned = [R.transpose(0, 2, 1) @ part for part in (about_root, change[:, 3:])]
+        effect = np.concatenate([effect, -np.concatenate(turned, axis=1)], axis=2)
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
 
 

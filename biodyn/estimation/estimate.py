@@ -12,6 +12,7 @@ from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem, torque_places
 from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
@@ -46,11 +47,13 @@ class Estimate:
 
     Attributes:
         fit, dynamics: of the estimated motion, on the model with the estimated inertias.
+        reaction: the ground reaction without the errors of the plates that were found.
         account: what was left over, what was moved, what changed.
     """
 
     fit: Fit
     dynamics: Dynamics
+    reaction: GroundReaction
     account: EstimateAccount
 
 
@@ -61,13 +64,15 @@ def estimate_trial(
     settings: EstimationSettings,
     magnitudes: Magnitudes,
     bands: bool = False,
+    R_WL: FloatArray | None = None,
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
 
     bands: compute how certain it is, too (`posterior`), which takes about as long again.
+    R_WL: (3, 3) turns the laboratory's axes into World's; None = they are the same.
 
-    The window in which the body must be in balance in most frames tells the inertias and the error of the balance; the
-    others take them over.
+    The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
+    of the balance; the others take them over.
     """
     sizes = sizes_of(inputs, settings, magnitudes)
     at_first = solve_dynamics(inputs.fit, reaction)
@@ -75,6 +80,11 @@ def estimate_trial(
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
     windows.sort(key=lambda window: -int(at_first.residual_valid[window.rows].sum()))
+    sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
+    plates = plate_unknowns(
+        inputs.contacts, sides, len(moving), inputs.rate_hz, np.eye(3) if R_WL is None else R_WL, settings
+    )
+    of_plates, plates_sd = np.zeros(plates.count), np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     q = inputs.fit.motion.q.copy()
     certain = _nothing_certain(inputs) if bands else None
@@ -82,7 +92,8 @@ def estimate_trial(
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
         problem = _problem(inputs, model, at_first, settings, sizes, window.rows, own)
-        problem = replace(problem, tells_constants=number == 0)
+        if number == 0:
+            problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows))
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
@@ -97,13 +108,24 @@ def estimate_trial(
             certain.force[window.kept] = found.force[window.inner][:, columns]
         if number == 0:
             values, model, sizes = solution.inertias, solution.model, solution.sizes
+            of_plates, plates_sd = solution.plates, solution.plates_sd
+            at_first = replace(at_first, foot_wrenches=plates.put_right(at_first.foot_wrenches, of_plates))
     fit = _fit_of(inputs, model, q)
+    reaction = reaction_put_right(reaction, sides, plates, of_plates)
     dynamics = solve_dynamics(fit, reaction)
     known = unknowns if len(values) else None
     account = account_of(
-        inputs, fit, dynamics, known, values, force_cutoff_hz, balance_of(sizes, inputs.rate_hz), certain
+        inputs,
+        fit,
+        dynamics,
+        known,
+        values,
+        force_cutoff_hz,
+        balance_of(sizes, inputs.rate_hz),
+        plates.account(of_plates, plates_sd),
+        certain,
     )
-    return Estimate(fit, dynamics, account)
+    return Estimate(fit, dynamics, reaction, account)
 
 
 @dataclass(frozen=True)
@@ -164,6 +186,8 @@ def _problem(
         torque_rows=places,
         torque_known=_known_torques(model, dynamics, places)[rows],
         inertias=unknowns,
+        plates=PlateUnknowns.none(inputs.rate_hz),
+        tells_constants=False,
     )
 
 

@@ -36,7 +36,7 @@ class EstimationSettings(Section):
         5.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
     )
     correlation_s: float = Field(
-        0.15,
+        0.1,
         ge=0,
         le=10,
         description="time over which errors of the body model stay alike, s: how little a trial tells",
@@ -46,6 +46,22 @@ class EstimationSettings(Section):
     )
     heaviest_centre_sd_m: float = Field(0.01, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
     mass_sd_share: float = Field(0.01, ge=0, le=0.1, description="the same of the body mass, share")
+    plate_place_sd_m: float = Field(
+        0.005,
+        ge=0,
+        le=0.05,
+        description="how far a force plate may stand beside its place in the file, 1 SD along each axis of the floor, m; "
+        "0 = it stands there",
+    )
+    plate_gain_sd_share: float = Field(
+        0.01,
+        ge=0,
+        le=0.1,
+        description="how much too much or too little a plate may read, 1 SD, share; 0 = it reads right",
+    )
+    force_delay_sd_s: float = Field(
+        0.001, ge=0, le=0.02, description="how late or early all forces may be, 1 SD, s; 0 = they are in time"
+    )
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
+from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.sizes import Sizes
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body.jacobians import on_path
@@ -25,7 +26,7 @@ class Problem:
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known.
-        inertias: what the trial may change of the body's inertias.
+        inertias: what the trial may change of the body's inertias; plates: of its plates.
         tells_constants: whether inertias and the error of the balance are found from this stretch.
     """
 
@@ -41,6 +42,7 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     inertias: InertiaUnknowns
+    plates: PlateUnknowns
     tells_constants: bool = True
 
     @cached_property

@@ -36,6 +36,7 @@ class Solution:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
         factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
+        plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations.
         sizes: with the error of the balance that was found.
     """
 
@@ -44,18 +45,21 @@ class Solution:
     factor: Factor
     derivatives: Derivatives
     inertias: FloatArray
+    plates: FloatArray
+    plates_sd: FloatArray
     model: SubjectModel
     sizes: Sizes
 
 
 def solve(problem: Problem, iterations: int, mean_information: FloatArray | None = None) -> Solution:
-    """Return the motion, and the inertias, that explain everything best.
+    """Return the motion, the inertias and the errors of the plates that explain everything best.
 
     mean_information: (nv, nv) of the markers in a frame, for a window of a longer stretch; None = the mean of these frames.
     """
     model, nv = problem.model, problem.model.multibody.nv
     c = np.zeros((problem.knots.count, nv))
     values = np.zeros(problem.inertias.count)
+    of_plates, plates_sd = np.zeros(problem.plates.count), np.ones(problem.plates.count)
     told = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
     held = kept(model, problem.start.q, levers(problem, told[0]), problem.sizes)
@@ -79,8 +83,10 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))
             if number == last_telling:
                 values, changed = found.inertias, with_changed_inertias(model, problem.inertias, found.inertias)
+                of_plates, plates_sd = found.plates, found.plates_sd
+                problem = replace(problem, wrenches=problem.plates.put_right(problem.wrenches, of_plates))
         else:
             step = factor.solve(normal.g)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
-    return Solution(c, path, factor, derivatives, values, changed, problem.sizes)
+    return Solution(c, path, factor, derivatives, values, of_plates, plates_sd, changed, problem.sizes)

@@ -292,9 +292,15 @@ def estimate(trial: TrialState) -> None:
     _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
     found = estimate_trial(
-        trial.propagation, reaction, cutoff_hz, settings.estimation, magnitudes, bands=settings.uncertainty.compute
+        trial.propagation,
+        reaction,
+        cutoff_hz,
+        settings.estimation,
+        magnitudes,
+        bands=settings.uncertainty.compute,
+        R_WL=trial.world.R_WL,
     )
-    trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, reaction, found.account
+    trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, found.reaction, found.account
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
     trial.notes += estimate_notes(found.account)

@@ -18,6 +18,7 @@ from biodyn.estimation.deviation import Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.posterior import inverse_blocks, posterior
 from biodyn.estimation.problem import Problem, torque_places
 from biodyn.estimation.sizes import sizes_of
@@ -82,6 +83,7 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         torque_rows=places,
         torque_known=np.ones((FRAMES, len(places)), dtype=bool),
         inertias=NOTHING,
+        plates=PlateUnknowns.none(100.0),
     )
 
 
@@ -289,7 +291,9 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond the overlap nothing is felt, so that a minute needs no more memory than ten seconds."""
-    held = EstimationSettings(centre_sd_m=0.0, heaviest_centre_sd_m=0.0, mass_sd_share=0.0)  # type: ignore[call-arg]
+    nothing = ("centre_sd_m", "heaviest_centre_sd_m", "mass_sd_share")
+    plates = ("plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
+    held = EstimationSettings(**dict.fromkeys((*nothing, *plates), 0.0))  # type: ignore[arg-type]
 
     def torques() -> FloatArray:
         assert walk.propagation is not None

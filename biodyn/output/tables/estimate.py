@@ -67,3 +67,25 @@ def estimate(analysis: TrialAnalysis) -> pd.DataFrame:
             "torque_sd_rms_Nm": sd,
         }
     )
+
+
+def _has_plates(analysis: TrialAnalysis) -> bool:
+    return analysis.estimate is not None and bool(analysis.estimate.plates.errors)
+
+
+@table(
+    "estimate_plates",
+    place=123,
+    description="Errors of the force plates that the estimate found and took out: place, cm, and gain, %.",
+    needs=_has_plates,
+    request=_REQUEST,
+)
+def estimate_plates(analysis: TrialAnalysis) -> pd.DataFrame:
+    """A row a plate and direction: its shift along a laboratory axis, cm, or its gain, %, with the SD left and that of before."""
+    plates = _account(analysis).plates
+    rows: list[tuple[int, str, str, float, float, float]] = []
+    for error in plates.errors:
+        for axis, shift, sd in zip(plates.axes, 100 * error.shift_m, 100 * error.shift_sd_m, strict=True):
+            rows.append((error.number, f"shift_{axis}", "cm", shift, sd, 100 * plates.expected.place_m))
+        rows.append((error.number, "gain", "%", 100 * error.gain, 100 * error.gain_sd, 100 * plates.expected.gain))
+    return pd.DataFrame(rows, columns=["plate", "error", "unit", "value", "sd_left", "sd_before"])

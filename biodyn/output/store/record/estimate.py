@@ -14,7 +14,8 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     """Return the account as plain values; None where the fitted motion stands.
 
     Residuals are RMS; per coordinate how far it was moved, by how much its torque changed (RMS), and the RMS of one standard
-    deviation of the torque where bands were computed.
+    deviation of the torque where bands were computed. Plates: by how much each stands beside its place, along the laboratory's
+    axes, and reads too much; forces that are late count positive; `sd`: what is left of the uncertainty.
     """
     account = analysis.estimate
     if account is None:
@@ -33,6 +34,22 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
             {"segment": name, "shift_cm": (100.0 * shift).tolist(), "sd_cm": 100.0 * account.centre_sd_m[name]}
             for name, shift in account.centre_shifts_m.items()
         ],
+        "plates": [
+            {
+                "plate": error.number,
+                "shift_cm": dict(zip(account.plates.axes, (100.0 * error.shift_m).tolist(), strict=True)),
+                "shift_sd_cm": dict(zip(account.plates.axes, (100.0 * error.shift_sd_m).tolist(), strict=True)),
+                "gain_percent": 100.0 * error.gain,
+                "gain_sd_percent": 100.0 * error.gain_sd,
+            }
+            for error in account.plates.errors
+        ],
+        "plates_expected": {
+            "place_sd_cm": 100.0 * account.plates.expected.place_m,
+            "gain_sd_percent": 100.0 * account.plates.expected.gain,
+            "delay_sd_ms": 1e3 * account.plates.expected.delay_s,
+        },
+        "force_delay": {"delay_ms": 1e3 * account.plates.delay_s, "sd_ms": 1e3 * account.plates.delay_sd_s},
         "coordinates": {
             name: {
                 "moved_rms_deg": float(np.rad2deg(account.moved_rms_rad[i])),

@@ -1,0 +1,205 @@
+"""What a trial says of its force plates: where each stands, how much it reads too much, how late the forces are.
+
+A plate that stands d beside the place in its file adds d x F to the moment about the world's origin; one that reads g too much
+gives wrenches 1 + g times too large; forces that are late by s belong to the motion s before. All are small: the first order is
+taken, so that they enter the balance of the whole body as the inertias do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from biodyn.conventions import FloatArray, IntArray, Side
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.recording import Contact, GroundReaction
+
+_MOMENT, _FORCE = slice(0, 3), slice(3, 6)
+_UP = 1  # axis of World
+_NO_PLATE = -1
+_OF_A_PLATE = 3  # unknowns: its place along two axes, its gain
+
+
+@dataclass(frozen=True)
+class PlateSizes:
+    """One standard deviation of a plate's place along each axis of the floor, m, of its gain, share, and of the delay, s."""
+
+    place_m: float = 0.0
+    gain: float = 0.0
+    delay_s: float = 0.0
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is unknown."""
+        return self.place_m > 0.0 or self.gain > 0.0 or self.delay_s > 0.0
+
+
+@dataclass(frozen=True)
+class PlateErrors:
+    """Errors of one plate.
+
+    Attributes:
+        number: of the plate in the file.
+        shift_m: (2,) by how much it stands beside the place in the file, along the floor's axes of the laboratory.
+        shift_sd_m: (2,) standard deviation that is left. gain, gain_sd: share that it reads too much, and what is left.
+    """
+
+    number: int
+    shift_m: FloatArray
+    shift_sd_m: FloatArray
+    gain: float
+    gain_sd: float
+
+
+@dataclass(frozen=True)
+class PlateAccount:
+    """What an estimate found of the plates.
+
+    Attributes:
+        axes: names of the laboratory's axes that `shift_m` is along. errors: of every plate that carried a foot.
+        delay_s, delay_sd_s: by how much the forces are late, and the standard deviation that is left.
+        expected: standard deviations before.
+    """
+
+    axes: tuple[str, ...] = ()
+    errors: tuple[PlateErrors, ...] = ()
+    delay_s: float = 0.0
+    delay_sd_s: float = 0.0
+    expected: PlateSizes = field(default_factory=PlateSizes)
+
+    @property
+    def place_left(self) -> float:
+        """What is left of the expected error of the plates' places, share; 1 where they were taken as they are."""
+        if not self.errors or not self.expected.place_m:
+            return 1.0
+        square = np.mean([error.shift_sd_m**2 for error in self.errors])
+        return float(min(np.sqrt(square) / self.expected.place_m, 1.0))
+
+
+@dataclass(frozen=True)
+class PlateUnknowns:
+    """Unknowns of standard deviation 1: for each plate its place along two axes and its gain, then the delay of all forces.
+
+    Attributes:
+        numbers: (N,) of the plates in the file. carried: (T, K) place in `numbers` of each foot's plate, -1 = none.
+        axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names.
+        sizes: standard deviations; where all are 0 nothing is unknown. rate_hz: of the frames.
+    """
+
+    numbers: tuple[int, ...]
+    carried: IntArray
+    axes_W: FloatArray
+    axes: tuple[str, ...]
+    sizes: PlateSizes
+    rate_hz: float
+
+    @classmethod
+    def none(cls, rate_hz: float) -> PlateUnknowns:
+        """Plates that are as their file says."""
+        return cls((), np.zeros((0, 0), dtype=np.int64), np.zeros((0, 3)), (), PlateSizes(), rate_hz)
+
+    @property
+    def count(self) -> int:
+        """Number of unknowns."""
+        return _OF_A_PLATE * len(self.numbers) + 1 if self.sizes.any and self.numbers else 0
+
+    @property
+    def scales(self) -> FloatArray:
+        """One standard deviation (P,) of each unknown, m, share, s."""
+        if not self.count:
+            return np.zeros(0)
+        one = [self.sizes.place_m, self.sizes.place_m, self.sizes.gain]
+        return np.array([*(one * len(self.numbers)), self.sizes.delay_s])
+
+    def of_frames(self, rows: slice) -> PlateUnknowns:
+        """The same for some frames."""
+        return replace(self, carried=self.carried[rows])
+
+    def changes(self, wrenches: FloatArray) -> FloatArray:
+        """Return what putting right one standard deviation of each does to the feet's wrenches (T, K, 6), (T, K, 6, P)."""
+        result = np.zeros((*wrenches.shape, self.count))
+        if not self.count:
+            return result
+        for n in range(len(self.numbers)):
+            own = np.where((self.carried == n)[..., None], wrenches, 0.0)
+            for i, axis in enumerate(self.axes_W):
+                result[..., _MOMENT, _OF_A_PLATE * n + i] = np.cross(axis, own[..., _FORCE])
+            result[..., _OF_A_PLATE * n + 2] = -own
+        result[..., -1] = self.rate_hz * np.gradient(wrenches, axis=0)
+        return np.asarray(result * self.scales)
+
+    def put_right(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
+        """Return the wrenches (T, K, 6) without the errors `values` (P,)."""
+        return np.asarray(wrenches + self.changes(wrenches) @ values) if self.count else wrenches
+
+    def shifts_W(self, values: FloatArray) -> FloatArray:
+        """Return by how much each plate stands beside its place, (N, 3) m in World."""
+        own = (self.scales * values)[: _OF_A_PLATE * len(self.numbers)].reshape(-1, _OF_A_PLATE)
+        return np.asarray(own[:, :2] @ self.axes_W)
+
+    def account(self, values: FloatArray, sd: FloatArray) -> PlateAccount:
+        """Return what was found: values (P,) and the standard deviations (P,) that are left, in those of before."""
+        if not self.count:
+            return PlateAccount()
+        found, left = self.scales * values, self.scales * sd
+        errors = tuple(
+            PlateErrors(number, found[at : at + 2], left[at : at + 2], float(found[at + 2]), float(left[at + 2]))
+            for number, at in zip(self.numbers, range(0, self.count, _OF_A_PLATE), strict=False)
+        )
+        return PlateAccount(self.axes, errors, float(found[-1]), float(left[-1]), self.sizes)
+
+
+def plate_unknowns(
+    contacts: Sequence[Contact],
+    sides: Sequence[Side],
+    frames: int,
+    rate_hz: float,
+    R_WL: FloatArray,
+    settings: EstimationSettings,
+) -> PlateUnknowns:
+    """Return what may be wrong with the plates that carry feet, by the settings; R_WL (3, 3) turns laboratory axes into World."""
+    sizes = PlateSizes(settings.plate_place_sd_m, settings.plate_gain_sd_share, settings.force_delay_sd_s)
+    numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
+    floor = np.sort(np.argsort(np.abs(R_WL[_UP]))[:2])
+    return PlateUnknowns(
+        numbers,
+        _carried(contacts, sides, frames, rate_hz, numbers),
+        R_WL[:, floor].T,
+        tuple("xyz"[at] for at in floor),
+        sizes,
+        rate_hz,
+    )
+
+
+def _carried(
+    contacts: Sequence[Contact], sides: Sequence[Side], frames: int, rate_hz: float, numbers: Sequence[int]
+) -> IntArray:
+    """Place of the plate that carries each foot (T, K): of the contact nearest in time; none where two carry it at once."""
+    result = np.full((frames, len(sides)), _NO_PLATE, dtype=np.int64)
+    time_s = np.arange(frames) / rate_hz
+    for column, side in enumerate(sides):
+        own = [c for c in contacts if c.side == side and c.decision == "assigned"]
+        if not own:
+            continue
+        away = np.stack([np.maximum(c.start_s - time_s, time_s - c.end_s) for c in own])
+        result[:, column] = np.array([numbers.index(c.plate) for c in own])[np.argmin(away, axis=0)]
+        result[(away <= 0.0).sum(axis=0) > 1, column] = _NO_PLATE
+    return result
+
+
+def reaction_put_right(
+    reaction: GroundReaction, sides: Sequence[Side], unknowns: PlateUnknowns, values: FloatArray
+) -> GroundReaction:
+    """Return the ground reaction without the errors `values`; what people are shown at full bandwidth stays as measured."""
+    if not unknowns.count:
+        return reaction
+    wrenches = np.stack([reaction.wrench[side] for side in sides], axis=1)
+    right = np.where(np.isnan(wrenches), np.nan, unknowns.put_right(np.nan_to_num(wrenches), values))
+    shifts = np.concatenate([unknowns.shifts_W(values), np.zeros((1, 3))])  # the last one of no plate
+    wrench, points = dict(reaction.wrench), dict(reaction.centre_of_pressure)
+    for k, side in enumerate(sides):
+        wrench[side] = right[:, k]
+        points[side] = points[side] + shifts[unknowns.carried[:, k]]
+    return replace(reaction, wrench=wrench, centre_of_pressure=points)

@@ -1,0 +1,147 @@
+"""Errors of force plates: what they do to the balance, that planted ones are found, told and taken out, and only those."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import FloatArray
+from biodyn.estimation.estimate import Estimate, estimate_trial
+from biodyn.estimation.notes import estimate_notes
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.estimation.plates import PlateUnknowns, plate_unknowns
+from biodyn.recording import Contact, GroundReaction
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.magnitudes import load_magnitudes
+
+WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
+RATE_HZ = 100.0
+TURNED = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])  # World from a laboratory whose z is up
+
+
+@pytest.fixture(scope="module")
+def walk() -> TrialAnalysis:
+    """A walk on two plates, as it was fitted."""
+    return analyse_trial(WALK, torques_only=True)
+
+
+def settings(**changed: float) -> EstimationSettings:
+    return EstimationSettings(**changed)  # type: ignore[arg-type]
+
+
+def estimated(walk: TrialAnalysis, reaction: GroundReaction, chosen: EstimationSettings) -> Estimate:
+    assert walk.propagation is not None
+    return estimate_trial(walk.propagation, reaction, 6.0, chosen, load_magnitudes(), R_WL=TURNED)
+
+
+def unknowns_of(walk: TrialAnalysis, chosen: EstimationSettings) -> PlateUnknowns:
+    return plate_unknowns(walk.contacts, tuple(walk.reaction.wrench), len(walk.time_s), RATE_HZ, TURNED, chosen)
+
+
+def with_errors(walk: TrialAnalysis, planted: Mapping[int, float]) -> GroundReaction:
+    """The walk's reaction as plates with errors would have given it: `planted` values by the place of the unknown."""
+    unknowns, reaction = unknowns_of(walk, settings()), walk.reaction
+    values = np.zeros(unknowns.count)
+    for at, value in planted.items():
+        values[at] = value / unknowns.scales[at]
+    sides = tuple(reaction.wrench)
+    whole = np.stack([reaction.wrench[side] for side in sides], axis=1)
+    wrong = np.where(np.isnan(whole), np.nan, unknowns.put_right(np.nan_to_num(whole), -values))
+    return replace(reaction, wrench={side: wrong[:, k] for k, side in enumerate(sides)})
+
+
+def test_unknowns_are_what_they_are_called(walk: TrialAnalysis) -> None:
+    """A shift moves the pressure, a gain scales, a delay is made up for; axes are those of the laboratory."""
+    unknowns = unknowns_of(walk, settings())
+    frames, feet = len(walk.time_s), 2
+    assert unknowns.axes == ("x", "y")
+    np.testing.assert_allclose(unknowns.axes_W, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    time_s = np.arange(frames) / RATE_HZ
+    wrench = np.zeros((frames, feet, 6))
+    wrench[..., 4] = 700.0 + 100.0 * time_s[:, None]
+    values = np.zeros(unknowns.count)
+    values[0], values[2], values[-1] = (
+        2.0,
+        3.0,
+        4.0,
+    )  # the first plate 10 mm along x, reads 3 % too much; forces 4 ms late
+    right = unknowns.put_right(wrench, values)
+    on_first = unknowns.carried == 0
+    assert on_first.any()
+    force = np.where(on_first, 0.97, 1.0) * wrench[..., 4] + 100.0 * 0.004
+    np.testing.assert_allclose(right[..., 4], force, rtol=1e-9)
+    moment = np.where(on_first, -0.01 * wrench[..., 4], 0.0)  # z x force up = - force about World's x
+    np.testing.assert_allclose(right[..., 0], moment, atol=1e-9)
+
+
+def test_a_foot_on_two_plates_at_once_belongs_to_none() -> None:
+    contacts = [
+        Contact(number, start, end, "r", "assigned", "") for number, start, end in ((1, 0.2, 0.6), (2, 0.5, 0.9))
+    ]
+    carried = plate_unknowns(contacts, ("r", "l"), 100, 100.0, np.eye(3), settings()).carried
+    assert (carried[:49, 0] == 0).all()
+    assert (carried[51:60, 0] == -1).all()
+    assert (carried[62:, 0] == 1).all()
+    assert (carried[:, 1] == -1).all()
+
+
+HELD = {"plate_place_sd_m": 0.0, "plate_gain_sd_share": 0.0, "force_delay_sd_s": 0.0}
+
+
+@pytest.fixture(scope="module")
+def sound(walk: TrialAnalysis) -> Estimate:
+    """The walk as it was recorded."""
+    return estimated(walk, walk.reaction, settings())
+
+
+@pytest.fixture(scope="module")
+def held(walk: TrialAnalysis) -> Estimate:
+    """The same with plates that are as their file says."""
+    return estimated(walk, walk.reaction, settings(**HELD))
+
+
+@pytest.mark.parametrize(
+    ("place", "planted", "code"),
+    [(0, 0.03, "estimate-plate-place"), (2, 0.08, "estimate-plate-gain"), (-1, 0.006, "estimate-force-delay")],
+)
+def test_a_planted_error_is_found_taken_out_and_told(
+    walk: TrialAnalysis, sound: Estimate, held: Estimate, place: int, planted: float, code: str
+) -> None:
+    """Beside what the walk itself shows; and it does less to the torques than where plates are taken as they are."""
+    wrong = with_errors(walk, {place % unknowns_of(walk, settings()).count: planted})
+
+    def error_of(found: Estimate) -> float:
+        plates = found.account.plates
+        return (
+            plates.delay_s if place < 0 else plates.errors[0].gain if place == 2 else float(plates.errors[0].shift_m[0])
+        )
+
+    found = estimated(walk, wrong, settings())
+    assert 0.5 * planted < error_of(found) - error_of(sound) < 1.1 * planted
+    assert code in [note.code for note in estimate_notes(found.account)]
+    assert code not in [note.code for note in estimate_notes(sound.account)]
+    assert _apart(found, sound) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
+
+
+def _apart(one: Estimate, other: Estimate) -> float:
+    return float(np.sqrt(np.nanmean((one.dynamics.torques - other.dynamics.torques) ** 2)))
+
+
+def test_plates_that_are_as_they_are_leave_the_reaction_alone(walk: TrialAnalysis, held: Estimate) -> None:
+    assert held.reaction is walk.reaction
+    assert held.account.plates.errors == ()
+    assert held.account.plates.place_left == 1.0
+
+
+def test_what_people_are_shown_stays_as_measured(walk: TrialAnalysis, sound: Estimate) -> None:
+    assert sound.reaction.as_measured is walk.reaction.as_measured
+    assert 0.1 < sound.account.plates.place_left < 1.0
+    side = next(iter(walk.reaction.wrench))
+    moved: FloatArray = sound.reaction.centre_of_pressure[side] - walk.reaction.centre_of_pressure[side]
+    assert np.nanmax(np.abs(moved)) > 0.0
+    assert np.nanmax(np.abs(moved[:, 1])) < 1e-12  # along the floor
