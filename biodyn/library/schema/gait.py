@@ -1,11 +1,13 @@
-"""How sure gait events are, and how two feet share a plate."""
+"""How sure gait events are, peaks of the ground reaction, and how two feet share a plate."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Strict
+from biodyn.library.schema.base import Name, Range, Strict
 
 
 class _Error(Strict):
@@ -45,6 +47,22 @@ class EventErrors(Strict):
     kinematic: _Kinematic
     marked: _Marked
     file: _Source
+
+
+class _Peak(Strict):
+    name: Name
+    axis: Literal["x", "y", "z"]
+    of: Literal["max", "min"]
+    window: Range
+    sign: Literal[1, -1] = 1
+    mirrored: bool = False
+
+
+@SCHEMAS.register("gait/ground_peaks")
+class GroundPeaks(Strict):
+    """Peaks of the ground reaction of a stance."""
+
+    peak: tuple[_Peak, ...] = Field(strict=False, min_length=1)
 
 
 class _Pressure(Strict):
