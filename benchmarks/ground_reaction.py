@@ -3,8 +3,8 @@
     python benchmarks/ground_reaction.py [FOLDER ...]      without a folder: folder gait of BIODYN_TEST_DATA
 
 For every whole contact of one foot: the peaks of each axis of the force in the first or second half of stance (medial: in all),
-at the plate's own rate through 50 Hz; then how far those that the parameters of a stride say (`spatiotemporal`), of the table at the
-plates' rate, of the table at the marker rate, of the curves over the gait cycle (101 points) and of the force that the dynamics
+at the plate's own rate through 50 Hz; then how far those that the parameters of a stride say (`spatiotemporal`), of the table at
+the plates' rate, of the table at the frames, of the curves over the gait cycle (101 points) and of the force that the dynamics
 use are off, in per cent of the peak. Peaks below 2 % of body weight are left out.
 """
 

@@ -22,14 +22,31 @@ class _Source(Strict):
     foot_off: _Error
 
 
+class _Weights(Strict):
+    heel_height: float
+    toe_height: float
+    heel_upward_velocity: float
+    toe_upward_velocity: float
+    heel_speed: float
+    toe_speed: float
+    heel_upward_acceleration: float
+    toe_upward_acceleration: float
+
+
+class _Contact(Strict):
+    intercept: float
+    half_s: float = Field(gt=0, lt=0.5)
+    spread_s: float = Field(ge=0, lt=1)
+    weights: _Weights
+
+
 class _Mark(Strict):
     late_s: float = Field(gt=-0.2, lt=0.2)
-    bias_s: float = Field(gt=-1, lt=1)
+    share: float = Field(ge=0, le=1)
     error_s: float = Field(gt=0, lt=1)
 
 
 class _Marked(Strict):
-    foot_strike: _Mark
     foot_off: _Mark
 
 
@@ -45,6 +62,7 @@ class EventErrors(Strict):
     tail_df: float = Field(gt=2)  # below, the distribution has no standard deviation
     plate: _Source
     kinematic: _Kinematic
+    contact: _Contact
     marked: _Marked
     file: _Source
 
