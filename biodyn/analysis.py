@@ -16,6 +16,7 @@ from biodyn.model.body_model import SubjectModel
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import SOURCE_WORDS, CalibrationSource
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
+from biodyn.processing.contacts.at_plate_rate import FootForces, forces_at_plate_rate
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.processing.dynamics.solve import Dynamics
@@ -209,6 +210,21 @@ class TrialAnalysis:
             return None
         return pose_misfit(self.fit, self.propagation.markers)
 
+    @cached_property
+    def plate_rate_forces(self) -> FootForces | None:
+        """The ground reaction at the plates' own rate; None where no plate carried a foot, or a file says whose each force is."""
+        if self.propagation is None:
+            return None
+        signals = self.propagation.signals
+        return forces_at_plate_rate(
+            self.contacts,
+            signals.raw_plates,
+            self.reaction.as_measured,
+            self.recording.markers.rate_hz,
+            threshold_n=self.settings.contacts.threshold_n,
+            order=signals.settings.filter_order,
+        )
+
     @property
     def walked(self) -> WalkedTrial:
         """What the variables of the gait cycles are computed from."""
@@ -221,6 +237,7 @@ class TrialAnalysis:
             self.dynamics,
             self.subject.mass_kg,
             self.recording.markers.rate_hz,
+            self.plate_rate_forces,
         )
 
     @cached_property

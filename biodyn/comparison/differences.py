@@ -15,8 +15,16 @@ from biodyn.comparison.shapley import shares
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import ResultError
 
-Quantity = Literal["angle", "moment"]
-UNITS: dict[Quantity, str] = {"moment": "Nm", "angle": "deg"}
+#: Curves in time, and over 0-100 % of the gait cycle.
+Quantity = Literal["angle", "moment", "cycle angle", "cycle moment"]
+UNITS: dict[Quantity, str] = {"moment": "Nm", "angle": "deg", "cycle moment": "Nm", "cycle angle": "deg"}
+#: What they are called in sentences.
+WORDS: dict[Quantity, str] = {
+    "moment": "joint moments",
+    "angle": "joint angles",
+    "cycle moment": "joint moments over the gait cycle",
+    "cycle angle": "joint angles over the gait cycle",
+}
 #: What no exchanged cause accounts for.
 UNEXPLAINED = "unexplained"
 #: Fewer frames in common are no comparison.

@@ -14,6 +14,7 @@ import pandas as pd
 from biodyn.comparison.differences import (
     UNEXPLAINED,
     UNITS,
+    WORDS,
     Difference,
     Quantity,
     analyses_in_common,
@@ -23,6 +24,7 @@ from biodyn.comparison.differences import (
     overall,
 )
 from biodyn.comparison.facts import Fact, facts
+from biodyn.comparison.over_cycles import Span, cycle_differences, event_facts
 from biodyn.comparison.segments import MovingBody, moving_body
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import ResultError
@@ -67,8 +69,9 @@ class Comparison:
     """Where two computations of one recording differ, and why.
 
     Attributes:
-        first, other: what they are called. time_s: (T,) s, of the curves in `differences`.
-        differences: one a joint, plane and quantity. facts: what differs between the two in numbers.
+        first, other: what they are called. time_s: (T,) s, of the curves in `differences` that run through time.
+        differences: one a joint, plane and quantity; over the gait cycle, too, where the events differ.
+        facts: what differs between the two in numbers.
         settings: settings that differ: section.name, with both values; empty where one of them is a file.
         notes: what a reader must know: what could not be compared, and why.
     """
@@ -96,6 +99,11 @@ class Comparison:
         """Share of the mean square of all differences that the causes take away together."""
         return {quantity: explained(self.differences, quantity) for quantity in UNITS}
 
+    @property
+    def _in_time(self) -> tuple[Difference, ...]:
+        """The differences of curves through time: those that are drawn."""
+        return tuple(one for one in self.differences if not one.quantity.startswith("cycle"))
+
     def summary(self) -> list[str]:
         """Plain sentences: what differs most, and why."""
         lines = [f"First: {self.first}. Second: {self.other}."]
@@ -105,14 +113,14 @@ class Comparison:
                 continue
             if not shares:
                 if all(one.is_none for one in own):
-                    lines.append(f"Joint {quantity}s are equal.")
+                    lines.append(f"{WORDS[quantity].capitalize()} are equal.")
                 continue
             said = [f"{name} {100 * share:.0f} %" for name, share in shares.items() if _is_worth_saying(name, share)]
             told = 100 * self.explained[quantity]
             lines.append(
-                f"Of the difference in joint {quantity}s {told:.0f} % is explained: {', '.join(said)}."
+                f"Of the difference in {WORDS[quantity]} {told:.0f} % is explained: {', '.join(said)}."
                 if said and told >= _LEAST_TOLD
-                else f"No cause explains the differences in joint {quantity}s: {_largest(own)}."
+                else f"No cause explains the differences in {WORDS[quantity]}: {_largest(own)}."
             )
         lines += [f"{fact.cause}: {fact.text}." for fact in self.facts]
         lines += [f"Setting {name}: {a} and {b}." for name, (a, b) in self.settings.items()]
@@ -134,7 +142,7 @@ class Comparison:
         from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.matplotlib_backend import draw
 
-        return draw(differences_figure(self.differences, self.time_s, (self.first, self.other)))
+        return draw(differences_figure(self._in_time, self.time_s, (self.first, self.other)))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -186,7 +194,7 @@ class Comparison:
         write_csv(self.table, target / TABLE_NAME)
         text = json.dumps(self.record, indent=2, allow_nan=False) + "\n"
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
-        figure = differences_figure(self.differences, self.time_s, (self.first, self.other))
+        figure = differences_figure(self._in_time, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(png(figure))
         return target
 
@@ -245,15 +253,16 @@ def compare(a: Result, b: Result) -> Comparison:
         _both(_motion_cutoff_hz, first, second),
         _both(lambda record: record.get("force_cutoff_hz"), first, second),
     )
-    joints = joints_of(exchange.a)
+    joints, found = joints_of(exchange.a), differences(exchange)
+    time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
         first.name,
         second.name,
-        exchange.a.time_s,
-        differences(exchange),
-        facts(exchange, joints),
+        time_s,
+        (*found, *cycle_differences(found, time_s, exchange.rate_hz, *spans)),
+        (*facts(exchange, joints), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
-        tuple(_notes(exchange.a.time_s, first)),
+        tuple(_notes(time_s, first)),
     )
 
 
@@ -317,6 +326,15 @@ def _settings(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> It
             yield from _settings(own, other, f"{above}{name}.")
         elif own != other:
             yield f"{above}{name}", (own, other)
+
+
+def _spans(opened: _Opened) -> list[Span]:
+    """The gait cycles of a result."""
+    table = opened.result.table("spatiotemporal")
+    return [
+        Span(str(side), float(a), float(b))
+        for side, a, b in table[["side", "start_s", "end_s"]].itertuples(index=False)
+    ]
 
 
 def _notes(time_s: FloatArray, first: _Opened) -> Iterator[str]:

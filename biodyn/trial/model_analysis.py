@@ -258,6 +258,7 @@ def _events(
         forward_W=told.forward,
         rate_hz=rate_hz,
         direction=activity.direction,
+        walking=activity.is_walked,
         floor_velocity_W=told.floor_velocity,
         soles_W=told.sole,
     )

@@ -47,7 +47,7 @@ from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, 
 from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
-from biodyn.recording import Contact, GroundReaction
+from biodyn.recording import Contact, GaitEvent, GroundReaction
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
 from biodyn.trial.pose_offsets import pose_errors
@@ -241,7 +241,13 @@ def events(trial: TrialState) -> None:
     """Tell what the person does, and find foot strikes and foot offs: plates, movement and file."""
     points = _points_of_steps(trial)
     trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
-    trial.events, notes = gait_events(
+    trial.events, notes = _events_by(trial, points)
+    trial.notes += notes
+
+
+def _events_by(trial: TrialState, points: GaitPoints) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
+    """The events with those of the movement from these points, filtered as steps are told by."""
+    return gait_events(
         trial.contacts,
         trial.walk.events,
         trial.settings.gait,
@@ -251,10 +257,10 @@ def events(trial: TrialState) -> None:
         forward_W=points.forward,
         rate_hz=trial.rate_hz,
         direction=trial.activity.direction,
+        walking=trial.activity.is_walked,
         floor_velocity_W=points.floor_velocity,
         soles_W=points.sole,
     )
-    trial.notes += notes
 
 
 def inverse_dynamics(trial: TrialState) -> None:
@@ -303,7 +309,12 @@ def estimate(trial: TrialState) -> None:
     trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, found.reaction, found.account
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
-    trial.notes += estimate_notes(found.account)
+    _, before = _events_by(trial, _points_of_steps(trial))
+    trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
+    trial.events, after = _events_by(
+        trial, trial.points.of_steps(trial.rate_hz, math.inf)
+    )  # its motion passed no filter
+    trial.notes = [note for note in trial.notes if note not in before] + [*after, *estimate_notes(found.account)]
 
 
 def uncertainty(trial: TrialState) -> None:

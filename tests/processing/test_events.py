@@ -8,7 +8,6 @@ from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.events import expected_events, gait_events, kinematic_events, merge_events, plate_events
-from biodyn.processing.gait.foot_motion import marked_by_feet
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.recording import Contact, GaitEvent
 
@@ -196,29 +195,3 @@ def test_contradictions_keep_the_more_certain_event():
     assert [(event.time_s, event.source) for event in merged] == [(1.0, "plate"), (1.62, "plate")]
     assert [note.code for note in notes] == ["gait-event-dropped", "gait-event-dropped"]
     assert "Right foot strike at 1.20 s (file)" in notes[0].message
-
-
-def test_a_foot_marks_its_strike_and_its_off():
-    """A foot that falls to the floor and stops, and a toe that is pulled up: both are found where they happen."""
-    time_s = np.arange(200) / RATE_HZ
-    strike_s, off_s = 0.803, 1.404
-    # the fall is fastest, and the upward acceleration of the toe largest, at those times
-    fall = 0.05 * (1.0 - np.tanh((time_s - strike_s) / 0.03))
-    pull = np.exp(-0.5 * ((time_s - off_s) / 0.03) ** 2)
-    twice = np.cumsum(np.cumsum(pull)) / RATE_HZ**2
-    rise = np.concatenate([[0.0], twice[:-1]])  # each sum of samples runs half a sample ahead
-    zeros = np.zeros_like(time_s)
-    heel = {"r": np.column_stack([zeros, fall, zeros])}
-    toe = {"r": np.column_stack([zeros, fall + rise, zeros])}
-    expected = [
-        GaitEvent(0.84, "r", "foot_strike", "kinematic", 0.6),
-        GaitEvent(1.36, "r", "foot_off", "kinematic", 0.6),
-    ]
-    late_s, confidence = {"foot_strike": 0.0, "foot_off": -0.02}, {"foot_strike": 0.9, "foot_off": 0.9}
-    strike, off = marked_by_feet(expected, heel, toe, RATE_HZ, late_s, confidence)
-    assert strike.time_s == pytest.approx(strike_s, abs=2e-3)
-    assert off.time_s == pytest.approx(off_s + 0.02, abs=4e-3)
-    assert {strike.confidence, off.confidence} == {0.9}
-    # a foot that does not move marks nothing: what the steps lead one to expect stays
-    still = {"r": np.zeros((200, 3))}
-    assert marked_by_feet(expected, still, still, RATE_HZ, late_s, confidence) == expected

@@ -13,6 +13,7 @@ from support.real import slow_but
 
 from biodyn.errors import SettingsError
 from biodyn.output.tables.gait import spatiotemporal, stride_columns
+from biodyn.processing.gait.ground_peaks import ground_peaks
 from biodyn.study.discovery import StudyDefinition
 from biodyn.study.group.beforehand import possible_names, require_possible
 from biodyn.study.group.options import AnalysisOptions
@@ -195,7 +196,8 @@ def test_the_names_known_beforehand_are_those_of_a_trial(out: Path, walk_variabl
     possible = possible_names(plan_of(out))
     assert variables <= set(possible.variables)
     assert set(possible.strides) == set(stride_columns())
-    assert set(possible.strides) - strides == {"contact_time_s", "flight_time_s"}  # new since the stored result
+    peaks = {peak.column for peak in ground_peaks()}
+    assert set(possible.strides) - strides == {"contact_time_s", "flight_time_s", *peaks}  # new since the stored result
     assert strides <= set(possible.strides)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.comparison import exchange
 from biodyn.comparison.channels import Writing
+from biodyn.comparison.over_cycles import Span
 from biodyn.conventions import FloatArray
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.body_model import SubjectModel
@@ -18,6 +19,7 @@ from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.model.skeleton import static_angles
 from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.gait.cycles import gait_cycles
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
 #: The names that a comparison may give to each planted cause.
@@ -27,6 +29,7 @@ NAMES = {
     "axis": {exchange.AXES},
     "inertia": {exchange.INERTIAS},
     "mass": {exchange.MASS},
+    "events": {exchange.EVENTS},
 }
 
 
@@ -98,6 +101,35 @@ def _mass(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
     return _with(analysis, with_mass(analysis.model, float(analysis.model.mass_kg * factor)), fit=analysis.fit)
 
 
+def _events(analysis: TrialAnalysis, rng: np.random.Generator) -> TrialAnalysis:
+    """Foot strikes of one side, or of both, 8 to 40 ms early or late, each by a little more or less; or one of them missed.
+
+    In half of the cases on top of a body mass that is .5 % off: what else differs a little must not be named instead.
+    """
+    sides = ("r", "l") if rng.random() < 0.5 else (str(rng.choice(["r", "l"])),)
+    late_s = rng.uniform(0.008, 0.040) * rng.choice([-1.0, 1.0])
+    strikes = [e for e in analysis.events if e.kind == "foot_strike"]
+    by_side = {side: [e for e in strikes if e.side == side] for side in "rl"}
+    missed = None
+    if rng.random() < 0.2 and any(len(own) > 2 for own in by_side.values()):  # a cycle is left without it
+        own = next(own for own in by_side.values() if len(own) > 2)
+        missed = own[-1]
+    events = tuple(
+        replace(e, time_s=e.time_s + late_s + rng.uniform(-0.004, 0.004)) if e in strikes and e.side in sides else e
+        for e in analysis.events
+        if e is not missed
+    )
+    if rng.random() < 0.5:
+        heavier = with_mass(analysis.model, float(1.005 * analysis.model.mass_kg))
+        analysis = _with(analysis, heavier, fit=analysis.fit)
+    return replace(analysis, events=events)
+
+
+def spans_of(analysis: TrialAnalysis) -> tuple[Span, ...]:
+    """The gait cycles of an analysis."""
+    return tuple(Span(c.side, c.start_s, c.end_s) for c in gait_cycles(analysis.gait_events))
+
+
 def with_changed_writing(usual: Writing, kind: str, rng: np.random.Generator) -> Writing:
     """A way of writing a joint moment with a sign turned or another frame."""
     if kind == "frame":
@@ -113,6 +145,7 @@ _PLANTS: dict[str, Callable[[TrialAnalysis, np.random.Generator], TrialAnalysis]
     "axis": _axis,
     "inertia": _inertia,
     "mass": _mass,
+    "events": _events,
 }
 
 

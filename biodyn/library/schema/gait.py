@@ -1,11 +1,13 @@
-"""How sure gait events are, and how two feet share a plate."""
+"""How sure gait events are, peaks of the ground reaction, and how two feet share a plate."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Strict
+from biodyn.library.schema.base import Name, Range, Strict
 
 
 class _Error(Strict):
@@ -20,14 +22,31 @@ class _Source(Strict):
     foot_off: _Error
 
 
+class _Weights(Strict):
+    heel_height: float
+    toe_height: float
+    heel_upward_velocity: float
+    toe_upward_velocity: float
+    heel_speed: float
+    toe_speed: float
+    heel_upward_acceleration: float
+    toe_upward_acceleration: float
+
+
+class _Contact(Strict):
+    intercept: float
+    half_s: float = Field(gt=0, lt=0.5)
+    spread_s: float = Field(ge=0, lt=1)
+    weights: _Weights
+
+
 class _Mark(Strict):
     late_s: float = Field(gt=-0.2, lt=0.2)
-    bias_s: float = Field(gt=-1, lt=1)
+    share: float = Field(ge=0, le=1)
     error_s: float = Field(gt=0, lt=1)
 
 
 class _Marked(Strict):
-    foot_strike: _Mark
     foot_off: _Mark
 
 
@@ -43,8 +62,25 @@ class EventErrors(Strict):
     tail_df: float = Field(gt=2)  # below, the distribution has no standard deviation
     plate: _Source
     kinematic: _Kinematic
+    contact: _Contact
     marked: _Marked
     file: _Source
+
+
+class _Peak(Strict):
+    name: Name
+    axis: Literal["x", "y", "z"]
+    of: Literal["max", "min"]
+    window: Range
+    sign: Literal[1, -1] = 1
+    mirrored: bool = False
+
+
+@SCHEMAS.register("gait/ground_peaks")
+class GroundPeaks(Strict):
+    """Peaks of the ground reaction of a stance."""
+
+    peak: tuple[_Peak, ...] = Field(strict=False, min_length=1)
 
 
 class _Pressure(Strict):

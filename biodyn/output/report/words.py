@@ -8,6 +8,7 @@ _UNITS = {
     "_m_s": "m/s",
     "_percent": "% of the cycle",
     "_deg": "degrees",
+    "_BW": "BW",
     "_s": "s",
     "_m": "m",
 }

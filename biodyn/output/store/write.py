@@ -44,6 +44,7 @@ from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import write_user_files
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.packed import packed
+from biodyn.output.tables.registry import TABLES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +67,11 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """
     (folder / TABLES_FOLDER).mkdir()
     with ThreadPoolExecutor(max_workers=1) as writer:
-        written = [writer.submit(_write_table, name, table, folder, pack) for name, table in view.tables.items()]
+        written = [
+            writer.submit(_write_table, name, view.tables[name], folder, pack)
+            for name in view.tables
+            if not pack or name not in TABLES or TABLES[name].when_packed
+        ]
         _write_rest(view, folder, pack)
     for one in written:
         one.result()

@@ -11,6 +11,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray
 from biodyn.output.tables.registry import table
 from biodyn.processing.gait import cycles as gait
+from biodyn.processing.gait import ground_peaks as peaks
 from biodyn.processing.gait import spatiotemporal as stride
 
 _EVENT_COLUMNS = ["time_s", "side", "event", "source", "confidence"]
@@ -80,9 +81,16 @@ def gait_cycles(analysis: TrialAnalysis) -> pd.DataFrame:
     )
 
 
-@table("spatiotemporal", place=110, description="Times, lengths and speeds of the steps, a row a cycle.")
+@table(
+    "spatiotemporal",
+    place=110,
+    description="Times, lengths and speeds of the steps, peaks of the ground reaction, a row a cycle.",
+)
 def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
-    """One row per cycle: its times, and the parameters of the stride with their units in the names."""
+    """One row per cycle: its times, the parameters of the stride and the peaks of its force, units in the names.
+
+    The peaks are read at the plates' own rate through 50 Hz (`ground_reaction_full_rate`), whatever the frame rate.
+    """
     cycles = gait.gait_cycles(analysis.gait_events)
     points = analysis.points
     parameters, _ = stride.spatiotemporal(
@@ -93,8 +101,16 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
         analysis.recording.markers.rate_hz,
         floor_velocity_W=points.floor_velocity,
     )
+    names = [peak.column for peak in peaks.ground_peaks()]
+    forces = peaks.stance_peaks(
+        analysis.cycles,
+        analysis.plate_rate_forces,
+        analysis.reaction.as_measured,
+        analysis.recording.markers.rate_hz,
+        analysis.subject.mass_kg,
+    )
     rows = []
-    for cycle, found in zip(cycles, parameters, strict=True):
+    for cycle, found, own in zip(cycles, parameters, forces, strict=True):
         row: dict[str, object] = {
             "side": cycle.side,
             "cycle": cycle.number + 1,
@@ -107,14 +123,15 @@ def spatiotemporal(analysis: TrialAnalysis) -> pd.DataFrame:
                 row[name.removesuffix("_rad") + "_deg"] = np.rad2deg(value)
             else:
                 row[name] = value
-        rows.append(row)
+        rows.append(row | dict(zip(names, own, strict=True)))
     columns = ["side", "cycle", "start_s", "foot_off_s", "end_s", *stride_columns()]
     return pd.DataFrame(rows, columns=columns)
 
 
 def stride_columns() -> tuple[str, ...]:
-    """Names of the parameters of the stride in `spatiotemporal`."""
-    return tuple(name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
+    """Names of the parameters of the stride in `spatiotemporal`, those of its force after the others."""
+    own = (name.replace("_rad", "_deg") for name in stride.StrideParameters.__dataclass_fields__)
+    return (*own, *(peak.column for peak in peaks.ground_peaks()))
 
 
 def _joined(parts: list[FloatArray]) -> FloatArray:

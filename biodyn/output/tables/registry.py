@@ -23,6 +23,7 @@ class Table:
         make: makes it of an analysis.
         needs: tells whether an analysis has it; None = every one has.
         request: how one that not every analysis has is asked for, a sentence.
+        when_packed: whether packed results hold it, too: one that the recording itself gives again, at any time, costs room.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Table:
     make: Maker
     needs: Needs | None = None
     request: str = ""
+    when_packed: bool = True
 
     def of(self, analysis: TrialAnalysis) -> bool:
         """Whether an analysis has this table."""
@@ -41,7 +43,13 @@ TABLES: Registry[Table] = Registry("biodyn.output.tables", "table")
 
 
 def table(
-    name: str, *, place: float, description: str, needs: Needs | None = None, request: str = ""
+    name: str,
+    *,
+    place: float,
+    description: str,
+    needs: Needs | None = None,
+    request: str = "",
+    when_packed: bool = True,
 ) -> Callable[[Maker], Maker]:
     """Return a decorator that adds a function to the tables of a trial; the function stays as it is.
 
@@ -49,7 +57,7 @@ def table(
     """
 
     def add(make: Maker) -> Maker:
-        TABLES.add(name, Table(name, description, make, needs, request), place)
+        TABLES.add(name, Table(name, description, make, needs, request, when_packed), place)
         return make
 
     return add

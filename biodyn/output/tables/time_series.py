@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -149,6 +151,41 @@ def ground_reaction(analysis: TrialAnalysis) -> pd.DataFrame:
         columns[f"measured_{side}"] = np.asarray(reaction.measured[side], dtype=bool)
         columns[f"reason_{side}"] = pd.Categorical(reaction.reason[side])
     return pd.DataFrame(columns)
+
+
+@table(
+    "ground_reaction_full_rate",
+    place=65,
+    description="Force, centre of pressure and free moment at the plates' own rate through 50 Hz, a row a sample of a stance.",
+    needs=lambda analysis: analysis.plate_rate_forces is not None,
+    request='Analyse a recording with force plates that a foot stands on, and without [output] tables = "packed".',
+    when_packed=False,
+)
+def ground_reaction_full_rate(analysis: TrialAnalysis) -> pd.DataFrame:
+    """The samples of every measured contact of each foot: where the peaks of `spatiotemporal` are read.
+
+    World axes, N, m, Nm; centre of pressure and free moment are missing below the contact threshold. Right foot first, each in
+    order of time. Swing, where the force is zero, and unmeasured stances, where it is not known, are left out.
+    """
+    forces = analysis.plate_rate_forces
+    assert forces is not None  # `needs`
+    sides = [side for side in SIDES if side in forces.wrench]
+    rows = [np.flatnonzero(forces.loaded[side]) for side in sides]
+
+    def joined(values: Mapping[Side, FloatArray]) -> FloatArray:
+        return np.concatenate([values[side][own] for side, own in zip(sides, rows, strict=True)])
+
+    force, point = joined(forces.wrench)[:, 3:], joined(forces.centre_of_pressure)
+    codes = np.repeat(np.arange(len(sides)), [len(own) for own in rows])
+    return pd.DataFrame(
+        {
+            "time_s": np.concatenate(rows) / forces.rate_hz,
+            "side": pd.Categorical.from_codes(codes, categories=pd.Index(sides)),
+            **{f"ground_force_{axis}_N": force[:, i] for i, axis in enumerate(AXES)},
+            **{f"centre_of_pressure_{axis}_m": point[:, i] for i, axis in enumerate(AXES)},
+            "free_moment_Nm": joined(forces.free_moment),
+        }
+    )
 
 
 @table("marker_errors", place=70, description="Distance of every marker from its place on the skeleton, m.")

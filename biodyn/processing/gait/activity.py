@@ -58,6 +58,11 @@ class Activity:
     steps: bool = True
     values: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def is_walked(self) -> bool:
+        """Whether somebody walks on level ground, straight or in a turn: what is known of walking holds."""
+        return self.kind in ("walking", "turning")
+
 
 #: Where nobody asked.
 WALKING = Activity("walking", "not looked at")

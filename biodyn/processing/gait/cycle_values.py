@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
 from biodyn.processing.dynamics.solve import feet_below
 from biodyn.processing.gait.cycles import GaitCycle, gait_cycles, normalise
 from biodyn.processing.gait.impossible import Refused, refused
@@ -44,6 +44,10 @@ class CycleValues:
         """Where (101, k) there is a number."""
         return np.isfinite(self.curves)
 
+    def is_refused(self, variable: str) -> bool:
+        """Whether a variable was taken out of the cycle because no person can walk it."""
+        return any(self.signals[column].variable == variable for column in self.refused.reasons)
+
     def curve(self, variable: str) -> FloatArray:
         """Return the values (101,) of a variable; KeyError where the cycle has none of that name."""
         if variable not in self.variables:
@@ -71,6 +75,8 @@ def _values(walk: WalkedTrial, cycles: Sequence[GaitCycle], factor: float) -> It
         curves[:, base] = np.rad2deg(_base_curves(walk, cycle))[:, : len(base)]
         for column in (i for i, signal in enumerate(own) if signal.kind == "heading"):
             curves[:, column] = normalise(_progression(walk, cycle), walk.rate_hz, cycle.start_s, cycle.end_s)
+        ground = [column for column, signal in enumerate(own) if signal.kind == "ground"]
+        curves[:, ground] = _ground_curves(walk, cycle, curves[:, ground])
         found = refused(own, curves, feet, cycle.side, factor)
         curves[:, list(found.reasons)] = np.nan
         yield CycleValues(cycle, own, curves, found)
@@ -84,6 +90,20 @@ def _base_curves(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:
     heading = walking_heading(travel(cycle, walk.points.pelvis, rate_hz, walk.points.floor_velocity), R_WB[low:high])
     angles = against_heading(R_WB, heading, rate_hz, around=slice(low, high))
     return normalise(angles, rate_hz, cycle.start_s, cycle.end_s)
+
+
+def _ground_curves(walk: WalkedTrial, cycle: GaitCycle, curves: FloatArray) -> FloatArray:
+    """Ground force (101, 3) in body weights over one cycle: of the plates' own samples where there are, else as it is.
+
+    Peaks of 20 to 30 ms lie between frames.
+    """
+    forces = walk.plate_rate_forces
+    if forces is None or not curves.size:
+        return curves
+    weight_n = walk.mass_kg * STANDARD_GRAVITY_M_S2
+    force = forces.wrench[cycle.side][:, 3:] / weight_n
+    found = normalise(force, forces.rate_hz, cycle.start_s, cycle.end_s)
+    return np.where(np.isfinite(curves) & np.isfinite(found), found, curves)
 
 
 def _progression(walk: WalkedTrial, cycle: GaitCycle) -> FloatArray:

@@ -15,7 +15,9 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.load import load_table
 from biodyn.processing.gait.activity import Direction
-from biodyn.processing.gait.foot_motion import marked_by_feet
+from biodyn.processing.gait.contact_likelihood import likely_strikes
+from biodyn.processing.gait.event_confidence import probability_close
+from biodyn.processing.gait.foot_motion import at_marks, offs_by_toes
 from biodyn.processing.gait.moving_feet import leading_points, with_standing_feet
 from biodyn.processing.gait.parameters import GaitSettings
 from biodyn.processing.gait.peaks import distinct_peaks
@@ -48,6 +50,7 @@ def gait_events(
     forward_W: FloatArray,
     rate_hz: float,
     direction: Direction = "forwards",
+    walking: bool = True,
     floor_velocity_W: FloatArray | Sequence[float] = (0.0, 0.0, 0.0),
     soles_W: Mapping[Side, FloatArray] | None = None,
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
@@ -61,6 +64,7 @@ def gait_events(
         pelvis_W, forward_W: (T, 3) pelvis centre, m, and its anterior direction.
         rate_hz: marker rate.
         direction: of the steps against the pelvis (`activity`); "" = no steps, the movement has no events.
+        walking: False in running, on stairs.
         floor_velocity_W: (3,) m/s, of a treadmill's belt.
         soles_W: per side (T, K, 3) m: an event of the movement is dropped where the foot does not come to stand or leave.
     """
@@ -69,15 +73,13 @@ def gait_events(
         ahead = leading_points(direction, heel_W, toe_W, pelvis_W, forward_W, np.asarray(floor_velocity_W), rate_hz)
         moved = expected_events(kinematic_events(*ahead, rate_hz))
     if direction == "forwards":
-        known = load_table("gait/events")["marked"]
-        moved = marked_by_feet(
-            moved,
-            heel_W,
-            toe_W,
-            rate_hz,
-            late_s={kind: known[kind]["late_s"] for kind in KINDS},
-            confidence={kind: _probability_close(known[kind]["error_s"], known[kind]["bias_s"]) for kind in KINDS},
-        )
+        # What was learnt was learnt of walking people.
+        if walking:
+            moved = likely_strikes(
+                offs_by_toes(moved, toe_W, rate_hz), heel_W, toe_W, np.asarray(floor_velocity_W), rate_hz
+            )
+        else:
+            moved = at_marks(moved, heel_W, toe_W, rate_hz)
     if soles_W is not None:
         moved = with_standing_feet(moved, soles_W, rate_hz)
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
@@ -147,7 +149,7 @@ def expected_events(extremes: Sequence[GaitEvent]) -> list[GaitEvent]:
         replace(
             event,
             time_s=event.time_s - known[event.kind]["late_strides"] * stride_s,
-            confidence=_probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
+            confidence=probability_close(known[event.kind]["error_s"], known[event.kind]["bias_s"]),
         )
         for event in extremes
     ]
@@ -187,7 +189,7 @@ def merge_events(
 def _plate_event(time_s: float, side: Side, kind: EventKind, missed_s: float) -> GaitEvent:
     # Where the stored force was cut to zero the event is extrapolated, and about as uncertain as it was moved.
     error_s = math.hypot(load_table("gait/events")["plate"][kind]["error_s"], missed_s)
-    return GaitEvent(time_s, side, kind, "plate", _probability_close(error_s))
+    return GaitEvent(time_s, side, kind, "plate", probability_close(error_s))
 
 
 def _peak_times(signal: FloatArray, rate_hz: float) -> list[float]:
@@ -240,7 +242,7 @@ def _confidence(source: EventSource, kind: EventKind, seen_s: Sequence[float]) -
     table = load_table("gait/events")
     known = table[source][kind]
     if not seen_s:
-        return _probability_close(known["error_s"], known.get("bias_s", 0.0))
+        return probability_close(known["error_s"], known.get("bias_s", 0.0))
     weight = float(table["kinematic"]["own_weight"])
     count = weight + len(seen_s)
     variance = (weight * known["repeat_s"] ** 2 + sum(value**2 for value in seen_s)) / count
@@ -261,14 +263,6 @@ def _stride_s(events: Sequence[GaitEvent]) -> float:
         if gaps:
             return float(np.median(gaps))
     return 0.0
-
-
-def _probability_close(error_s: float, bias_s: float = 0.0) -> float:
-    """Probability to lie within 20 ms for a bias and a standard deviation, heavy-tailed (`events.toml`)."""
-    table = load_table("gait/events")
-    df, close_s = float(table["tail_df"]), float(table["close_s"])
-    scale = error_s * math.sqrt((df - 2.0) / df)
-    return float(stdtr(df, (close_s - bias_s) / scale) - stdtr(df, (-close_s - bias_s) / scale))
 
 
 def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], list[Diagnostic]]:

@@ -11,6 +11,7 @@ import numpy as np
 from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import SkeletonDefinition
+from biodyn.processing.contacts.at_plate_rate import FootForces
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.kinematics.fit import Fit
@@ -25,6 +26,7 @@ class WalkedTrial:
         model: the scaled skeleton; fit: inverse kinematics; base_angles: (T, 3) tilt, list, rotation of the root, rad.
         points: heels, toes, soles and pelvis; reaction: wrenches on the feet; dynamics: torques and joint loads.
         mass_kg: of the body, by which loads are divided; rate_hz: of the frames.
+        plate_rate_forces: the forces on the feet at the plates' own rate; None where they are known at the frames alone.
     """
 
     model: SubjectModel
@@ -35,6 +37,7 @@ class WalkedTrial:
     dynamics: Dynamics
     mass_kg: float
     rate_hz: float
+    plate_rate_forces: FootForces | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from biodyn.recording import Markers, PlateWrench, Recording
 _TRACKED_SHARE = 0.5
 #: Forces of walking and running lie below this, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
-_MOST_OF_RATE = 0.45  # a cut-off needs a sampling rate of more than twice its frequency
+#: Share of the sampling rate that a cut-off may be: it needs more than twice its frequency.
+MOST_OF_RATE = 0.45
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def plates_at_full_bandwidth(signals: TrialSignals) -> tuple[float, tuple[FloatA
     """
     hz = max(FULL_BANDWIDTH_HZ, 0.5 * signals.markers.rate_hz)
     return hz, tuple(
-        _filtered(plate, signals, min(hz, _MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
+        _filtered(plate, signals, min(hz, MOST_OF_RATE * plate.rate_hz)).wrench for plate in signals.raw_plates
     )
 
 
