@@ -18,7 +18,7 @@ from biodyn.errors import InputFileError, SettingsError
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
 from biodyn.io.reading import NO_FORCES
-from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, fit_model
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
@@ -41,6 +41,7 @@ def run_markers(
     scale_setup: str | Path | None = None,
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
+    marker_weights: Mapping[str, float] | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
@@ -54,6 +55,7 @@ def run_markers(
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
+        marker_weights: by label, over those of the set-up.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
@@ -68,7 +70,7 @@ def run_markers(
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    tasks = tasks_of(setup, body, time_s)
+    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, marker_weights or {})
     fit = fit_model(body, points.labels, positions, time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
@@ -155,7 +157,8 @@ def _sized(
         return scaled_by_markers(model, static, mass_kg)
     if mass_kg is not None:
         raise SettingsError(
-            "A body mass alone scales no model: give a static trial too (--static), or an OpenSim scale set-up."
+            "A body mass alone scales no model: it says nothing of the lengths.",
+            "Name a static trial too (--static, in a study.toml 'static'), or an OpenSim scale set-up.",
         )
     return None
 
@@ -199,6 +202,14 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         proof=proof,
         fit=fit,
     )
+
+
+def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]) -> Tasks:
+    """The tasks with weights by label over their own; a set-up that names no markers follows all with 1."""
+    if not given:
+        return tasks
+    own = {one.name: 1.0 for one in model.markers if one.name in labels} if tasks.markers is None else tasks.markers
+    return replace(tasks, markers={**own, **given})
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
+from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
@@ -151,15 +152,11 @@ def sources_of_error(
 
     def skin(rng: np.random.Generator) -> Drawn:
         usual = float(np.median(list(magnitudes.soft_tissue_m.values())))
-        sd = np.array([magnitudes.soft_tissue_m.get(m.body, usual) for m in trial.model.markers])
+        sd = np.array([magnitudes.soft_tissue_m.get(trial.model.segment(m.body), usual) for m in trial.model.markers])
         return moved(skin_movement(trial.inputs, magnitudes, sd, rng) @ trial.R_WG)
 
     def centres(rng: np.random.Generator) -> Drawn:
-        shifts = {
-            body.definition.name: magnitudes.joint_centre_m[body.definition.name] * rng.normal(size=3)
-            for body in trial.model.moving
-            if body.definition.name in magnitudes.joint_centre_m
-        }
+        shifts = {name: sd * rng.normal(size=3) for name, sd in centre_sd_m(trial.model, magnitudes).items()}
         return replace(bare, model=with_moved_centres(trial.model, shifts))
 
     def inertias(rng: np.random.Generator) -> Drawn:
@@ -183,6 +180,18 @@ def sources_of_error(
     }
     found |= {"centre_of_pressure": pressure} if model.coordinates and trial.bodies else {}
     return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
+
+
+def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, float]:
+    """Return how uncertain a joint centre is, m along each axis, by the body beyond it, of the joints that the table knows.
+
+    The row of the foot is the ankle's and the subtalar joint's; the toe joint has none.
+    """
+    return {
+        name: magnitudes.joint_centre_m[model.segment(name)]
+        for name in (body.definition.name for body in model.moving)
+        if model.segment(name) in magnitudes.joint_centre_m and not is_toe(name)
+    }
 
 
 def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> OpenSimModel:

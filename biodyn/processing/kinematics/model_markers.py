@@ -15,6 +15,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
+from biodyn.processing.kinematics.undetermined import FollowedMarkers, undetermined
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
@@ -48,6 +49,7 @@ class ModelFit:
         q: (T, n) of all coordinates of the model, rad and m, NaN in frames without enough markers.
         labels, weights: of the M markers followed. solution: errors (T, M) m, cost, steps, status of every frame.
         notes: what was left out, and what the markers leave open.
+        open: coordinates that the markers leave undetermined in some frame.
     """
 
     q: FloatArray
@@ -55,6 +57,7 @@ class ModelFit:
     weights: FloatArray
     solution: InverseKinematics
     notes: tuple[Diagnostic, ...]
+    open: tuple[str, ...] = ()
 
     @property
     def rms_m(self) -> float:
@@ -85,11 +88,14 @@ def fit_model(
     lower, upper, given = _limits(free, time_s)
     pulls, targets, more = _pulls(free, given, tasks, len(time_s))
     default = np.array([one.default for one in free])
+    bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
+    local = np.array([places[name].place_m for name in chosen])
+    recorded = p_WM[:, [list(labels).index(name) for name in chosen]]
     solution = fit_coordinates(
         coupled,
-        np.array([model.multibody.body_index(str(places[name].body)) for name in chosen]),
-        np.array([places[name].place_m for name in chosen]),
-        p_WM[:, [list(labels).index(name) for name in chosen]],
+        bodies,
+        local,
+        recorded,
         weights,
         lower,
         upper,
@@ -98,11 +104,15 @@ def fit_model(
         pulls,
         targets,
     )
+    free_to_move = np.asarray((lower < upper).all(axis=0))
+    followed = FollowedMarkers(bodies, local, np.isfinite(recorded).all(axis=2) * weights)
+    at = undetermined(coupled, followed, solution, free_to_move, pulls)
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     seen = solution.status != UNSEEN
     if seen.any():
         q[seen] = _all_coordinates(model, names, solution.q[seen])
-    return ModelFit(q, tuple(chosen), weights, solution, (*notes, *more, *_findings(solution)))
+    unclear = tuple(names[k] for k in at)
+    return ModelFit(q, tuple(chosen), weights, solution, (*notes, *more, *_findings(solution, unclear)), unclear)
 
 
 def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
@@ -185,10 +195,11 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
     return np.array(starts)
 
 
-def _findings(solution: InverseKinematics) -> list[Diagnostic]:
+def _findings(solution: InverseKinematics, unclear: Sequence[str]) -> list[Diagnostic]:
+    what = _listed(unclear) if unclear else "some coordinate"
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
-        (UNDETERMINED, "ik-undetermined", "The markers leave some coordinate undetermined in"),
+        (UNDETERMINED, "ik-undetermined", f"The markers leave {what} undetermined in"),
         (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
     )
     notes = []
