@@ -15,6 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
 from biodyn.io.reading import NO_FORCES
@@ -24,6 +25,8 @@ from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_m
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body.osim.write import osim_text
+from biodyn.trial.balanced_markers import balanced_fit
 from biodyn.trial.from_coordinates import too_short
 from biodyn.trial.model_plates import OnPlates, plate_loads
 from biodyn.trial.model_recording import Points, read_points, tasks_of
@@ -42,6 +45,7 @@ def run_markers(
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
     marker_weights: Mapping[str, float] | None = None,
+    estimate: EstimationSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
@@ -56,6 +60,8 @@ def run_markers(
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
         marker_weights: by label, over those of the set-up.
+        estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
+            (`balanced_markers`), starting from the coordinates low-passed so; None = the low-passed coordinates stand.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
@@ -77,8 +83,11 @@ def run_markers(
     progress("contacts")
     acting = _acting(body, points, kept, fit, time_s, hz, forces)
     files |= acting.files
-    progress("inverse dynamics")
-    result = solved(body, fit, time_s, acting.loads, hz)
+    progress("inverse dynamics" if estimate is None else "estimate")
+    if estimate is None:
+        result = solved(body, fit, time_s, acting.loads, hz)
+    else:
+        result = estimated(body, fit, time_s, acting.loads, hz, estimate)
     recording = points.recording
     rate_hz = recording.markers.rate_hz
     return replace(
@@ -97,7 +106,7 @@ def run_markers(
         ),
         loads=acting.named,
         scaling={} if sized is None else sized.record,
-        model_file=None if sized is None else sized.content,
+        model_file=result.model_file if sized is None or result.model_file else sized.content,
         notes=(
             *(() if sized is None else sized.notes),
             *points.notes,
@@ -201,6 +210,38 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         notes=(*fit.notes, *too_short(loads.covered), *model.notes),
         proof=proof,
         fit=fit,
+    )
+
+
+def estimated(
+    model: OpenSimModel,
+    fit: ModelFit,
+    time_s: FloatArray,
+    loads: Loads,
+    cutoff_hz: float,
+    settings: EstimationSettings,
+) -> CoordinateResult:
+    """Return the torques of motion and inertias that explain markers and forces best together."""
+    found = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
+    own = found.motion
+    q, v, vdot = (found.of_recording(part) for part in (own.q, own.v, own.vdot))
+    tau, proof = torques(own.model, q, v, vdot, loads)
+    tau[~loads.covered] = np.nan
+    return CoordinateResult(
+        model=own.model,
+        files={},
+        loads=(),
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        cutoff_hz=cutoff_hz,
+        notes=(*fit.notes, *own.notes, *too_short(loads.covered), *model.notes),
+        proof=proof,
+        fit=found.fit,
+        model_file=osim_text(own.model).encode(),
+        estimated=own,
     )
 
 

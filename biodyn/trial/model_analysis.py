@@ -38,7 +38,7 @@ from biodyn.trial.clock import Clock
 from biodyn.trial.model_plates import OnPlates
 from biodyn.trial.model_torques import Loads
 from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands
+from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, repeated
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
 #: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
@@ -62,6 +62,7 @@ class Acted:
             say; None where a file gave the loads, or nothing did.
         sized: how the model got its size, in words. model_path: its file. cutoff_hz: of the coordinates, 0 = none.
         tasks: of the fit to markers. height_m: of the person, where it was given.
+        balanced: whether motion and inertias are an estimate.
     """
 
     model: ImportedModel
@@ -76,6 +77,7 @@ class Acted:
     cutoff_hz: float
     tasks: Tasks
     height_m: float | None = None
+    balanced: bool = False
 
 
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
@@ -163,7 +165,10 @@ def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Setti
         bodies=acted.loads.bodies,
         tau=motion.tau,
     )
-    return imported_bands(trial, settings.uncertainty)
+    # An estimate is no less certain than the filtered motion that it starts from: its bands are that one's.
+    return imported_bands(
+        replace(trial, tau=repeated(trial, as_it_was(trial))) if acted.balanced else trial, settings.uncertainty
+    )
 
 
 def heading(acted: Acted) -> FloatArray:

@@ -87,7 +87,7 @@ def run_on_model(
 
     Parameters:
         motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model.
-        settings: of the sections signals (cutoff_hz; method "estimate" for coordinates), estimation, contacts, gait, limits,
+        settings: of the sections signals (cutoff_hz; method "estimate"), estimation, contacts, gait, limits,
             uncertainty, inverse_kinematics (marker_weights), variation, replay, output, report.
 
     Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `model_analysis.MOST_ROWS`,
@@ -100,28 +100,23 @@ def run_on_model(
     hz = None if isinstance(stated, str) else stated
     method = options.signals.method if "method" in options.signals.model_fields_set else ""
     coordinates = Path(motion).suffix.lower() in COORDINATE_SUFFIXES
-    if method and (method != _ESTIMATE or not coordinates):
+    if method and method != _ESTIMATE:
         raise SettingsError(
-            f"signals.method = '{method}' has no meaning with --model"
-            + (
-                ": coordinates pass OpenSim's filter."
-                if coordinates
-                else " and markers: what they are fitted by is filtered."
-            ),
-            "Coordinates (.mot, .sto) may become an estimate with their forces: signals.method = 'estimate'.",
+            f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
+            "They may become an estimate with the forces: signals.method = 'estimate'.",
         )
+    estimate = options.estimation if method else None
     if coordinates:
         if any(one is not None for one in (given.static, given.scale_setup, given.mass_kg, given.ik_setup)):
             raise SettingsError(
                 "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
             )
-        estimate = options.estimation if method else None
         clock.begin("estimate" if method else "inverse dynamics")
         own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
         weights = options.inverse_kinematics.marker_weights
-        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, weights, clock.begin)
+        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, weights, estimate, clock.begin)
     found = completed(own, options, Path(given.model), given.height_m, clock)
     clock.end()
     if found is None:
@@ -199,6 +194,7 @@ def completed(
         cutoff_hz=own.cutoff_hz,
         tasks=source.tasks,
         height_m=height_m,
+        balanced=own.estimated is not None,
     )
     record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
     record["input"] = {**record["input"], "start_s": source.recording.start_s}

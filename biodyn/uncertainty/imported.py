@@ -97,9 +97,14 @@ def _change(trial: ImportedInputs, drawn: Drawn, columns: Sequence[int]) -> Floa
     return np.asarray((repeated(trial, drawn) - trial.tau)[:, columns])
 
 
+def as_it_was(trial: ImportedInputs) -> Drawn:
+    """Return the draw without an error."""
+    return Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+
+
 def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, list[Drawn]]:
     """Return, of the sources with few independent errors, each of one standard deviation."""
-    bare = Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    bare = as_it_was(trial)
     found: dict[str, list[Drawn]] = {"centre_of_pressure": []}
     for k in range(trial.wrenches.shape[1]):
         for axis in (0, 2):
@@ -115,7 +120,7 @@ def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, li
 
 def repeated(trial: ImportedInputs, drawn: Drawn) -> FloatArray:
     """Return the torques (T, n) of one draw, from its markers to its inverse dynamics; NaN in frames without a motion."""
-    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks).q
+    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, tell=False).q
     tau = np.full_like(q, np.nan)
     for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
         if stop - first < LEAST_ROWS:
@@ -139,7 +144,7 @@ def sources_of_error(
     trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray
 ) -> dict[str, Callable[[np.random.Generator], Drawn]]:
     """What draws the errors of each source, in the order of tables."""
-    model, bare = trial.model.own, Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    bare = as_it_was(trial)
     at = [trial.labels.index(label) for label in trial.inputs.fit.labels]
 
     def moved(change: FloatArray) -> Drawn:
@@ -178,7 +183,7 @@ def sources_of_error(
         "joint_centres": centres,
         "inertias": inertias,
     }
-    found |= {"centre_of_pressure": pressure} if model.coordinates and trial.bodies else {}
+    found |= {"centre_of_pressure": pressure} if trial.model.coordinates and trial.bodies else {}
     return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
 
 
