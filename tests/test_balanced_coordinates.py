@@ -12,10 +12,13 @@ from support.real import recordings
 from biodyn.errors import InputFileError
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import read_storage
+from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
 from biodyn.rigid_body import Multibody, from_osim
+from biodyn.rigid_body.osim.model import Marker
 from biodyn.settings import settings_from
 from biodyn.trial.balanced_coordinates import balanced, even_times
+from biodyn.trial.balanced_markers import balanced_fit
 from biodyn.trial.from_coordinates import run_coordinates
 from biodyn.trial.model_torques import MeasuredLoads, no_loads
 from biodyn.trial.on_model import completed
@@ -105,6 +108,57 @@ def test_torques_come_nearer_to_the_truth_and_the_body_into_balance(hop):
     assert (after < 0.9 * before).all()  # 0.68 and 0.82 with these seeds; an estimate that helps nothing has 1
 
 
+def _marked(model):
+    """The model with three markers on each body."""
+    places = [(0.05, 0.0, 0.03), (0.0, -0.2, 0.05), (-0.04, -0.35, 0.0)]
+    bodies = [name for name in model.multibody.body_names if "/" not in name]
+    return replace(model, markers=tuple(Marker(f"{b}{k}", b, place) for b in bodies for k, place in enumerate(places)))
+
+
+def test_markers_and_forces_come_nearer_to_the_truth_than_the_best_filter(hop):
+    """Markers that move against the skin and have noise, masses that are off; the filters' cut-off is chosen by the truth."""
+    model, t, (q, _, _), loads, truth = hop
+    cutoffs, inner = (3.0, 4.0, 6.0, 8.0, 12.0), slice(8, -8)
+    errors, residuals = [], []
+    for seed in range(3):
+        wrong = _marked(_disturbed(hop, seed)[0])
+        names = [marker.name for marker in wrong.markers]
+        random = np.random.default_rng(seed)
+        bodies = [model.multibody.body_index(str(marker.body)) for marker in wrong.markers]
+        R, p = model.coupled.body_poses(q)
+        skin = gaussian_filter1d(random.standard_normal((len(t), len(names), 3)), 12, axis=0)
+        local = np.array([marker.place_m for marker in wrong.markers]) + 0.004 * skin / skin.std(axis=0)
+        x = np.einsum("tmij,tmj->tmi", R[:, bodies], local) + p[:, bodies]
+        x += 0.001 * random.standard_normal(x.shape)
+        x[:3, 0] = x[50:54] = np.nan  # a marker, and for a while all
+        fit = fit_model(wrong, names, x, t)
+        found = balanced_fit(wrong, fit, t, 6.0, loads, EstimationSettings())
+        assert np.isnan(found.of_recording(found.motion.q)[50:54]).all()
+        filled = np.column_stack([np.interp(t, t[found.seen], column[found.seen]) for column in fit.q.T])
+        every = [_torques(wrong, coordinate_motion(t, filled, hz), loads) for hz in cutoffs]
+        every.append(_torques(found.motion.model, (found.motion.q, found.motion.v, found.motion.vdot), loads))
+        errors.append([np.mean((tau - truth)[inner, 3:] ** 2, axis=0) for tau in every])
+        residuals.append([np.mean(tau[inner, :3] ** 2, axis=0) for tau in every])
+        assert found.motion.record["from"] == "markers"
+        assert found.fit.rms_m < 1.3 * fit.rms_m  # markers are followed as before
+    pooled = np.sqrt(np.mean(errors, axis=0))
+    assert (pooled[-1] < pooled[:-1].min(axis=0)).all(), pooled
+    left = np.sqrt(np.mean(residuals, axis=0))
+    assert (left[-1] < 0.3 * left[:-1].min(axis=0)).all(), left
+
+
+def test_long_gaps_of_the_markers_are_refused(hop):
+    model, t, (q, _, _), loads, _ = hop
+    marked = _marked(model)
+    bodies = [model.multibody.body_index(str(marker.body)) for marker in marked.markers]
+    R, p = model.coupled.body_poses(q)
+    x = np.einsum("tmij,mj->tmi", R[:, bodies], [marker.place_m for marker in marked.markers]) + p[:, bodies]
+    x[40:65] = np.nan
+    fit = fit_model(marked, [marker.name for marker in marked.markers], x, t)
+    with pytest.raises(InputFileError, match="too few markers are seen"):
+        balanced_fit(marked, fit, t, 6.0, loads, EstimationSettings())
+
+
 def test_a_consistent_motion_hardly_moves(hop):
     model, t, (q, _, _), loads, truth = hop
     found = balanced(model, t, q, 0.0, loads, EstimationSettings())
@@ -128,6 +182,19 @@ def test_a_stance_without_its_force_is_left_out_and_told(hop):
     F[:] = 0.0
     with pytest.raises(InputFileError, match="in all rows"):
         balanced(model, t, q, 0.0, replace(loads, F_Wo_W=F), EstimationSettings())
+
+
+def test_rows_of_plates_count_where_every_foot_is_measured(hop):
+    """Plates tell by coordinate what is measured; only rows in which the whole root is are balanced."""
+    model, t, (q, _, _), loads, _ = hop
+    rows = np.ones(len(t), dtype=bool)
+    rows[40:55] = False
+    by_coordinate = np.ones((len(t), 5), dtype=bool)
+    by_coordinate[~rows, 1] = False
+    one, two = (
+        balanced(model, t, q, 6.0, replace(loads, covered=c), EstimationSettings()) for c in (rows, by_coordinate)
+    )
+    np.testing.assert_array_equal(one.q, two.q)
 
 
 def test_forces_of_another_moment_are_not_absorbed_silently(hop):

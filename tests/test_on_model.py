@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 
@@ -14,19 +15,24 @@ from support.real import recordings
 
 import biodyn
 from biodyn.conventions import SIDES
-from biodyn.errors import ModelError, SettingsError
+from biodyn.errors import ModelError, SettingsError, StudyError
 from biodyn.model.from_osim.names import feet, joint_name, side_and_name, variable_of
 from biodyn.model.from_osim.subject import ImportedModel, imported_model
 from biodyn.output.report.methods import methods
 from biodyn.output.store.record import result_arrays
 from biodyn.output.store.record.norms import norms_record
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
+from biodyn.processing.kinematics.model_markers import fit_model
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.settings import settings_from
+from biodyn.study import open_session
 from biodyn.trial.model_replay import model_motion
 from biodyn.trial.on_model import ModelResult, OnModel, run_on_model
 from biodyn.trial.run import analyse_trial
-from biodyn.uncertainty.imported import with_moved_centres
+from biodyn.trial.sensitivity import vary_on_model
+from biodyn.uncertainty.imported import centre_sd_m, with_moved_centres
+from biodyn.uncertainty.magnitudes import load_magnitudes
 
 _NO_PICTURES = {"output": {"figures": False}}
 
@@ -35,7 +41,7 @@ _NO_PICTURES = {"output": {"figures": False}}
 def walk() -> ModelResult:
     """Seven steps of a gait2354 model, coordinates and forces given; its knees count extension as positive."""
     data = recordings() / "opensim/core_id"
-    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml")
+    given = OnModel(data / "subject01.osim", data / "subject01_walk1_grf.xml", height_m=1.8)
     found = run_on_model(data / "subject01_walk1_ik.mot", given, _NO_PICTURES)
     assert isinstance(found, ModelResult)
     return found
@@ -82,6 +88,56 @@ def test_all_identities_hold_and_the_residual_is_the_models_own(walk):
     seen = np.isfinite(knee)
     assert seen.mean() > 0.9
     np.testing.assert_allclose(knee[seen], own.tau[seen, column], atol=1e-8)
+
+
+def test_height_and_time_of_the_steps_are_told(walk):
+    assert walk.record["subject"]["height_m"] == 1.8
+    assert walk.record["subject"]["height_source"].startswith("given by the user")
+    seconds = walk.record["timings_s"]
+    assert list(seconds) == ["inverse dynamics", "joint loads", "uncertainty", "checks", "consistency"]
+    assert min(seconds.values()) >= 0.0
+    assert seconds["consistency"] > 0.0
+
+
+def test_segments_are_known_without_the_usual_names(walk, tmp_path):
+    """By names, else by the joints' names, else by where a body stands in a leg: the same joints are uncertain in all three."""
+    usual = walk.analysis.model
+    source = usual.own
+    text = (recordings() / "opensim/core_id/subject01.osim").read_text()
+    other = {"femur": "os1", "tibia": "os2", "talus": "os3", "calcn": "os4", "toes": "os5"}
+    joints = {"hip": "ja", "knee": "jb", "ankle": "jc", "subtalar": "jd", "mtp": "je"}
+    magnitudes = load_magnitudes()
+    expected = {n.replace(n[:-2], other.get(n[:-2], n[:-2])): sd for n, sd in centre_sd_m(usual, magnitudes).items()}
+    assert expected["os3_r"] == expected["os4_r"] == magnitudes.joint_centre_m["calcn_r"]  # ankle and subtalar joint
+    for named in (other, other | joints):
+        changed = text
+        for old, new in named.items():
+            for side in SIDES:
+                changed = re.sub(rf"\b{old}_{side}\b", f"{new}_{side}", changed)
+        path = tmp_path / "other.osim"
+        path.write_text(changed)
+        model = imported_model(from_osim(path))
+        assert set(model.own.multibody.body_names) != set(source.multibody.body_names)
+        found = centre_sd_m(model, magnitudes)
+        found.pop("os5_r", None), found.pop("os5_l", None)  # nothing tells a toe joint apart there
+        assert found == expected
+
+
+def test_open_coordinates_are_named():
+    """No marker of this model lies beyond the toe joints; without those of the right foot the ankle is open too."""
+    model = from_osim(recordings() / "opensim/core_ik/subject01_simbody.osim")
+    q = model.default_configuration()[None]
+    R, p = model.coupled.body_poses(q)
+    b = [model.multibody.body_index(str(m.body)) for m in model.markers]
+    x = np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b]
+    fit = fit_model(model, [m.name for m in model.markers], x[None], np.zeros(1))
+    assert fit.open == ("mtp_angle_r", "mtp_angle_l")
+    assert "mtp_angle_r, mtp_angle_l" in next(note.message for note in fit.notes if note.code == "ik-undetermined")
+    on_foot = [str(m.body) in ("calcn_r", "toes_r", "talus_r") for m in model.markers]
+    bare = fit_model(
+        model, [m.name for m in model.markers], np.where(np.array(on_foot)[:, None], np.nan, x)[None], np.zeros(1)
+    )
+    assert set(bare.open) == {"ankle_angle_r", "subtalar_angle_r", "mtp_angle_r", "mtp_angle_l"}
 
 
 def test_cycles_count_the_usual_way_and_tables_the_models(walk):
@@ -195,6 +251,49 @@ def test_a_model_without_feet_goes_without_and_says_so(tmp_path):
     assert "Foot-plate contacts</h3>" not in page
 
 
+def test_what_a_model_leaves_a_choice_in_is_varied(walk):
+    motion, given = walk.analysis.recording.path, OnModel(walk.analysis.static.path)
+    settings = settings_from({**_NO_PICTURES, "variation": {"cutoff_hz": [6.0, 12.0]}})
+    for factor, words in (
+        ("hip_centre", "joints"),
+        ("anthropometry", "inertias"),
+        ("marker_weights", "coordinates were"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            vary_on_model(motion, given, [factor], settings)
+    found = vary_on_model(
+        motion, replace(given, forces=walk.own.files["forces"].with_suffix(".xml")), ["cutoff"], settings
+    )
+    assert [one.level for one in found.analysis.variations] == ["12 Hz"]
+    changes = found.tables["sensitivity_summary"].set_index(["side", "variable"])["largest_change"]
+    assert changes["r", "knee_angle_moment"] > 0.01
+    np.testing.assert_array_equal(found.own.tau, walk.own.tau)
+
+
+@pytest.mark.slow
+def test_a_session_has_one_model_scaled_by_one_static(tmp_path):
+    data, walks = recordings() / "opensim", tmp_path / "person"
+    walks.mkdir()
+    for name in ("walk1", "walk2"):
+        text = (data / "gait2354_tutorial/subject01_walk1.trc").read_text()
+        head, rest = text.split("\n", 1)  # the same walk twice would count once
+        (walks / f"{name}.trc").write_text(f"{head.split('(X/Y/Z)')[0]}(X/Y/Z)\t{name}.trc\n{rest}")
+        shutil.copy(data / "gait2354_tutorial/subject01_walk1_grf.mot", walks / f"{name}_grf.mot")
+    model = data / "core_scale/std_subject01_simbody.osim"
+    static = data / "core_scale/subject01_static.trc"
+    entries = [f'model.osim="{model}"', "output.figures=false", "output.report=false"]
+    with pytest.raises(StudyError, match="does not exist"):
+        open_session(walks, None, entries, tmp_path / "none.trc", 72.6)
+    result = biodyn.run_session(walks, tmp_path / "out", entries=entries, static=static, mass_kg=80.0, workers=1)
+    folders = sorted(path.parent for path in (tmp_path / "out").rglob("model.osim"))
+    assert len(folders) == 2
+    first, second = (folder.joinpath("model.osim").read_bytes() for folder in folders)
+    assert first == second != model.read_bytes()
+    assert abs(from_osim(folders[0] / "model.osim").multibody.total_mass_kg - 80.0) < 1e-6
+    assert set(result.summary["static_file"]) == {"subject01_static.trc"}
+    assert (result.summary["subject_mass_kg"] == 80.0).all()
+
+
 @pytest.mark.slow
 def test_every_model_of_one_root_becomes_a_body_model():
     """Sides, feet and joints of the models at hand; several bodies on ground are none."""
@@ -255,6 +354,7 @@ def test_a_study_has_a_model_for_each_subject(tmp_path):
     assert set(result.summary["status"].astype(str)) <= {"pass", "warn"}
     assert len(result.summary) == 2
     assert (result.summary["residual_force_rms_N"] < 5.0).all()
+    assert result.summary["static_file"].isna().all()  # nothing scaled these models
     assert "OpenSim models of the settings" in (tmp_path / "out/report.html").read_text(encoding="utf-8")
 
 
@@ -293,7 +393,7 @@ def test_a_moved_centre_moves_nothing_else(walk):
 def test_what_a_model_does_not_go_with_is_refused(walk):
     osim = {"model": {"osim": str(walk.analysis.static.path)}}
     motion = walk.analysis.recording.path
-    for choice in ({"height_m": 1.8}, {"mass_kg": 70.0}):
+    for choice in ({"static_frames": (1, 2)}, {"mass_kg": 70.0}):
         with pytest.raises(SettingsError):
             biodyn.run_trial(motion, settings=osim, **choice)
     with pytest.raises(SettingsError, match="other choices"):

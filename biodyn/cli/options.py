@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,3 +26,8 @@ Entries = Annotated[
 Workers = Annotated[
     int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
 ]
+
+
+def model_entry(model: Path) -> str:
+    """Return the setting that names an OpenSim model, as `--set` writes it."""
+    return f"model.osim={json.dumps(str(model.absolute()), ensure_ascii=False)}"

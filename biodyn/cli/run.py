@@ -19,6 +19,8 @@ from biodyn.cli.several import run_each
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from biodyn.trial.model_result import CoordinateResult
+    from biodyn.trial.on_model import ModelResult
     from biodyn.trial.result import TrialResult
 
 #: Files of coordinates of an OpenSim model.
@@ -119,17 +121,16 @@ def run(
         began = time.perf_counter()
         require_free(folder, force)  # before any work is done
         if model is not None or walk.suffix.lower() in COORDINATE_SUFFIXES or ik_setup or scale_setup:
-            sizes = (static, scale_setup, mass)
+            sizes = (static, scale_setup, mass, height)
             others = {
                 "--static-frames": static_frames,
-                "--height": height,
-                "--vary": vary,
                 "--preset": preset,
-                "--timings": timings or None,
             }
-            chosen = (settings, entries or ())
-            _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
-            return False
+            chosen = (settings, entries or (), vary)
+            failed = _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
+            if timings:
+                _tell_timings(folder, time.perf_counter() - began, console)
+            return failed
         frames = _frame_range(static_frames)
         with progress(console, shown.heading) as step:
             given = (walk, static, frames, mass, height, settings)
@@ -163,19 +164,20 @@ def _on_model(
     model: Path | None,
     forces: Path | None,
     ik_setup: Path | None,
-    sizes: tuple[Path | None, Path | None, float | None],
-    chosen: tuple[Path | None, Sequence[str]],
+    sizes: tuple[Path | None, Path | None, float | None, float | None],
+    chosen: tuple[Path | None, Sequence[str], str | None],
     folder: Path,
     force: bool,
     others: Mapping[str, object],
     console: Console,
     shown: Shown,
-) -> None:
-    """Torques of an OpenSim model; SettingsError where an option does not go with that."""
+) -> bool:
+    """Run on an OpenSim model; whether its checks failed. SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
     from biodyn.trial.on_model import FOLLOWED, OnModel, run_on_model
     from biodyn.trial.result import TrialResult
+    from biodyn.trial.sensitivity import vary_on_model
 
     coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
     if model is None:
@@ -184,7 +186,7 @@ def _on_model(
             if coordinates
             else f"{'--ik-setup' if ik_setup else '--scale-setup'} goes with an OpenSim model: name it with --model MODEL.osim."
         )
-    static, scale_setup, mass = sizes
+    static, scale_setup, mass, height = sizes
     if coordinates:
         others = {**others, "--static": static, "--scale-setup": scale_setup, "--mass": mass, "--ik-setup": ik_setup}
     given = [name for name, value in others.items() if value is not None]
@@ -193,7 +195,7 @@ def _on_model(
             f"{given[0]} has no meaning with --model"
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
-    settings, entries = chosen
+    settings, entries, vary = chosen
     unused = [entry for entry in entries if not _is_followed(entry.partition("=")[0].strip())]
     if unused:
         raise SettingsError(
@@ -202,18 +204,21 @@ def _on_model(
     options = settings_from(settings, entries=entries)
     _tell_unused(options.model_dump(exclude_unset=True), console)
     with progress(console) as step:
-        body = OnModel(model, forces, ik_setup, scale_setup, static, mass)
-        result = run_on_model(motion, body, options, progress=step)
+        body = OnModel(model, forces, ik_setup, scale_setup, static, mass, height)
+        result: ModelResult | CoordinateResult
+        if vary is None:
+            result = run_on_model(motion, body, options, progress=step)
+        else:
+            result = vary_on_model(motion, body, _factors(vary), options, progress=step)
         if isinstance(result, TrialResult):
             result.save(folder, force=force, progress=step)
         else:
             result.save(folder, force=force)
     if not isinstance(result, TrialResult):
         tell_result(console, result.summary(), result.findings, folder, shown)
-        return
+        return False
     tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
-    if result.failed:
-        raise typer.Exit(CHECKS_FAILED)
+    return result.failed
 
 
 def _is_followed(name: str) -> bool:
@@ -264,10 +269,9 @@ def _analysed(
         )
     from biodyn.trial.sensitivity import vary_trial
 
-    factors = [name.strip() for name in vary.split(",") if name.strip()]
     return vary_trial(
         walk,
-        factors,
+        _factors(vary),
         static,
         mass_kg=mass,
         height_m=height,
@@ -278,6 +282,11 @@ def _analysed(
         entries=entries,
         forces=forces,
     )
+
+
+def _factors(vary: str) -> list[str]:
+    """The names of --vary."""
+    return [name.strip() for name in vary.split(",") if name.strip()]
 
 
 def _frame_range(text: str | None) -> tuple[int, int] | None:

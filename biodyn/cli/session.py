@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.endings import plain_errors
-from biodyn.cli.options import Entries, Preset, Workers
+from biodyn.cli.options import Entries, Preset, Workers, model_entry
 from biodyn.cli.screen import open_console
 from biodyn.cli.study import end_as, run_shown
 
@@ -21,6 +21,19 @@ def session(
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Output folder; by default reports/<person>.", metavar="DIR")] = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(help="The static trial of all walks, by default found among them.", metavar="STATIC.c3d"),
+    ] = None,
+    mass: Annotated[float | None, typer.Option(help="Body mass, kg.", metavar="KG")] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="OpenSim model that follows the markers of every walk; scaled once, for all, by --static and --mass, and else "
+            "taken as it is.",
+            metavar="MODEL.osim",
+        ),
+    ] = None,
     workers: Workers = None,
     preset: Preset = None,
     entries: Entries = None,
@@ -33,7 +46,8 @@ def session(
     with plain_errors():
         from biodyn.study import open_session
 
-        found = open_session(walks, preset, entries or ())
+        chosen = [*(entries or ()), *([] if model is None else [model_entry(model)])]
+        found = open_session(walks, preset, chosen, static, mass)
         folder = out if out is not None else found.default_folder
         progress = run_shown(console, found, folder, workers, None, retry_failed)
         console.print(f"Session: {folder} (begin with report.html)", highlight=False, soft_wrap=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
-from biodyn.cli.options import Entries, Preset, Workers
+from biodyn.cli.options import Entries, Preset, Workers, model_entry
 from biodyn.cli.screen import SEVERITY_STYLE, as_status, open_console
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def study(
 
         chosen = list(entries or ())
         if model is not None:
-            chosen.append(f"model.osim={json.dumps(str(model.absolute()), ensure_ascii=False)}")
+            chosen.append(model_entry(model))
         found = Study.open(source, preset, chosen, None if reports is None else reports.value)
         if dry_run or init:
             for line in plan_lines(found.plan):

@@ -1,9 +1,10 @@
-"""One estimate of motion and inertias for a model whose coordinates are given, not fitted to markers.
+"""One estimate of motion and inertias for a model of the user's own.
 
-The coordinates are measurements with an error that is alike for some time, the balance of the whole body with the measured
-forces another; the trunk's mass centre and the bodies' masses are unknowns with priors. The motion sought deviates from the
-given one by a quintic spline; Gauss-Newton over all rows at once finds it together with the inertias. OpenSim's residual
-reduction (Delp et al. 2007, doi 10.1109/TBME.2007.901024) answers the same question by tracking forwards in time.
+Its coordinates, or the markers they were fitted to, are measurements with an error that is alike for some time, the balance of
+the whole body with the measured forces another; the trunk's mass centre and the bodies' masses are unknowns with priors. The
+motion sought deviates from a smooth one by a quintic spline; Gauss-Newton over all rows at once finds it together with the
+inertias. OpenSim's residual reduction (Delp et al. 2007, doi 10.1109/TBME.2007.901024) answers the same question by tracking
+forwards in time.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.terms import THIRD, on_coefficients, third_differences, used_weights
 from biodyn.rigid_body import Multibody
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
+from biodyn.rigid_body.coupling.followed import FollowedMarkers
 
 _SAMPLE_S = 0.01  # the settings state errors for a hundredth of a second
 _STEP = 1e-6  # of differences, rad and m: half the digits of a double
@@ -27,7 +29,28 @@ _INERTIA_STEP = 1e-3  # in standard deviations; the residual is linear in masses
 _HALVINGS = 6
 _LIGHTEST = 0.1  # of the mass given: no search goes beyond
 _MOST_ROWS = 20_000  # of one call: memory stays small
+_MOST_MARKED = 1_000  # the same of derivatives of markers
+# Beside markers, how many times the error of a given coordinate one may have that they leave open.
+_UNMEASURED = 5.0
 _ENOUGH = 1e-3  # a step that lowers the sum of squares by less of it is the last
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMarkers:
+    """What the markers say of a motion that was fitted to them: how they move with it, and where the fit had them.
+
+    A pose is as certain as the markers that it was fitted to make it: its error has the precision J^T W J of the fit. Where the
+    markers lie apart from the fit, limits of coordinates and constant misfit included, is no reason to move.
+
+    Attributes:
+        followed: the markers; weights (T, M), 0 in frames that were not fitted. places: (T, M, 3) m where the fit had them.
+        pulls: (n,) weights of tasks of coordinates, beside the summed weight of the markers. given: (T, n) that were fitted.
+    """
+
+    followed: FollowedMarkers
+    places: FloatArray
+    pulls: FloatArray
+    given: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +61,7 @@ class CoordinateProblem:
         body: reached through coordinates none of which follows another. given: its motion, (T, n) rad, m. rate_hz: of rows.
         rotational: (n,) coordinates in rad. free: (n,) coordinates that may deviate. root: (r,) those of the joint to ground.
         wrenches: (T, K, 6) about the world origin on `wrench_bodies` (K,), None = none. balanced: (T,) rows with known forces.
+        markers: that the motion was fitted to; None = the coordinates themselves were measured.
     """
 
     body: CoupledMultibody
@@ -49,6 +73,7 @@ class CoordinateProblem:
     wrenches: FloatArray | None
     wrench_bodies: Sequence[int]
     balanced: BoolArray
+    markers: FittedMarkers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +181,12 @@ class _Search:
         turning = problem.rotational[self.free]
         sd = np.where(turning, settings.coordinate_sd_rad, settings.coordinate_sd_m)
         self.kept = knots.step / sample / sd**2
-        highest = (2.0 * np.pi * settings.coordinate_deviation_hz) ** 3
-        self.smooth = self.kept / (highest * knots.knot_s**3) ** 2
+        self.marked = 1.0 / (sample * settings.coordinate_marker_sd_m**2)
+        marked = problem.markers is not None
+        fastest_hz = settings.coordinate_marker_deviation_hz if marked else settings.coordinate_deviation_hz
+        self.smooth = self.kept / ((2.0 * np.pi * fastest_hz) ** 3 * knots.knot_s**3) ** 2
+        if marked:
+            self.kept = self.kept / _UNMEASURED**2
         by_axis = np.where(problem.rotational[problem.root], settings.moment_sd_nm, settings.force_sd_n)
         self.scale = problem.balanced[:, None] / (by_axis * np.sqrt(sample))
 
@@ -181,11 +210,12 @@ class _Search:
         """Sum of squares of everything, each in its standard deviation; infinite where a body would weigh next to nothing."""
         if self.inertias.mass_factors(p).min() < _LIGHTEST:
             return float("inf")
-        rest = self.residual(self.path(c), self.inertias.changed(self.problem.body, p))
+        path = self.path(c)
+        rest = self.residual(path, self.inertias.changed(self.problem.body, p))
         place = self.knots.values(c)[0][:: self.knots.step]
         third = third_differences(c)
         priors = (self.kept * place**2).sum() + (self.smooth * third**2).sum() + (p**2).sum()
-        return float((rest**2).sum() + priors)
+        return float((rest**2).sum() + priors + self._misplaced(path))
 
     def step(self, c: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The Gauss-Newton step of the deviation (count, n free) and of the inertias."""
@@ -198,6 +228,7 @@ class _Search:
         third = third_differences(c)
         own = np.broadcast_to(self.smooth, third.shape)
         normal.add_diagonal(0, THIRD, own, -own * third)
+        self._add_markers(normal, path)
         by_inertia = self._by_inertia(path, p, rest)
         both = np.zeros((knots.count, len(self.free), self.inertias.count))
         parts = self._by_motion(path, body, rest)
@@ -215,6 +246,40 @@ class _Search:
         flat, crossed = both.reshape(-1, len(p)), through.reshape(-1, len(p))
         dp = np.linalg.solve(square - flat.T @ crossed, pull - flat.T @ alone.ravel())
         return alone - through @ dp, dp
+
+    def _misplaced(self, path: Path) -> float:
+        """Sum of squares of the markers' way from where the fit had them, and of pulled coordinates' from theirs."""
+        markers = self.problem.markers
+        if markers is None:
+            return 0.0
+        away = markers.followed.positions(self.problem.body, path.q) - markers.places
+        weights = markers.followed.weights
+        pulled = ((path.q - markers.given) ** 2 @ markers.pulls) @ weights.sum(axis=1)
+        return float(self.marked * (np.einsum("tm,tmi,tmi->", weights, away, away) + pulled))
+
+    def _add_markers(self, normal: Normal, path: Path) -> None:
+        """Add what the markers say: of the linearised way each makes with the coordinates."""
+        markers, knots = self.problem.markers, self.knots
+        if markers is None:
+            return
+        frames, n = len(path.q), len(self.free)
+        square, pull = np.empty((frames, n, n)), np.empty((frames, n))
+        pulls = np.asarray(markers.pulls[self.free])
+        for start in range(0, frames, _MOST_MARKED):
+            at = slice(start, start + _MOST_MARKED)
+            one = replace(markers.followed, weights=markers.followed.weights[at])
+            J = one.by_coordinates(self.problem.body, path.q[at])[..., self.free]
+            away = markers.places[at] - one.positions(self.problem.body, path.q[at])
+            weighted = self.marked * one.weights[:, :, None, None] * J
+            total = self.marked * one.weights.sum(axis=1)[:, None] * pulls
+            flat = J.reshape(len(J), -1, n)
+            square[at] = weighted.reshape(flat.shape).transpose(0, 2, 1) @ flat
+            square[at, range(n), range(n)] += total
+            pull[at] = np.einsum("tmik,tmi->tk", weighted, away)
+            pull[at] += total * (markers.given[at] - path.q[at])[:, self.free]
+        for offset in range(knots.step):
+            rows = slice(offset, None, knots.step)
+            normal.add_shared(0, used_weights(knots.weights[0][offset]), square[rows], pull[rows])
 
     def _by_motion(self, path: Path, body: CoupledMultibody, rest: FloatArray) -> list[FloatArray]:
         """Derivatives (T, r, n free) of the residual by place, rate and acceleration of the free coordinates.

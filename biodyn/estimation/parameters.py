@@ -80,6 +80,18 @@ class EstimationSettings(Section):
         description="of a model that moves by given coordinates: their error in a hundredth of a second, rad",
     )
     coordinate_sd_m: float = Field(0.01, gt=0, le=1, description="the same of coordinates that slide, m")
+    coordinate_marker_sd_m: float = Field(
+        0.005,
+        gt=0,
+        le=1,
+        description="of a model that follows markers: the error of a marker of weight 1 in a hundredth of a second, m",
+    )
+    coordinate_marker_deviation_hz: float = Field(
+        8.0,
+        gt=0,
+        le=1000,
+        description="deviations from coordinates fitted to markers that swing faster count as unlikely, Hz",
+    )
     coordinate_deviation_hz: float = Field(
         3.0, gt=0, le=1000, description="deviations from given coordinates that swing faster count as unlikely, Hz"
     )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from biodyn.errors import StudyError
+from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import joined
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
@@ -36,16 +37,22 @@ _LISTED = 6
 
 
 def open_session(
-    source: str | Path | Sequence[str | Path], preset: str | None = None, entries: Sequence[str] = ()
+    source: str | Path | Sequence[str | Path],
+    preset: str | None = None,
+    entries: Sequence[str] = (),
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
 ) -> Study:
     """Return the study of the walks of one person and day.
 
     Parameters:
         source: a folder that holds one session, or its walks. A study.toml in the folder (in the nearest that holds all the
             walks) is followed.
-        preset, entries: as of `Study.open`.
+        preset, entries: as of `Study.open`. With `model.osim` among them all walks run on that model.
+        static, mass_kg: of all walks, over what a study.toml says; they scale that model.
 
-    Raises StudyError where there is no walk, where a file is none, or where more than one person or session is there.
+    Raises StudyError where there is no walk, where a file is none, where more than one person or session is there, or where a
+    model would be scaled by several static trials.
     """
     given = [Path(source)] if isinstance(source, (str, Path)) else [Path(path) for path in source]
     root, walks = _place(given)
@@ -60,7 +67,9 @@ def open_session(
             f"No walk was found among the {len(plan.files)} files of '{root}'.",
             "See 'biodyn study FOLDER --dry-run' for the role of each file.",
         )
+    trials = _with_static(trials, static, mass_kg)
     whose = _one_session(trials, root)
+    _require_one_model(trials)
     return Study(definition, replace(plan, name=whose, trials=trials), SESSION)
 
 
@@ -109,6 +118,37 @@ def _chosen(plan: StudyPlan, walks: Sequence[Path]) -> tuple[PlannedTrial, ...]:
     return tuple(trial for place, trial in trials.items() if place in wanted)
 
 
+def _with_static(
+    trials: Sequence[PlannedTrial], static: str | Path | None, mass_kg: float | None
+) -> tuple[PlannedTrial, ...]:
+    """The trials with the static trial and the body mass that the command names."""
+    require_plausible(mass_kg, None)
+    if static is not None and not Path(static).is_file():
+        raise StudyError(f"The static trial '{static}' does not exist.")
+    found = tuple(trials)
+    if static is not None:
+        path = Path(static).absolute()
+        found = tuple(replace(trial, static=path, statics=(), named_static=True) for trial in found)
+    return found if mass_kg is None else tuple(replace(trial, mass_kg=mass_kg) for trial in found)
+
+
+def _require_one_model(trials: Sequence[PlannedTrial]) -> None:
+    """Raise StudyError where the walks would run on differently scaled models."""
+    if len({_imported(trial) for trial in trials}) > 1:
+        raise StudyError(
+            "The walks of this session would run on several models: model.osim, static trial or mass differ among them.",
+            "Give one of each for all: --model, --static, --mass.",
+        )
+
+
+def _imported(trial: PlannedTrial) -> tuple[str, str, float | None] | None:
+    """The OpenSim model of a walk and what scales it; None where it runs on biodyn's own."""
+    osim = trial.settings.get("model", {}).get("osim")
+    if osim is None:
+        return None
+    return str(osim), str(trial.static) if trial.named_static else "", trial.mass_kg
+
+
 def _one_session(trials: Sequence[PlannedTrial], root: Path) -> str:
     """Name of the person and session; StudyError where there are several."""
     people = list(dict.fromkeys(trial.subject for trial in trials))
@@ -133,15 +173,18 @@ def run_session(
     workers: int | None = None,
     preset: str | None = None,
     entries: Sequence[str] = (),
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
     on_outcome: OnOutcome = lambda _: None,
     progress: Say | None = None,
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
-    Parameters: `source`, `preset`, `entries`: see `open_session`; `out`: by default reports/<person>[, <session>].
+    Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`: see `open_session`; `out`: by default
+    reports/<person>[, <session>].
     `progress`: see `run_study`; the others and what is raised: see `Study.run`.
     """
-    session = open_session(source, preset, entries)
+    session = open_session(source, preset, entries, static, mass_kg)
     target = session.default_folder if out is None else out
     ended, say = told(progress, len(session.plan.trials), on_outcome)
     return session.run(target, workers, on_outcome=ended, say=say)

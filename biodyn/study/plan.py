@@ -39,6 +39,7 @@ class PlannedTrial:
         session, condition, group, site: labels for the data set, "" where there is none; changing one needs no new analysis.
         path: the walk's file. static: the static trial's; None = chosen when the walk is analysed, among `statics` or,
             where these are empty, among the files beside the walk, as `run_trial` does.
+        named_static: whether study.toml or the command names the static; a model of the settings is scaled by no other.
         companions: other recordings of the person's session, for a subject's model that is fitted to all of them.
         mass_kg, height_m: where the study says so; None = the files', else measured.
         settings: what differs from the default trial settings.
@@ -53,6 +54,7 @@ class PlannedTrial:
     site: str = ""
     static: Path | None = None
     statics: tuple[Path, ...] = ()
+    named_static: bool = False
     companions: tuple[Path, ...] = ()
     mass_kg: float | None = None
     height_m: float | None = None

@@ -1,4 +1,4 @@
-"""Given coordinates of an OpenSim model and measured forces become one estimate (`signals.method = "estimate"`)."""
+"""Coordinates of an OpenSim model, given or fitted to markers, and measured forces become one estimate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.estimation.deviation import Path as Motion
-from biodyn.estimation.on_coordinates import CoordinateEstimate, CoordinateProblem, estimate_coordinates
+from biodyn.estimation.on_coordinates import (
+    CoordinateEstimate,
+    CoordinateProblem,
+    FittedMarkers,
+    estimate_coordinates,
+)
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.storage import even_rate_hz
 from biodyn.processing.signals.coordinate_motion import coordinate_motion
@@ -41,6 +46,7 @@ class BalancedMotion:
         moved_rms, moved_max: (n,) how far each coordinate was moved, rad, m.
         mass_change: by body, share; those that have a mass. centre_shift_m: (3,) of the mass centre of `trunk`.
         notes: what was moved farther than errors of measurement explain.
+        marked: whether the motion was fitted to markers, and not given.
     """
 
     model: OpenSimModel
@@ -54,6 +60,7 @@ class BalancedMotion:
     centre_shift_m: FloatArray
     trunk: str
     notes: tuple[Diagnostic, ...]
+    marked: bool = False
 
     @property
     def record(self) -> dict[str, Any]:
@@ -62,6 +69,7 @@ class BalancedMotion:
         factor = np.where(turning, np.degrees(1.0), 1.0)
         names = [one.name + ("_deg" if one.rotational else "_m") for one in self.model.coordinates]
         return {
+            "from": "markers" if self.marked else "coordinates",
             "residual_rms_before": dict(self.residual_before),
             "moved_rms": dict(zip(names, (factor * self.moved_rms).tolist(), strict=True)),
             "moved_max": dict(zip(names, (factor * self.moved_max).tolist(), strict=True)),
@@ -79,7 +87,7 @@ class BalancedMotion:
         turned, most = (np.degrees(part[turning]).max(initial=0.0) for part in (self.moved_rms, self.moved_max))
         slid, shift = 1e3 * self.moved_max[~turning].max(initial=0.0), 100.0 * np.linalg.norm(self.centre_shift_m)
         return [
-            f"Residual of the motion as given, RMS (Nm, N): {before}",
+            f"Residual of the motion as {'fitted' if self.marked else 'given'}, RMS (Nm, N): {before}",
             f"Estimate: coordinates moved by at most {turned:.2f} degrees RMS ({most:.1f} in a row) and {slid:.0f} mm; mass "
             f"{share:+.1f} %, mass centre of {self.trunk} {shift:.1f} cm",
         ]
@@ -103,10 +111,12 @@ def balanced(
     cutoff_hz: float,
     loads: Loads,
     settings: EstimationSettings,
+    markers: FittedMarkers | None = None,
 ) -> BalancedMotion:
     """Return the motion and inertias that explain coordinates and forces best together.
 
     time_s: (T,) even; given: (T, n) rad, m; cutoff_hz: of the motion that the estimate starts from and deviates from.
+    markers: that the coordinates were fitted to, which then are what was measured; None = the coordinates are.
     Coordinates that follow others keep doing so, locked ones stay. Rows in which forces are missing that must have borne the body
     are not balanced. InputFileError: no load, or no joint to ground, or no row left.
     """
@@ -123,8 +133,11 @@ def balanced(
     wrenches = loads.wrenches(slice(0, len(time_s)), start[0])
     path = Motion(*(np.ascontiguousarray(part[:, at]) for part in start))
     tau = coupled.inverse_dynamics(path.q, path.v, path.vdot, wrenches, loads.bodies)
-    missing = _stances(_in_every(model, at, tau) & loads.covered, _LOADING_S * rate_hz) & loads.covered
-    if not (loads.covered & ~missing).any():
+    covered = loads.covered if loads.covered.ndim == 1 else np.asarray(loads.covered[:, at[root]].all(axis=1))
+    if not covered.any():
+        raise InputFileError("There is nothing to balance: in no row all forces on the feet were measured.")
+    missing = _stances(_in_every(model, at, tau) & covered, _LOADING_S * rate_hz) & covered
+    if not (covered & ~missing).any():
         share = f"{100 * UNBORNE:.0f} % of body weight"
         raise InputFileError(
             f"There is nothing to balance: in all rows the forces leave more than {share} to the joint to ground.",
@@ -139,16 +152,17 @@ def balanced(
         root=root,
         wrenches=wrenches,
         wrench_bodies=loads.bodies,
-        balanced=np.asarray(loads.covered & ~missing),
+        balanced=np.asarray(covered & ~missing),
+        markers=markers,
     )
     found = estimate_coordinates(problem, settings)
     changed = replace(model, coupled=replace(model.coupled, multibody=found.body.multibody))
     rows = start[0].copy()
     rows[:, at] = found.path.q
     rows = changed.with_couplings(rows)
-    residual = {names[k]: float(rms(tau[loads.covered, k][None])[0]) for k in root}
+    residual = {names[k]: float(rms(tau[covered, k][None])[0]) for k in root}
     result = _told(changed, time_s, rows, start[0], residual, found)
-    return replace(result, notes=(*_left_out(missing), *result.notes))
+    return replace(result, notes=(*_left_out(missing), *result.notes), marked=markers is not None)
 
 
 def _in_every(model: OpenSimModel, at: IntArray, tau: FloatArray) -> BoolArray:

@@ -17,6 +17,7 @@ class Clock:
 
     progress: Callable[[str], None] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    _current: tuple[str, float] | None = None
 
     @contextmanager
     def step(self, name: str, shown: str = "") -> Iterator[None]:
@@ -25,6 +26,22 @@ class Clock:
             self.progress(shown or name)
         start = time.perf_counter()
         yield
+        self._add(name, start)
+
+    def begin(self, name: str) -> None:
+        """Time what follows as this step, until another one begins or `end`."""
+        self.end()
+        if self.progress is not None:
+            self.progress(name)
+        self._current = name, time.perf_counter()
+
+    def end(self) -> None:
+        """End the step that has begun, if one has."""
+        if self._current is not None:
+            self._add(*self._current)
+        self._current = None
+
+    def _add(self, name: str, start: float) -> None:
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
 

@@ -15,15 +15,18 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.opensim.external_loads import read_external_loads
 from biodyn.io.opensim.ik_setup import IkSetup, read_ik_setup
 from biodyn.io.reading import NO_FORCES
-from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, fit_model
+from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks, fit_model
 from biodyn.processing.signals.automatic_cutoff import automatic_cutoff
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers
 from biodyn.rigid_body import OpenSimModel, from_osim
+from biodyn.rigid_body.osim.write import osim_text
+from biodyn.trial.balanced_markers import balanced_fit
 from biodyn.trial.from_coordinates import too_short
 from biodyn.trial.model_plates import OnPlates, plate_loads
 from biodyn.trial.model_recording import Points, read_points, tasks_of
@@ -41,6 +44,8 @@ def run_markers(
     scale_setup: str | Path | None = None,
     mass_kg: float | None = None,
     cutoff_hz: float | None = None,
+    marker_weights: Mapping[str, float] | None = None,
+    estimate: EstimationSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> CoordinateResult:
     """Return the joint torques of an OpenSim model that follows the markers of a recording.
@@ -54,6 +59,9 @@ def run_markers(
             scaled first: by the set-up, else by the markers of the static trial alone. None of them = the model is the person's.
         cutoff_hz: low-pass of the coordinates, as for `run_coordinates`; None = chosen by the markers
             (`processing.signals.automatic_cutoff`), none at all where the markers are the model's own.
+        marker_weights: by label, over those of the set-up.
+        estimate: motion, masses and the trunk's mass centre become what explains markers and forces best together
+            (`balanced_markers`), starting from the coordinates low-passed so; None = the low-passed coordinates stand.
 
     Raises InputFileError, ModelError: a file that cannot be read, fewer than three common markers, too few frames.
     """
@@ -68,15 +76,18 @@ def run_markers(
     kept = _part_named(setup, Path(walk), points.time_s)
     time_s, positions = points.time_s[kept], points.positions[kept]
     progress("inverse kinematics")
-    tasks = tasks_of(setup, body, time_s)
+    tasks = _with_weights(tasks_of(setup, body, time_s), body, points.labels, marker_weights or {})
     fit = fit_model(body, points.labels, positions, time_s, tasks)
     chosen = [] if cutoff_hz is not None else [_chosen_cutoff(fit, positions, points.recording.markers.rate_hz)]
     hz = cutoff_hz if cutoff_hz is not None else float(chosen[0].value or 0.0)
     progress("contacts")
     acting = _acting(body, points, kept, fit, time_s, hz, forces)
     files |= acting.files
-    progress("inverse dynamics")
-    result = solved(body, fit, time_s, acting.loads, hz)
+    progress("inverse dynamics" if estimate is None else "estimate")
+    if estimate is None:
+        result = solved(body, fit, time_s, acting.loads, hz)
+    else:
+        result = estimated(body, fit, time_s, acting.loads, hz, estimate)
     recording = points.recording
     rate_hz = recording.markers.rate_hz
     return replace(
@@ -95,7 +106,7 @@ def run_markers(
         ),
         loads=acting.named,
         scaling={} if sized is None else sized.record,
-        model_file=None if sized is None else sized.content,
+        model_file=result.model_file if sized is None or result.model_file else sized.content,
         notes=(
             *(() if sized is None else sized.notes),
             *points.notes,
@@ -155,7 +166,8 @@ def _sized(
         return scaled_by_markers(model, static, mass_kg)
     if mass_kg is not None:
         raise SettingsError(
-            "A body mass alone scales no model: give a static trial too (--static), or an OpenSim scale set-up."
+            "A body mass alone scales no model: it says nothing of the lengths.",
+            "Name a static trial too (--static, in a study.toml 'static'), or an OpenSim scale set-up.",
         )
     return None
 
@@ -199,6 +211,46 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         proof=proof,
         fit=fit,
     )
+
+
+def estimated(
+    model: OpenSimModel,
+    fit: ModelFit,
+    time_s: FloatArray,
+    loads: Loads,
+    cutoff_hz: float,
+    settings: EstimationSettings,
+) -> CoordinateResult:
+    """Return the torques of motion and inertias that explain markers and forces best together."""
+    found = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
+    own = found.motion
+    q, v, vdot = (found.of_recording(part) for part in (own.q, own.v, own.vdot))
+    tau, proof = torques(own.model, q, v, vdot, loads)
+    tau[~loads.covered] = np.nan
+    return CoordinateResult(
+        model=own.model,
+        files={},
+        loads=(),
+        time_s=time_s,
+        q=q,
+        v=v,
+        vdot=vdot,
+        tau=tau,
+        cutoff_hz=cutoff_hz,
+        notes=(*fit.notes, *own.notes, *too_short(loads.covered), *model.notes),
+        proof=proof,
+        fit=found.fit,
+        model_file=osim_text(own.model).encode(),
+        estimated=own,
+    )
+
+
+def _with_weights(tasks: Tasks, model: OpenSimModel, labels: Sequence[str], given: Mapping[str, float]) -> Tasks:
+    """The tasks with weights by label over their own; a set-up that names no markers follows all with 1."""
+    if not given:
+        return tasks
+    own = {one.name: 1.0 for one in model.markers if one.name in labels} if tasks.markers is None else tasks.markers
+    return replace(tasks, markers={**own, **given})
 
 
 def _part_named(setup: IkSetup | None, walk: Path, time_s: FloatArray) -> slice:

@@ -34,10 +34,11 @@ from biodyn.processing.signals.prepare import TrialSignals, prepare_signals
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.settings import Settings
+from biodyn.trial.clock import Clock
 from biodyn.trial.model_plates import OnPlates
 from biodyn.trial.model_torques import Loads
 from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands
+from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, repeated
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
 #: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
@@ -60,7 +61,8 @@ class Acted:
         loads: all that act, and the bodies of the model's tree that they act on. on_plates: what the recording's own plates
             say; None where a file gave the loads, or nothing did.
         sized: how the model got its size, in words. model_path: its file. cutoff_hz: of the coordinates, 0 = none.
-        tasks: of the fit to markers.
+        tasks: of the fit to markers. height_m: of the person, where it was given.
+        balanced: whether motion and inertias are an estimate.
     """
 
     model: ImportedModel
@@ -74,6 +76,8 @@ class Acted:
     model_path: Path
     cutoff_hz: float
     tasks: Tasks
+    height_m: float | None = None
+    balanced: bool = False
 
 
 def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
@@ -85,8 +89,11 @@ def recording_of_rows(path: Path, time_s: FloatArray) -> Recording | None:
     return Recording(path, file_sha256(path), StoredMotion(markers=markers), start_s=float(time_s[0]))
 
 
-def model_analysis(acted: Acted, settings: Settings, notes: Sequence[Diagnostic], imported: Imported) -> TrialAnalysis:
-    """Return the analysis of a trial on a model, judged."""
+def model_analysis(
+    acted: Acted, settings: Settings, notes: Sequence[Diagnostic], imported: Imported, clock: Clock
+) -> TrialAnalysis:
+    """Return the analysis of a trial on a model, judged. The last step stays begun on the clock."""
+    clock.begin("joint loads")
     settings = _followed(settings, acted.cutoff_hz)
     motion = replace(acted.motion, R_WG=heading(acted))
     time_s = acted.recording.markers.time_s
@@ -133,7 +140,9 @@ def model_analysis(acted: Acted, settings: Settings, notes: Sequence[Diagnostic]
         propagation=inputs,
         imported=replace(imported, motion=motion),
     )
+    clock.begin("uncertainty")
     bands = _bands(acted, motion, inputs, settings)
+    clock.begin("checks")
     return judge(examine(replace(analysis, uncertainty=bands)))
 
 
@@ -156,7 +165,10 @@ def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Setti
         bodies=acted.loads.bodies,
         tau=motion.tau,
     )
-    return imported_bands(trial, settings.uncertainty)
+    # An estimate is no less certain than the filtered motion that it starts from: its bands are that one's.
+    return imported_bands(
+        replace(trial, tau=repeated(trial, as_it_was(trial))) if acted.balanced else trial, settings.uncertainty
+    )
 
 
 def heading(acted: Acted) -> FloatArray:
@@ -292,12 +304,16 @@ def _subject(acted: Acted, settings: Settings) -> SubjectFacts:
     age, age_source = known_age(settings.report.age_years, (acted.recording,))
     leg, leg_source = leg_length((acted.recording,), {})
     mass = acted.model.mass_kg
+    height, height_source = subject.height_m, "stored in the file"
+    if acted.height_m is not None:
+        height, height_source = acted.height_m, "given by the user"
+    height_source = "not known, not needed" if height is None else f"{height_source}, not needed by the model"
     return SubjectFacts(
         name=subject.name or acted.recording.path.stem,
         mass_kg=mass,
         mass_source="of the model",
-        height_m=float("nan") if subject.height_m is None else subject.height_m,
-        height_source="not known, not needed" if subject.height_m is None else "stored in the file, not needed",
+        height_m=float("nan") if height is None else height,
+        height_source=height_source,
         sex=subject.sex or "",
         sex_source="stored in the file, not needed" if subject.sex else "not known, not needed",
         age_years=age,

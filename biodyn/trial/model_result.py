@@ -23,6 +23,7 @@ from biodyn.output.store.names import (
     RECORD_NAME,
     RECORD_VERSION,
     TABLES_FOLDER,
+    TIMINGS_ENTRY,
     table_path,
 )
 from biodyn.output.store.record.run import versions
@@ -71,6 +72,7 @@ class CoordinateResult:
         fit: where the coordinates were fitted to markers; q is smoothed, `fit.q` is not.
         scaling: what the model was scaled by, as the record tells it; empty = it was taken as it is.
         model_file: an .osim file of it. source: what the motion came from; None where its rows are uneven or too many.
+        timings: seconds a step.
         estimated: where motion and inertias are an estimate, what was moved and changed for it.
     """
 
@@ -90,6 +92,7 @@ class CoordinateResult:
     model_file: bytes | None = None
     source: Source | None = None
     estimated: BalancedMotion | None = None
+    timings: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def joint_angles(self) -> pd.DataFrame:
@@ -160,6 +163,7 @@ class CoordinateResult:
             "residual_rms": self.residual,
             "proof": {"mass_matrix": self.proof, "limit": PROOF_LIMIT},
             "diagnostics": [note.as_dict() for note in self.findings],
+            TIMINGS_ENTRY: {name: round(seconds, 4) for name, seconds in self.timings.items()},
         }
 
     def save(self, folder: str | Path, force: bool = False) -> Path:
@@ -222,5 +226,6 @@ def _fit_record(fit: ModelFit) -> dict[str, Any]:
         "rms_m": fit.rms_m,
         "frames_not_converged": int(np.count_nonzero(status == STOPPED)),
         "frames_undetermined": int(np.count_nonzero(status == UNDETERMINED)),
+        "coordinates_undetermined": list(fit.open),
         "frames_unseen": int(np.count_nonzero(status == UNSEEN)),
     }

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 
@@ -41,6 +41,10 @@ class Loads:
     bodies: tuple[int, ...]
     covered: BoolArray
 
+    def only(self, rows: slice) -> Self:
+        """Return the loads of some rows."""
+        return replace(self, covered=self.covered[rows])
+
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
         """Return wrenches (B, K, 6) about the world origin in a block of rows with coordinates q (B, n); None = no load."""
         return None
@@ -60,8 +64,8 @@ class MeasuredLoads(Loads):
         """Return the block's."""
         return self.F_Wo_W[rows]
 
-    def only(self, rows: slice) -> MeasuredLoads:
-        """Return the loads of some frames."""
+    def only(self, rows: slice) -> Self:
+        """Return the loads of some rows."""
         return replace(self, covered=self.covered[rows], F_Wo_W=self.F_Wo_W[rows])
 
 
@@ -72,6 +76,10 @@ class TableLoads(Loads):
     model: OpenSimModel
     forces: ExternalForces
     time_s: FloatArray
+
+    def only(self, rows: slice) -> Self:
+        """Return the loads of some rows."""
+        return replace(self, covered=self.covered[rows], time_s=self.time_s[rows])
 
     def wrenches(self, rows: slice, q: FloatArray) -> FloatArray | None:
         """Return the block's."""

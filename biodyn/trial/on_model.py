@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import Imported
+from biodyn.checks.consistency import STEP as PROOF_STEP
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.model.from_osim.subject import imported_model
+from biodyn.output.store.names import TIMINGS_ENTRY
+from biodyn.processing.calibration.subject import require_plausible
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
+from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
 from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
 from biodyn.trial.from_markers import run_markers
@@ -25,11 +29,11 @@ COORDINATE_SUFFIXES = (".mot", ".sto")
 #: Settings that such a trial follows: entries, and sections with all of theirs.
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
-    *("replay", "output", "report"),
+    *("inverse_kinematics.marker_weights", "variation", "replay", "output", "report"),
 )
 _ESTIMATE = "estimate"
 # What the record of the torques alone tells, and that of a trial tells otherwise.
-_TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject")
+_TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class OnModel:
     Attributes:
         model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording.
         ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
+        height_m: of the person, for norms by body size; nothing is scaled by it.
     """
 
     model: str | Path
@@ -47,6 +52,7 @@ class OnModel:
     scale_setup: str | Path | None = None
     static: str | Path | None = None
     mass_kg: float | None = None
+    height_m: float | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,53 +87,62 @@ def run_on_model(
 
     Parameters:
         motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model.
-        settings: of the sections signals (cutoff_hz; method "estimate" for coordinates), estimation, contacts, gait, limits,
-            uncertainty, replay, output, report.
+        settings: of the sections signals (cutoff_hz; method "estimate"), estimation, contacts, gait, limits,
+            uncertainty, inverse_kinematics (marker_weights), variation, replay, output, report.
 
     Returns the torques alone where more cannot be had: rows that are not evenly spaced, more than `model_analysis.MOST_ROWS`,
     several bodies that hang on ground. Raises InputFileError, ModelError, SettingsError as `run_markers` and `run_coordinates`.
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings))
+    require_plausible(given.mass_kg, given.height_m)
+    clock = Clock(progress)
     stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
     hz = None if isinstance(stated, str) else stated
     method = options.signals.method if "method" in options.signals.model_fields_set else ""
     coordinates = Path(motion).suffix.lower() in COORDINATE_SUFFIXES
-    if method and (method != _ESTIMATE or not coordinates):
+    if method and method != _ESTIMATE:
         raise SettingsError(
-            f"signals.method = '{method}' has no meaning with --model"
-            + (
-                ": coordinates pass OpenSim's filter."
-                if coordinates
-                else " and markers: what they are fitted by is filtered."
-            ),
-            "Coordinates (.mot, .sto) may become an estimate with their forces: signals.method = 'estimate'.",
+            f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
+            "They may become an estimate with the forces: signals.method = 'estimate'.",
         )
+    estimate = options.estimation if method else None
     if coordinates:
         if any(one is not None for one in (given.static, given.scale_setup, given.mass_kg, given.ik_setup)):
             raise SettingsError(
                 "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
             )
-        progress("inverse dynamics")
-        estimate = options.estimation if method else None
+        clock.begin("estimate" if method else "inverse dynamics")
         own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
-        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, progress=progress)
-    progress("joint loads")
-    return completed(own, options, Path(given.model)) or own
+        weights = options.inverse_kinematics.marker_weights
+        own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, weights, estimate, clock.begin)
+    found = completed(own, options, Path(given.model), given.height_m, clock)
+    clock.end()
+    if found is None:
+        return replace(own, timings=clock.seconds)
+    # the proof of the torques is timed by itself, within the checks
+    spent = found.analysis.timings.get(PROOF_STEP, 0.0)
+    seconds = {**clock.seconds, "checks": clock.seconds["checks"] - spent, PROOF_STEP: spent}
+    return replace(found, analysis=replace(found.analysis, timings=seconds))
 
 
-def whole_on_model(
-    motion: str | Path,
+def on_model(
     settings: Settings,
-    static: str | Path | None,
-    mass_kg: float | None,
-    forces: str | Path | None,
-    progress: Callable[[str], None] | None = None,
-) -> ModelResult:
-    """Run a trial on the model that the settings name; ModelError where its torques alone can be had."""
+    static: str | Path | None = None,
+    mass_kg: float | None = None,
+    forces: str | Path | None = None,
+    height_m: float | None = None,
+) -> OnModel:
+    """Return what a trial is run with on the model that the settings name; a static trial "none" is none."""
     named = None if static is None or str(static) == NO_STATIC else static
-    given = OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg)
+    return OnModel(str(settings.model.osim), forces, static=named, mass_kg=mass_kg, height_m=height_m)
+
+
+def whole_result(
+    motion: str | Path, given: OnModel, settings: Settings, progress: Callable[[str], None] | None = None
+) -> ModelResult:
+    """Run a trial on a model; ModelError where its torques alone can be had."""
     found = run_on_model(motion, given, settings, progress or (lambda step: None))
     if not isinstance(found, ModelResult):
         raise ModelError(
@@ -137,8 +152,17 @@ def whole_on_model(
     return found
 
 
-def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> ModelResult | None:
-    """Return the whole result of a trial on a model whose torques are there; None where more cannot be had."""
+def completed(
+    own: CoordinateResult,
+    settings: Settings,
+    model_path: Path,
+    height_m: float | None = None,
+    clock: Clock | None = None,
+) -> ModelResult | None:
+    """Return the whole result of a trial on a model whose torques are there; None where more cannot be had.
+
+    height_m: of the person, where it is known. clock: what times the steps.
+    """
     source, fit = own.source, own.fit
     body = None
     if source is not None and len(own.time_s) > 1:
@@ -169,12 +193,14 @@ def completed(own: CoordinateResult, settings: Settings, model_path: Path) -> Mo
         model_path=model_path,
         cutoff_hz=own.cutoff_hz,
         tasks=source.tasks,
+        height_m=height_m,
+        balanced=own.estimated is not None,
     )
     record = {name: value for name, value in own.record.items() if name not in _TOLD_OTHERWISE}
     record["input"] = {**record["input"], "start_s": source.recording.start_s}
     content = own.model_file if own.model_file is not None else _content(model_path)
     imported = Imported(motion, record, content, own.motion_file)
-    analysis = model_analysis(acted, settings, own.findings, imported)
+    analysis = model_analysis(acted, settings, own.findings, imported, clock or Clock())
     return ModelResult(analysis, own=own)
 
 

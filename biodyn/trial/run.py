@@ -111,13 +111,14 @@ def run_trial(
     """
     options = settings_from(settings if not isinstance(settings, Mapping) else dict(settings), preset, entries)
     if options.model.osim is not None:
-        if height_m is not None or static_frames is not None or files is not None:
+        if static_frames is not None or files is not None:
             raise SettingsError(
-                "An OpenSim model has its own size: height, frames of standing and files read before have no use."
+                "An OpenSim model takes all frames of its static trial, and reads its files itself: frames of standing and files "
+                "read before have no use."
             )
-        from biodyn.trial.on_model import whole_on_model
+        from biodyn.trial.on_model import on_model, whole_result
 
-        return whole_on_model(trial, options, static, mass_kg, forces, progress)
+        return whole_result(trial, on_model(options, static, mass_kg, forces, height_m), options, progress)
     return TrialResult(
         analyse_trial(
             trial,

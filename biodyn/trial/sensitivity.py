@@ -14,6 +14,7 @@ from biodyn.model.from_library.hip_centre import static_hip_centre_names
 from biodyn.output.store.write import Progress
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import FrameRange, own_files_of, read_files
+from biodyn.trial.on_model import ModelResult, OnModel, on_model, whole_result
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial
 
@@ -41,14 +42,13 @@ def vary_trial(
 
     Raises SettingsError for an unknown factor, and what `run_trial` raises.
     """
-    if isinstance(factors, str):  # a string is a sequence of letters too
-        raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
-    if not factors:
-        raise SettingsError("Nothing to vary: --vary names no factor.", f"Factors: {', '.join(FACTORS)}.")
-    unknown = [factor for factor in factors if factor not in FACTORS]
-    if unknown:
-        raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
     options = settings_from(dict(settings) if isinstance(settings, Mapping) else settings, preset, entries)
+    _require_factors(factors)
+    if options.model.osim is not None:
+        if static_frames is not None:
+            raise SettingsError("An OpenSim model is scaled by all frames of its static trial: name no frames.")
+        given = on_model(options, static, mass_kg, forces, height_m)
+        return vary_on_model(trial, given, factors, options, progress)
     files = read_files(Path(trial), static, static_frames=static_frames, forces=forces)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []
@@ -59,6 +59,56 @@ def vary_trial(
             other = analyse_trial(trial, static, mass_kg, height_m, changed, None, files, torques_only=True)
             found.append(Variation(factor, level, other))
     return TrialResult(replace(base, variations=tuple(found), user_files=own_files_of(settings, options)))
+
+
+def vary_on_model(
+    motion: str | Path,
+    given: OnModel,
+    factors: Sequence[str],
+    settings: Settings,
+    progress: Progress | None = None,
+) -> ModelResult:
+    """The same for a trial on an OpenSim model, whose joints and inertias are its own: "cutoff" and "marker_weights".
+
+    Raises SettingsError for a factor that the model, or a motion without markers, leaves no choice in.
+    """
+    _require_factors(factors)
+    for factor in factors:
+        if factor in _OF_THE_MODEL:
+            raise SettingsError(f"'{factor}' cannot be varied on an OpenSim model: {_OF_THE_MODEL[factor]}.")
+    base = whole_result(motion, given, settings, progress)
+    quick = settings.model_copy(update={"uncertainty": settings.uncertainty.model_copy(update={"compute": False})})
+    found = []
+    for factor in dict.fromkeys(factors):
+        if factor == "marker_weights":
+            _require_weights(base)
+        for level, changed in FACTORS[factor](quick, base.analysis):
+            if progress is not None:
+                progress(f"{factor.replace('_', ' ')}: {level}")
+            found.append(Variation(factor, level, whole_result(motion, given, changed).analysis))
+    return replace(base, analysis=replace(base.analysis, variations=tuple(found)))
+
+
+def _require_weights(base: ModelResult) -> None:
+    """Raise SettingsError where there are no weights, or all are alike: their powers are too."""
+    weights = {marker.weight for marker in base.analysis.model.markers if marker.weight > 0.0}
+    if base.own is None or base.own.fit is None:
+        raise SettingsError("'marker_weights' cannot be varied: coordinates were given, not markers.")
+    if len(weights) < 2:
+        raise SettingsError(
+            "'marker_weights' cannot be varied: every marker counts alike.",
+            "Give weights: --ik-setup SETUP.xml, or inverse_kinematics.marker_weights.",
+        )
+
+
+def _require_factors(factors: Sequence[str]) -> None:
+    if isinstance(factors, str):  # a string is a sequence of letters too
+        raise SettingsError(f"'factors' must be a list of names, not one name: '{factors}'.", f'Give ["{factors}"].')
+    if not factors:
+        raise SettingsError("Nothing to vary: --vary names no factor.", f"Factors: {', '.join(FACTORS)}.")
+    unknown = [factor for factor in factors if factor not in FACTORS]
+    if unknown:
+        raise SettingsError(f"'{unknown[0]}' cannot be varied.", f"Factors: {', '.join(FACTORS)}.")
 
 
 def _hip_centres(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
@@ -91,6 +141,12 @@ def _marker_weights(options: Settings, base: TrialAnalysis) -> Iterator[_Level]:
 def _with(options: Settings, section: str, **entries: Any) -> Settings:
     return options.model_copy(update={section: getattr(options, section).model_copy(update=entries)})
 
+
+# Why these are no choices of a run on an OpenSim model.
+_OF_THE_MODEL = {
+    "hip_centre": "its joints are where the model has them, and the bands of the torques hold what they may be off",
+    "anthropometry": "its inertias are the model's, and the bands of the torques hold what they may be off",
+}
 
 #: What can be varied, and how its levels are made.
 FACTORS: dict[str, Callable[[Settings, TrialAnalysis], Iterator[_Level]]] = {

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.ndimage import uniform_filter1d
 
 from biodyn.conventions import FloatArray
+from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
@@ -96,9 +97,14 @@ def _change(trial: ImportedInputs, drawn: Drawn, columns: Sequence[int]) -> Floa
     return np.asarray((repeated(trial, drawn) - trial.tau)[:, columns])
 
 
+def as_it_was(trial: ImportedInputs) -> Drawn:
+    """Return the draw without an error."""
+    return Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+
+
 def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, list[Drawn]]:
     """Return, of the sources with few independent errors, each of one standard deviation."""
-    bare = Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    bare = as_it_was(trial)
     found: dict[str, list[Drawn]] = {"centre_of_pressure": []}
     for k in range(trial.wrenches.shape[1]):
         for axis in (0, 2):
@@ -114,7 +120,7 @@ def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, li
 
 def repeated(trial: ImportedInputs, drawn: Drawn) -> FloatArray:
     """Return the torques (T, n) of one draw, from its markers to its inverse dynamics; NaN in frames without a motion."""
-    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks).q
+    q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, tell=False).q
     tau = np.full_like(q, np.nan)
     for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
         if stop - first < LEAST_ROWS:
@@ -138,7 +144,7 @@ def sources_of_error(
     trial: ImportedInputs, magnitudes: Magnitudes, noise_m: FloatArray
 ) -> dict[str, Callable[[np.random.Generator], Drawn]]:
     """What draws the errors of each source, in the order of tables."""
-    model, bare = trial.model.own, Drawn(trial.model.own, trial.positions, trial.wrenches, trial.cutoff_hz)
+    bare = as_it_was(trial)
     at = [trial.labels.index(label) for label in trial.inputs.fit.labels]
 
     def moved(change: FloatArray) -> Drawn:
@@ -151,15 +157,11 @@ def sources_of_error(
 
     def skin(rng: np.random.Generator) -> Drawn:
         usual = float(np.median(list(magnitudes.soft_tissue_m.values())))
-        sd = np.array([magnitudes.soft_tissue_m.get(m.body, usual) for m in trial.model.markers])
+        sd = np.array([magnitudes.soft_tissue_m.get(trial.model.segment(m.body), usual) for m in trial.model.markers])
         return moved(skin_movement(trial.inputs, magnitudes, sd, rng) @ trial.R_WG)
 
     def centres(rng: np.random.Generator) -> Drawn:
-        shifts = {
-            body.definition.name: magnitudes.joint_centre_m[body.definition.name] * rng.normal(size=3)
-            for body in trial.model.moving
-            if body.definition.name in magnitudes.joint_centre_m
-        }
+        shifts = {name: sd * rng.normal(size=3) for name, sd in centre_sd_m(trial.model, magnitudes).items()}
         return replace(bare, model=with_moved_centres(trial.model, shifts))
 
     def inertias(rng: np.random.Generator) -> Drawn:
@@ -181,8 +183,20 @@ def sources_of_error(
         "joint_centres": centres,
         "inertias": inertias,
     }
-    found |= {"centre_of_pressure": pressure} if model.coordinates and trial.bodies else {}
+    found |= {"centre_of_pressure": pressure} if trial.model.coordinates and trial.bodies else {}
     return found | ({"cutoff": cutoff} if trial.cutoff_hz else {})
+
+
+def centre_sd_m(model: ImportedModel, magnitudes: Magnitudes) -> dict[str, float]:
+    """Return how uncertain a joint centre is, m along each axis, by the body beyond it, of the joints that the table knows.
+
+    The row of the foot is the ankle's and the subtalar joint's; the toe joint has none.
+    """
+    return {
+        name: magnitudes.joint_centre_m[model.segment(name)]
+        for name in (body.definition.name for body in model.moving)
+        if model.segment(name) in magnitudes.joint_centre_m and not is_toe(name)
+    }
 
 
 def with_moved_centres(model: ImportedModel, shifts: dict[str, FloatArray]) -> OpenSimModel:

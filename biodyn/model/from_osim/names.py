@@ -70,6 +70,27 @@ def is_toe(name: str) -> bool:
     return side_and_name(name)[1] in _names()["feet"]["toes"]
 
 
+def segment_of_name(body: str) -> str:
+    """Return the segment of the library's tables that a body is by its name, without side; "" where it is not known."""
+    plain = side_and_name(body)[1]
+    return next((segment for segment, names in _names()["segments"].items() if plain in names), "")
+
+
+def segments_of_a_leg() -> tuple[str, ...]:
+    """Return what the joints of a leg carry, from the root down; all below the last but one is the last."""
+    return tuple(_names()["segment_rules"]["leg"])
+
+
+def has_side(segment: str) -> bool:
+    """Whether there are two of a segment."""
+    return segment not in _names()["segment_rules"]["unsided"]
+
+
+def segment_of_joint(joint: str) -> str:
+    """Return the segment, without side, that a joint of a known name carries; "" where it is not known."""
+    return str(_names()["joint_segments"].get(joint_name(joint), ""))
+
+
 def variable_of(name: str, turn: FloatArray) -> tuple[str, float] | None:
     """Return the variable that a coordinate is, without side, and the sign that gives it the variable's; None where unknown.
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, Side
+from biodyn.conventions import SIDES, FloatArray, Side
 from biodyn.geometry.rotations import angle_between
 from biodyn.model.assembly import BodyFrame, Coordinate, ScaledBody
 from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.from_osim.feet import sole_outlines
-from biodyn.model.from_osim.names import feet, joint_name, means_something, root_names, side_and_name, variable_of
+from biodyn.model.from_osim.names import (
+    feet,
+    has_side,
+    joint_name,
+    means_something,
+    root_names,
+    side_and_name,
+    variable_of,
+)
+from biodyn.model.from_osim.segments import segments_of
 from biodyn.model.inertia import Inertia
 from biodyn.model.skeleton import BodyDefinition, Skeleton
 from biodyn.rigid_body import OpenSimModel
@@ -33,11 +42,13 @@ class ImportedModel(SubjectModel):
         tree: the bodies below a floating root, and how the model's motion becomes theirs.
         osim: the model itself, whose coordinates lie above the joints.
         welded: bodies without a joint of their own.
+        segments: by body, which segment of the library's tables it is, without side; only those that are known.
     """
 
     tree: FloatingTree | None = None
     osim: OpenSimModel | None = None
     welded: frozenset[str] = frozenset()
+    segments: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def moving(self) -> tuple[ScaledBody, ...]:
@@ -71,6 +82,16 @@ class ImportedModel(SubjectModel):
         mb = self.multibody
         return [mb.v_slice(mb.body_names[k]).start for k in _axes(self.floating, name)]
 
+    def segment(self, body: str) -> str:
+        """Return what a body is called in the library's tables, with a side where it has one; "" where it is not known.
+
+        The tables have the same for both sides: a body whose name tells none counts as right.
+        """
+        plain = self.segments.get(body, "")
+        if not plain or not has_side(plain):
+            return plain
+        return f"{plain}_{side_and_name(body)[0] or SIDES[0]}"
+
     def reversed(self) -> dict[str, str]:
         """Coordinates that count the other way than the variable that they are, and that variable."""
         return {c.name: c.plain for c in self.coordinates if c.sign < 0.0}
@@ -95,6 +116,9 @@ def imported_model(
     joints = _joint_names(model, tree, coordinates, parents)
     soles = feet(list(parents))
     total = tree.multibody.total_mass_kg
+    moved_by = {name: joint for name, joint in joints.items() if joint and name not in welded}
+    origins = standing[1][0]
+    heights = {name: float(origins[model.multibody.body_index(name), 1]) for name in parents}
     bodies = tuple(
         _body(tree, name, parent, joints[name], frames, standing, model, coordinates)
         for name, parent in parents.items()
@@ -130,6 +154,7 @@ def imported_model(
         tree=tree,
         osim=model,
         welded=welded,
+        segments=segments_of(parents, moved_by, heights, soles.values()),
     )
 
 

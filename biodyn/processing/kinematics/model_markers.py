@@ -15,7 +15,9 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
+from biodyn.processing.kinematics.undetermined import undetermined
 from biodyn.processing.signals.rms import rms
+from biodyn.rigid_body.coupling.followed import FollowedMarkers
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
 from biodyn.rigid_body.marker_fit import MIN_MARKERS, STOPPED, UNDETERMINED, UNSEEN, InverseKinematics
 from biodyn.rigid_body.osim.model import Coordinate, OpenSimModel
@@ -48,6 +50,9 @@ class ModelFit:
         q: (T, n) of all coordinates of the model, rad and m, NaN in frames without enough markers.
         labels, weights: of the M markers followed. solution: errors (T, M) m, cost, steps, status of every frame.
         notes: what was left out, and what the markers leave open.
+        open: coordinates that the markers leave undetermined in some frame.
+        followed: the markers on the model, weights (T, M) 0 where unseen; recorded: (T, M, 3) m where they were.
+        pulls: (n,) weights of the tasks of the independent coordinates, as `fit_coordinates` has them.
     """
 
     q: FloatArray
@@ -55,6 +60,10 @@ class ModelFit:
     weights: FloatArray
     solution: InverseKinematics
     notes: tuple[Diagnostic, ...]
+    open: tuple[str, ...] = ()
+    followed: FollowedMarkers | None = None
+    pulls: FloatArray | None = None
+    recorded: FloatArray = field(default_factory=lambda: np.empty((0, 0, 3)))
 
     @property
     def rms_m(self) -> float:
@@ -63,11 +72,17 @@ class ModelFit:
 
 
 def fit_model(
-    model: OpenSimModel, labels: Sequence[str], p_WM: FloatArray, time_s: FloatArray, tasks: Tasks | None = None
+    model: OpenSimModel,
+    labels: Sequence[str],
+    p_WM: FloatArray,
+    time_s: FloatArray,
+    tasks: Tasks | None = None,
+    tell: bool = True,
 ) -> ModelFit:
     """Return the coordinates that bring the markers of a model nearest to recorded ones.
 
-    labels, p_WM: (T, M, 3) m in the model's ground frame, NaN = unseen; time_s: (T,) for prescribed coordinates.
+    labels, p_WM: (T, M, 3) m in the model's ground frame, NaN = unseen; time_s: (T,) for prescribed coordinates. tell: False
+    leaves out what is said of the fit, for one of many.
     Raises ModelError: fewer than three markers common to model, recording and tasks, or none with a weight above 0.
     """
     tasks = tasks or Tasks()
@@ -85,11 +100,14 @@ def fit_model(
     lower, upper, given = _limits(free, time_s)
     pulls, targets, more = _pulls(free, given, tasks, len(time_s))
     default = np.array([one.default for one in free])
+    bodies = np.array([model.multibody.body_index(str(places[name].body)) for name in chosen])
+    local = np.array([places[name].place_m for name in chosen])
+    recorded = p_WM[:, [list(labels).index(name) for name in chosen]]
     solution = fit_coordinates(
         coupled,
-        np.array([model.multibody.body_index(str(places[name].body)) for name in chosen]),
-        np.array([places[name].place_m for name in chosen]),
-        p_WM[:, [list(labels).index(name) for name in chosen]],
+        bodies,
+        local,
+        recorded,
         weights,
         lower,
         upper,
@@ -98,11 +116,16 @@ def fit_model(
         pulls,
         targets,
     )
+    free_to_move = np.asarray((lower < upper).all(axis=0))
+    followed = FollowedMarkers(bodies, local, np.isfinite(recorded).all(axis=2) * weights)
+    at = undetermined(coupled, followed, solution, free_to_move, pulls) if tell else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
     seen = solution.status != UNSEEN
     if seen.any():
         q[seen] = _all_coordinates(model, names, solution.q[seen])
-    return ModelFit(q, tuple(chosen), weights, solution, (*notes, *more, *_findings(solution)))
+    unclear = tuple(names[k] for k in at)
+    notes += [*more, *(_findings(solution, unclear) if tell else ())]
+    return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)
 
 
 def _all_coordinates(model: OpenSimModel, names: Sequence[str], q: FloatArray) -> FloatArray:
@@ -185,10 +208,11 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
     return np.array(starts)
 
 
-def _findings(solution: InverseKinematics) -> list[Diagnostic]:
+def _findings(solution: InverseKinematics, unclear: Sequence[str]) -> list[Diagnostic]:
+    what = _listed(unclear) if unclear else "some coordinate"
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
-        (UNDETERMINED, "ik-undetermined", "The markers leave some coordinate undetermined in"),
+        (UNDETERMINED, "ik-undetermined", f"The markers leave {what} undetermined in"),
         (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
     )
     notes = []

@@ -99,12 +99,20 @@ def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
         "mass_source": subject.mass_source,
         "subject_height_m": subject.height_m,
         "height_source": subject.height_source,
-        "static_file": analysis.static.path.name,
+        "static_file": _static_file(analysis),
         "rate_hz": markers.rate_hz,
         "frames": markers.frame_count,
         "duration_s": markers.frame_count / markers.rate_hz,
         "cutoff_hz": analysis.cutoff_hz,
     }
+
+
+def _static_file(analysis: TrialAnalysis) -> str | None:
+    """Name of the static trial; of a run on an OpenSim model that by which it was scaled, None where nothing scaled it."""
+    if analysis.imported is None:
+        return analysis.static.path.name
+    scaled_by = analysis.imported.record["input"].get("static")
+    return None if scaled_by is None else str(scaled_by["name"])
 
 
 def _fit(analysis: TrialAnalysis) -> dict[str, Any]:

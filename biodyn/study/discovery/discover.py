@@ -160,6 +160,7 @@ def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:
             site=printable(f.laboratory),
             static=possible[f.path][0] if len(possible[f.path]) == 1 else None,
             statics=possible[f.path] if len(possible[f.path]) > 1 else (),
+            named_static=f.static is not None,
             companions=tuple(path for path in sessions.get((f.subject, f.labels.session), ()) if path != f.path),
             mass_kg=f.mass_kg,
             height_m=f.height_m,

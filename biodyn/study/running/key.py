@@ -41,6 +41,7 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     }
     if settings.model.osim is not None:
         content["osim"] = file_sha256(Path(settings.model.osim))
+        content["scaled"] = trial.named_static
     beside = files_of(walk)[1:]
     if beside:
         content["beside"] = [file_sha256(path) for path in beside]

@@ -23,7 +23,7 @@ from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
 from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
 from biodyn.trial.files import NO_STATIC, read_files
-from biodyn.trial.on_model import whole_on_model
+from biodyn.trial.on_model import on_model, whole_result
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_trial
 
@@ -143,8 +143,10 @@ def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:
     walk = task.root / trial.path
     settings = settings_from(dict(trial.settings))
     if settings.model.osim is not None:
-        # the model is the person's own: no static trial scales it
-        return whole_on_model(walk, settings, None, None, None)
+        # the model is the person's own unless a static trial is named that scales it
+        named = trial.named_static and trial.static is not None and str(trial.static) != NO_STATIC
+        static = task.root / str(trial.static) if named else None
+        return whole_result(walk, on_model(settings, static, trial.mass_kg, height_m=trial.height_m), settings)
     read = None
     if trial.static is not None and str(trial.static) == NO_STATIC:
         read = read_files(walk, NO_STATIC)

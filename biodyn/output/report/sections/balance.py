@@ -6,8 +6,8 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
-<p>Motion, masses and the mass centre of the {{ trunk }} are those that explain the given coordinates and the measured forces best together.</p>
-<div class="scroll"><table class="small"><thead><tr><th>joint to ground</th><th class="number">residual as given, RMS</th><th class="number">left, RMS</th></tr></thead><tbody>
+<p>Motion, masses and the mass centre of the {{ trunk }} are those that explain the {{ measured }} and the measured forces best together.</p>
+<div class="scroll"><table class="small"><thead><tr><th>joint to ground</th><th class="number">residual before, RMS</th><th class="number">left, RMS</th></tr></thead><tbody>
 {% for name, before, after in residual %}<tr><td class="mono">{{ name }}</td><td class="number">{{ "%.2f"|format(before) }}</td><td class="number">{{ "%.2f"|format(after) }}</td></tr>
 {% endfor %}</tbody></table></div>
 <p class="small quiet">Nm for angles, N for lengths.</p>
@@ -28,6 +28,7 @@ def balance(page: TrialPage) -> Data | None:
     changed = sorted(told["mass_change_share"].items(), key=lambda item: -abs(item[1]))
     return {
         "trunk": trunk,
+        "measured": "markers" if told.get("from") == "markers" else "given coordinates",
         "residual": [
             (name, before, page.record["residual_rms"].get(name, float("nan")))
             for name, before in told["residual_rms_before"].items()

@@ -1,0 +1,50 @@
+"""Which coordinates the markers that are seen leave open: those that can move, alone or together, while no marker does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from biodyn.conventions import BoolArray, FloatArray
+from biodyn.rigid_body.coupling.coupled import CoupledMultibody
+from biodyn.rigid_body.coupling.followed import FollowedMarkers
+from biodyn.rigid_body.marker_fit import UNDETERMINED, InverseKinematics
+
+# The fit's own limit: of its own curvature, what is left to a coordinate when all others may follow (`kernels.coupled_ik`).
+_DETERMINED: Final = 1e-5
+_RIDGE: Final = 1e-10
+# Frames looked at: which coordinates are open changes with the markers seen, and hardly within a walk.
+_MOST_FRAMES: Final = 20
+
+
+def undetermined(
+    coupled: CoupledMultibody,
+    markers: FollowedMarkers,
+    solution: InverseKinematics,
+    free: BoolArray,
+    pulls: FloatArray,
+) -> tuple[int, ...]:
+    """Return the places of the coordinates that are open in some of the frames that the fit calls undetermined.
+
+    free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as `fit_coordinates` has them.
+    """
+    frames = np.flatnonzero(solution.status == UNDETERMINED)
+    found: set[int] = set()
+    looked_at = frames[:: max(1, len(frames) // _MOST_FRAMES)]
+    for t, J in zip(looked_at, markers.by_coordinates(coupled, solution.q[looked_at])[..., free], strict=True):
+        H = np.einsum("m,mik,mil->kl", markers.weights[t], J, J)
+        H += np.diag(pulls[free]) * markers.weights[t].sum()
+        found |= set(np.flatnonzero(free)[_open(H)].tolist())
+    return tuple(sorted(found))
+
+
+def _open(H: FloatArray) -> BoolArray:
+    """Coordinates (n,) whose curvature H (n, n) vanishes when the others follow."""
+    own = np.diag(H)
+    moves = own > 0.0
+    result = ~moves
+    scale = np.sqrt(own[moves])
+    relative = H[np.ix_(moves, moves)] / scale[:, None] / scale + _RIDGE * np.eye(len(scale))
+    result[moves] = 1.0 / np.diag(np.linalg.inv(relative)) < _DETERMINED
+    return result
