@@ -17,6 +17,8 @@ from biodyn.io.format import FORMATS, Format
 from biodyn.io.ground_forces import with_forces, with_forces_beside
 from biodyn.io.ground_forces.beside import files_beside
 from biodyn.io.subject_beside import subject_file, with_subject_beside
+from biodyn.io.tables.column_map import map_file
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 
@@ -28,7 +30,7 @@ NO_FORCES = "none"
 def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     """Read one recording, of whatever format: see `biodyn.io.formats`.
 
-    `forces`: its ground forces in a file of their own, a table (.mot, .sto) or an ExternalLoads XML; None = those of the file
+    `forces`: its ground forces in a file of their own, a table, a spreadsheet or an ExternalLoads XML; None = those of the file
     itself, or of one beside it that belongs to it where the format holds no forces; "none" = none but the file's own.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
@@ -49,12 +51,12 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files that a recording is read from: its own first, then those beside it (forces, the person)."""
+    """Return the files that a recording is read from: its own first, then those beside it (forces, the person, a column map)."""
     place = Path(path)
     if not format_of(place).forces_beside:
         return (place,)
-    person = subject_file(place)
-    return (place, *files_beside(place), *([] if person is None else [person]))
+    person, columns = subject_file(place), map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
+    return (place, *files_beside(place), *(path for path in (person, columns) if path is not None))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:

@@ -14,14 +14,12 @@ from biodyn.model.from_osim.subject import imported_model
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import NO_STATIC
-from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
+from biodyn.trial.from_coordinates import CUTOFF_HZ, holds_coordinates, run_coordinates
 from biodyn.trial.from_markers import run_markers
 from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.result import TrialResult
 
-#: Files of coordinates of an OpenSim model.
-COORDINATE_SUFFIXES = (".mot", ".sto")
 #: Settings that such a trial follows: entries, and sections with all of theirs.
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
@@ -80,7 +78,7 @@ def run_on_model(
     """Run a trial on an OpenSim model.
 
     Parameters:
-        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model.
+        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model; a spreadsheet of either.
         settings: of the sections signals (cutoff_hz; method "estimate" for coordinates), estimation, contacts, gait, limits,
             uncertainty, replay, output, report.
 
@@ -91,7 +89,7 @@ def run_on_model(
     stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
     hz = None if isinstance(stated, str) else stated
     method = options.signals.method if "method" in options.signals.model_fields_set else ""
-    coordinates = Path(motion).suffix.lower() in COORDINATE_SUFFIXES
+    coordinates = holds_coordinates(motion)
     if method and (method != _ESTIMATE or not coordinates):
         raise SettingsError(
             f"signals.method = '{method}' has no meaning with --model"
