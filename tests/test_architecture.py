@@ -111,7 +111,7 @@ _CONFINED = {
     "lazy_loader": {"biodyn", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.io.formats.spreadsheet"},
+    "pyarrow": {"study", "biodyn.io.tables.spreadsheet"},
     "openpyxl": {"study", "biodyn.trial.export.xlsx"},
 }
 

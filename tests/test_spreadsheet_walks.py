@@ -42,12 +42,12 @@ def test_markers_and_plates_in_spreadsheets_give_the_torques_of_the_c3d(tmp_path
     own = analyse_trial("walk01.c3d", settings=QUICK, files=files, torques_only=True)
     (tmp_path / "_subject.json").write_text(json.dumps(PERSON))
     write_plates(tmp_path / "walk01_forces.csv", walk)
-    for suffix in (".csv", ".parquet"):
-        text = write_markers(tmp_path / f"walk01{suffix}", walk)
-        standing = write_markers(tmp_path / f"static{suffix}", static)
-        again = analyse_trial(text, standing, settings=QUICK, torques_only=True)
-        # nine digits of positions in mm and of forces in N: 1e-9 of each, of torques (and residuals) up to 900
-        assert _difference(own, again) < 1e-3
+    text, standing = (
+        write_markers(tmp_path / f"{name}.csv", one) for name, one in (("walk01", walk), ("static", static))
+    )
+    again = analyse_trial(text, standing, settings=QUICK, torques_only=True)
+    # nine digits of positions in mm and of forces in N: 1e-9 of each, of torques (and residuals) up to 900
+    assert _difference(own, again) < 1e-3
 
 
 @pytest.mark.slow

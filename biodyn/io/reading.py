@@ -115,19 +115,20 @@ def _format_name(path: Path) -> str:
 
 def facts_of(recording: Recording) -> FileFacts:
     """Return the facts of a recording that is read already."""
-    markers, subject = recording.motion.markers, recording.subject
+    markers, subject, coordinates = recording.motion.markers, recording.subject, recording.motion.coordinates
     return FileFacts(
         path=recording.path,
         subject=subject.name,
         mass_kg=subject.mass_kg,
         height_m=subject.height_m,
-        labels=frozenset() if markers is None else frozenset(markers.labels),
+        labels=frozenset() if markers is None or markers.virtual else frozenset(markers.labels),
         frame_count=0 if markers is None else markers.frame_count,
         rate_hz=0.0 if markers is None else markers.rate_hz,
         plate_count=len(recording.plates),
         declared_static=bool(recording.declared_static),
         gait_events=len(recording.events),
         segments=frozenset() if recording.motion.poses is None else frozenset(recording.motion.poses.labels),
+        coordinates=frozenset() if markers is not None or coordinates is None else frozenset(coordinates.labels),
     )
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError
+from biodyn.errors import BiodynError, InputFileError
 from biodyn.estimation.parameters import EstimationSettings
+from biodyn.io.ground_forces.beside import forces_beside
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
@@ -112,6 +113,32 @@ def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
     sheet = read_spreadsheet(path)
     sided = any(one.side for one in sheet.roles.forces)
     return sheet.table, loads_of_sheet(sheet) if sided else None
+
+
+def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
+    """Return the file of forces beside a motion that belongs to it and names the feet, None where there is none; and notes."""
+    path = Path(motion)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
+        return None, []
+    found = forces_beside(path)
+    if found.path is None:
+        several = ", ".join(file.name for file in found.several)
+        text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
+        unclear = Diagnostic("forces-unclear", "warning", text, hint="Name one: --forces FILE.")
+        return None, [unclear] if found.several else []
+    try:
+        read_external_loads(found.path)
+    except InputFileError as error:
+        return None, [forces_unusable(path, error)]
+    text = f"The ground forces are those of '{found.path.name}' beside the motion."
+    hint = "--forces FILE names others, --forces none takes none."
+    return found.path, [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
+
+
+def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
+    """Return what is said of forces beside a motion that cannot be used."""
+    text = f"The ground forces beside '{motion.name}' are not used: {error.message}"
+    return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
 def _source(table: Storage, acting: Loads) -> Source | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import Imported
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import InputFileError, ModelError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.io.reading import NO_FORCES
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import NO_STATIC
-from biodyn.trial.from_coordinates import CUTOFF_HZ, holds_coordinates, run_coordinates
+from biodyn.trial.from_coordinates import CUTOFF_HZ, forces_unusable, holds_coordinates, loads_beside, run_coordinates
 from biodyn.trial.from_markers import run_markers
 from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
 from biodyn.trial.model_result import CoordinateResult
@@ -35,7 +37,8 @@ class OnModel:
     """What a trial on a model is run with.
 
     Attributes:
-        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording.
+        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording,
+            or of a file beside it.
         ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
     """
 
@@ -107,12 +110,27 @@ def run_on_model(
             )
         progress("inverse dynamics")
         estimate = options.estimation if method else None
-        own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz, estimate)
+        own = _on_coordinates(Path(motion), given, CUTOFF_HZ if hz is None else hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
         own = run_markers(motion, given.model, given.forces, given.ik_setup, *sizes, hz, progress=progress)
     progress("joint loads")
     return completed(own, options, Path(given.model)) or own
+
+
+def _on_coordinates(
+    motion: Path, given: OnModel, cutoff_hz: float, estimate: EstimationSettings | None
+) -> CoordinateResult:
+    """The torques of coordinates, under the forces that are given, else under those beside the motion that belong to it."""
+    forces, notes = (given.forces, []) if given.forces is not None else loads_beside(motion)
+    try:
+        own = run_coordinates(motion, given.model, forces, cutoff_hz, estimate)
+    except ModelError as error:  # forces that nobody named, on bodies that this model does not have
+        if given.forces is not None or forces is None:
+            raise
+        notes = [forces_unusable(motion, error)]
+        own = run_coordinates(motion, given.model, NO_FORCES, cutoff_hz, estimate)
+    return replace(own, notes=(*notes, *own.notes))
 
 
 def whole_on_model(

@@ -41,14 +41,14 @@ def forces_beside(motion: Path) -> ForcesBeside:
     `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table,
     a table over a spreadsheet.
     """
-    own = _bare(motion.stem)
+    own = bare_name(motion.stem)
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
         found = [
             path
             for path in _files(folder)
             if path.name != motion.name
-            and _bare(path.stem) == own
+            and bare_name(path.stem) == own
             and (own or same_folder or folder.name == motion.resolve().parent.name)
             and _is_forces(path)
         ]
@@ -74,8 +74,8 @@ def files_beside(motion: Path) -> tuple[Path, ...]:
 
 
 @lru_cache(4096)
-def _bare(stem: str) -> str:
-    """The name without the words that say what the file holds."""
+def bare_name(stem: str) -> str:
+    """Return the name of a file without the words that say what it holds: walk1 of walk1_grf, walk1_ik and walk1_markers."""
     table = load_table("formats/opensim_names")["beside"]
     words = {*table["force_words"], *table["motion_words"]}
     # walk1GRF, WalkForces: a change from small to large letters begins a word
