@@ -26,7 +26,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 # Bottom first. A module may import from lower rooms and from its own; rooms of one storey do not import each other.
 # A room is a folder of biodyn, a stage of processing, a kind of output, or one of the few modules beside the folders.
 _LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "version"),
     ("conventions", "diagnostics", "threads"),
     ("geometry", "library"),
     ("kernels",),
