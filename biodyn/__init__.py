@@ -15,6 +15,7 @@ whose torques are known. Begin with `trial/steps.py`.
 
 import lazy_loader
 
-__version__ = "0.2.0.dev0"
+from biodyn.version import VERSION as __version__
+
 __getattr__, __dir__, _names = lazy_loader.attach_stub(__name__, __file__)
 __all__ = ["__version__", *_names]

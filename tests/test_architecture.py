@@ -26,7 +26,7 @@ _PIPELINES = _PACKAGE.parent / "pipelines"
 # Bottom first. A module may import from lower rooms and from its own; rooms of one storey do not import each other.
 # A room is a folder of biodyn, a stage of processing, a kind of output, or one of the few modules beside the folders.
 _LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
+    ("errors", "version"),
     ("conventions", "diagnostics", "threads"),
     ("geometry", "library"),
     ("kernels",),
@@ -111,7 +111,7 @@ _CONFINED = {
     "lazy_loader": {"biodyn", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
-    "pyarrow": {"study", "biodyn.io.formats.spreadsheet"},
+    "pyarrow": {"study", "biodyn.io.tables.spreadsheet"},
     "openpyxl": {"study", "biodyn.trial.export.xlsx"},
 }
 

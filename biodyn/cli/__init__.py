@@ -34,6 +34,7 @@ from biodyn.cli.session import session
 from biodyn.cli.study import study
 from biodyn.cli.unpack import unpack
 from biodyn.threads import use_one_thread
+from biodyn.version import VERSION
 
 __all__ = ["app", "main"]
 
@@ -48,9 +49,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        print(f"biodyn {version('biodyn')}")
+        print(f"biodyn {VERSION}")
         raise typer.Exit
 
 

@@ -58,14 +58,15 @@ def tell_program_error(error: Exception) -> None:
     import platform
     import tempfile
     import traceback
-    from importlib.metadata import version
+
+    from biodyn.version import VERSION
 
     trace = "".join(traceback.format_exception(error))
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="biodyn-error-", suffix=".txt", delete=False, encoding="utf-8", errors="backslashreplace"
         ) as stream:
-            stream.write(f"biodyn {version('biodyn')}, Python {platform.python_version()}, {platform.platform()}\n")
+            stream.write(f"biodyn {VERSION}, Python {platform.python_version()}, {platform.platform()}\n")
             stream.write(f"{' '.join(sys.argv)}\n\n{trace}")
         place = stream.name
     except OSError:

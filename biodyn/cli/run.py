@@ -175,11 +175,12 @@ def _on_model(
     """Run on an OpenSim model; whether its checks failed. SettingsError where an option does not go with that."""
     from biodyn.errors import SettingsError
     from biodyn.settings import settings_from
+    from biodyn.trial.from_coordinates import holds_coordinates
     from biodyn.trial.on_model import FOLLOWED, OnModel, run_on_model
     from biodyn.trial.result import TrialResult
     from biodyn.trial.sensitivity import vary_on_model
 
-    coordinates = motion.suffix.lower() in COORDINATE_SUFFIXES
+    coordinates = holds_coordinates(motion)
     if model is None:
         raise SettingsError(
             f"'{motion.name}' holds coordinates of a model: name it with --model MODEL.osim."

@@ -34,7 +34,11 @@ _TELL_EVERY_S = 10.0  # where there is no terminal for a live line
 
 def study(
     source: Annotated[
-        Path, typer.Argument(help="A folder of recordings (C3D, TRC), or a study.toml.", metavar="FOLDER|STUDY.toml")
+        Path,
+        typer.Argument(
+            help="A folder of recordings (C3D, TRC, .b3d; spreadsheets with a column map), or a study.toml.",
+            metavar="FOLDER|STUDY.toml",
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Output folder; by default reports/<name of the study>.", metavar="DIR")

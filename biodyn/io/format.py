@@ -26,6 +26,7 @@ class Format:
             read is an InputFileError in its place.
         facts: what the head of the file tells; None = the whole file has to be read for that.
         glimpse: short pieces of the markers; None = the whole file has to be read for that.
+        poses: its files may hold poses of segments.
         forces_beside: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
     """
 
@@ -37,6 +38,7 @@ class Format:
     facts: Callable[[Path], FileFacts] | None = None
     glimpse: Callable[[Path], Glimpse] | None = None
     forces_beside: bool = False
+    poses: bool = False
 
 
 # Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).

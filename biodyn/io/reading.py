@@ -17,6 +17,8 @@ from biodyn.io.format import FORMATS, Format
 from biodyn.io.ground_forces import with_forces, with_forces_beside
 from biodyn.io.ground_forces.beside import files_beside
 from biodyn.io.subject_beside import subject_file, with_subject_beside
+from biodyn.io.tables.column_map import map_file
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.recording import FileFacts, Glimpse, Recording
 from biodyn.recording.stillness import glimpse_of
 
@@ -28,7 +30,7 @@ NO_FORCES = "none"
 def read(path: str | Path, forces: str | Path | None = None) -> Recording:
     """Read one recording, of whatever format: see `biodyn.io.formats`.
 
-    `forces`: its ground forces in a file of their own, a table (.mot, .sto) or an ExternalLoads XML; None = those of the file
+    `forces`: its ground forces in a file of their own, a table, a spreadsheet or an ExternalLoads XML; None = those of the file
     itself, or of one beside it that belongs to it where the format holds no forces; "none" = none but the file's own.
 
     Returns a `Recording` in SI units: positions (T, M, 3) in m, force channels (Ta, C) in N and Nm, time 0 at the file's
@@ -49,12 +51,12 @@ def read(path: str | Path, forces: str | Path | None = None) -> Recording:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return the files that a recording is read from: its own first, then those beside it (forces, the person)."""
+    """Return the files that a recording is read from: its own first, then those beside it (forces, the person, a column map)."""
     place = Path(path)
     if not format_of(place).forces_beside:
         return (place,)
-    person = subject_file(place)
-    return (place, *files_beside(place), *([] if person is None else [person]))
+    person, columns = subject_file(place), map_file(place) if place.suffix.lower() in SPREADSHEET_SUFFIXES else None
+    return (place, *files_beside(place), *(path for path in (person, columns) if path is not None))
 
 
 def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
@@ -113,19 +115,20 @@ def _format_name(path: Path) -> str:
 
 def facts_of(recording: Recording) -> FileFacts:
     """Return the facts of a recording that is read already."""
-    markers, subject = recording.motion.markers, recording.subject
+    markers, subject, coordinates = recording.motion.markers, recording.subject, recording.motion.coordinates
     return FileFacts(
         path=recording.path,
         subject=subject.name,
         mass_kg=subject.mass_kg,
         height_m=subject.height_m,
-        labels=frozenset() if markers is None else frozenset(markers.labels),
+        labels=frozenset() if markers is None or markers.virtual else frozenset(markers.labels),
         frame_count=0 if markers is None else markers.frame_count,
         rate_hz=0.0 if markers is None else markers.rate_hz,
         plate_count=len(recording.plates),
         declared_static=bool(recording.declared_static),
         gait_events=len(recording.events),
         segments=frozenset() if recording.motion.poses is None else frozenset(recording.motion.poses.labels),
+        coordinates=frozenset() if markers is not None or coordinates is None else frozenset(coordinates.labels),
     )
 
 

@@ -25,6 +25,8 @@ from pathlib import Path
 
 import platformdirs
 
+from biodyn.version import VERSION
+
 #: Environment variable that names the cache folder.
 FOLDER_VARIABLE = "BIODYN_CACHE_DIR"
 _KERNELS = "kernels"
@@ -69,7 +71,7 @@ def program_stamp() -> str:
     for package in _COMPILERS:
         digest.update(f"{package} {_version_of(package)}\0".encode())
     digest.update(f"{sys.implementation.cache_tag} {sys.platform}".encode())
-    return f"{_version_of('biodyn')}-{digest.hexdigest()[:16]}"
+    return f"{VERSION}-{digest.hexdigest()[:16]}"
 
 
 def user_folder() -> Path | None:

@@ -16,6 +16,7 @@ class FileFacts:
         subject: name stored, "" where there is none. mass_kg, height_m: stored, None where they are not.
         leg_lengths_m: stored, by name. joint_offsets_rad: that a static calibration left in the file, by name.
         labels: of the points, without subject prefixes and unnamed ones. segments: of the poses of segments.
+        coordinates: of a model, in a file without points.
         frame_count, rate_hz: of the points. plate_count: force plates announced.
         declared_static: the file says that it is a static trial. gait_events: foot strikes and foot offs stored.
     """
@@ -33,3 +34,9 @@ class FileFacts:
     gait_events: int = 0
     joint_offsets_rad: Mapping[str, float] = field(default_factory=dict)
     segments: frozenset[str] = frozenset()
+    coordinates: frozenset[str] = frozenset()
+
+    @property
+    def has_motion(self) -> bool:
+        """False where the file holds ground forces alone."""
+        return bool(self.frame_count or self.labels or self.segments or self.coordinates)

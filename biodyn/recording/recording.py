@@ -92,7 +92,9 @@ class Recording:
     def markers(self) -> Markers:
         """The physical markers, or the virtual points of poses; InputFileError where the file holds neither."""
         if self.motion.markers is None:
-            raise self._without("markers", "Give a file with marker trajectories.")
+            coordinates = self.motion.coordinates is not None
+            hint = "Coordinates are a model's: name it with --model MODEL.osim." if coordinates else ""
+            raise self._without("markers", hint or "Give a file with marker trajectories.")
         return self.motion.markers
 
     @property

@@ -1,6 +1,6 @@
 """Studies: from a folder of recordings to one tidy data set, group results and a report.
 
-In: a folder of C3D files, or a study.toml that says more of it. Out: an output folder with a result folder a trial, a data
+In: a folder of recordings, or a study.toml that says more of it. Out: an output folder with a result folder a trial, a data
 set (study.parquet, study.csv, summary.csv), group results (group/), pages (report.html, subjects/) and study.json. A run
 that was stopped resumes where it stopped; one trial's failure never stops the others; the same inputs give the same bytes.
 

@@ -13,7 +13,7 @@ FileUse = Literal["walk", "static", "functional", "other", "excluded", "unreadab
 
 @dataclass(frozen=True)
 class StudyFile:
-    """One C3D file of the study's folder and what it is taken for.
+    """One recording of the study's folder and what it is taken for.
 
     Attributes:
         path: relative to the study's root.
@@ -72,7 +72,7 @@ class StudyPlan:
 
     Attributes:
         name: of the study. root: folder the files' paths are relative to.
-        trials: what will be analysed. files: every C3D file found, by path.
+        trials: what will be analysed. files: every recording found, by path.
     """
 
     name: str

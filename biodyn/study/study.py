@@ -58,7 +58,7 @@ class Study:
         `entries`: "section.key=value" over all settings. `reports`: trials that get a page of their own, in place of
         study.toml's `[output] reports`.
 
-        Raises StudyError where there is no such folder or no C3D file in it, SettingsError for a bad study.toml.
+        Raises StudyError where there is no such folder or no recording in it, SettingsError for a bad study.toml.
         """
         path = Path(source)
         if path.suffix.lower() == ".toml":
@@ -67,7 +67,7 @@ class Study:
             study._require_possible()
             return study
         if not path.is_dir():
-            raise StudyError(f"'{path}' is no folder.", "Give a folder of C3D files, or a study.toml.")
+            raise StudyError(f"'{path}' is no folder.", "Give a folder of recordings, or a study.toml.")
         if (path / DEFINITION_NAME).is_file():
             return cls.open(path / DEFINITION_NAME, preset, entries, reports)
         definition = with_choices(StudyDefinition(), preset, entries, reports)
@@ -102,7 +102,7 @@ class Study:
         folder = Path(out).resolve()
         if not self.plan.trials:
             raise StudyError(
-                f"No walk was found among the {len(self.plan.files)} C3D files of '{self.plan.root}'.",
+                f"No walk was found among the {len(self.plan.files)} recordings of '{self.plan.root}'.",
                 "See 'biodyn study FOLDER --dry-run' for the role of each file.",
             )
         _require_arrow()

@@ -114,8 +114,8 @@ def _on_markers(
 
 
 def _holds_poses(walk: Path) -> bool:
-    try:  # a format whose head tells nothing holds markers alone
-        return format_of(walk).facts is not None and bool(read_facts(walk).segments)
+    try:
+        return format_of(walk).poses and bool(read_facts(walk).segments)
     except InputFileError:  # told where it is read
         return False
 

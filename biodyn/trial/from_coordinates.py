@@ -14,11 +14,13 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import InputFileError
+from biodyn.errors import BiodynError, InputFileError
 from biodyn.estimation.parameters import EstimationSettings
-from biodyn.io.opensim.external_loads import read_external_loads
+from biodyn.io.ground_forces.beside import forces_beside
+from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
 from biodyn.rigid_body import OpenSimModel, from_osim
 from biodyn.rigid_body.osim.write import osim_text
@@ -29,6 +31,8 @@ from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 
 #: What nearly all set-ups of OpenSim's tool ask for.
 CUTOFF_HZ: Final = 6.0
+#: Files of coordinates of an OpenSim model.
+COORDINATE_SUFFIXES: Final = (".mot", ".sto")
 
 
 def run_coordinates(
@@ -41,8 +45,10 @@ def run_coordinates(
     """Return the joint torques that move an OpenSim model as its coordinates say.
 
     Parameters:
-        motion: .mot or .sto with coordinates; those that it lacks follow their coupling, or stay at the model's default.
-        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None, "none" = no load.
+        motion: .mot, .sto or spreadsheet with coordinates; those that it lacks follow their coupling, or stay at the model's
+            default.
+        model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = those of a spreadsheet
+            itself, else no load; "none" = no load.
         cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none. Forces are taken as they are, by OpenSim's
             splines between their rows.
         estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
@@ -50,13 +56,13 @@ def run_coordinates(
 
     Raises InputFileError, ModelError: a file that cannot be read, a load on a body the model does not have, too few rows, gaps.
     """
-    body, table = from_osim(model), read_storage(motion)
+    body, (table, own) = from_osim(model), _motion_table(Path(motion))
     given, notes = coordinates_of(body, table)
     if len(table.time_s) < LEAST_ROWS:
         raise InputFileError(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
-    loads = None if forces is None or str(forces) == NO_FORCES else read_external_loads(forces)
+    loads = own if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
     time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
     found = None if estimate is None else balanced(body, time_s, given, cutoff_hz, acting, estimate)
@@ -89,6 +95,50 @@ def run_coordinates(
         model_file=None if found is None else osim_text(body).encode(),
         source=_source(table, acting),
     )
+
+
+def holds_coordinates(motion: str | Path) -> bool:
+    """Whether a file holds coordinates of a model, and no markers or poses; a spreadsheet is read to tell."""
+    path = Path(motion)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        roles = read_spreadsheet(path).roles
+        return bool(roles.coordinates) and not (roles.markers or roles.poses)
+    return path.suffix.lower() in COORDINATE_SUFFIXES
+
+
+def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:
+    """The table of a motion, and of a spreadsheet the forces in it that name their foot."""
+    if path.suffix.lower() not in SPREADSHEET_SUFFIXES:
+        return read_storage(path), None
+    sheet = read_spreadsheet(path)
+    sided = any(one.side for one in sheet.roles.forces)
+    return sheet.table, loads_of_sheet(sheet) if sided else None
+
+
+def loads_beside(motion: str | Path) -> tuple[Path | None, list[Diagnostic]]:
+    """Return the file of forces beside a motion that belongs to it and names the feet, None where there is none; and notes."""
+    path = Path(motion)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES and _motion_table(path)[1] is not None:
+        return None, []
+    found = forces_beside(path)
+    if found.path is None:
+        several = ", ".join(file.name for file in found.several)
+        text = f"Several files beside '{path.name}' could hold its ground forces: {several}; none is taken."
+        unclear = Diagnostic("forces-unclear", "warning", text, hint="Name one: --forces FILE.")
+        return None, [unclear] if found.several else []
+    try:
+        read_external_loads(found.path)
+    except InputFileError as error:
+        return None, [forces_unusable(path, error)]
+    text = f"The ground forces are those of '{found.path.name}' beside the motion."
+    hint = "--forces FILE names others, --forces none takes none."
+    return found.path, [Diagnostic("forces-of-a-table", "info", text, hint=hint)]
+
+
+def forces_unusable(motion: Path, error: BiodynError) -> Diagnostic:
+    """Return what is said of forces beside a motion that cannot be used."""
+    text = f"The ground forces beside '{motion.name}' are not used: {error.message}"
+    return Diagnostic("forces-unusable", "warning", text, hint=error.hint)
 
 
 def _source(table: Storage, acting: Loads) -> Source | None:

@@ -11,9 +11,9 @@ from typing import Final, Self
 import numpy as np
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
-from biodyn.io.ground_forces.unknown import unknown_rows
 from biodyn.io.opensim.external_loads import ExternalForce, ExternalForces
 from biodyn.io.opensim.storage import Storage
+from biodyn.io.tables.unknown_rows import unknown_rows
 from biodyn.rigid_body import OpenSimModel
 from biodyn.rigid_body.coupling.functions import cubic_spline
 

@@ -11,6 +11,8 @@ from biodyn.analysis import Imported
 from biodyn.checks.consistency import STEP as PROOF_STEP
 from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import InputFileError, ModelError, SettingsError
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.io.reading import NO_FORCES
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.output.store.names import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject import require_plausible
@@ -18,14 +20,12 @@ from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
-from biodyn.trial.from_coordinates import CUTOFF_HZ, run_coordinates
+from biodyn.trial.from_coordinates import CUTOFF_HZ, forces_unusable, holds_coordinates, loads_beside, run_coordinates
 from biodyn.trial.from_markers import run_markers
 from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
 from biodyn.trial.model_result import CoordinateResult
 from biodyn.trial.result import TrialResult
 
-#: Files of coordinates of an OpenSim model.
-COORDINATE_SUFFIXES = (".mot", ".sto")
 #: Settings that such a trial follows: entries, and sections with all of theirs.
 FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
@@ -41,7 +41,8 @@ class OnModel:
     """What a trial on a model is run with.
 
     Attributes:
-        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording.
+        model: .osim. forces: ExternalLoads XML, table of forces, "none"; None = those of the recording,
+            or of a file beside it.
         ik_setup, scale_setup: OpenSim set-ups, for markers. static, mass_kg: what a generic model is scaled by.
         height_m: of the person, for norms by body size; nothing is scaled by it.
     """
@@ -86,7 +87,7 @@ def run_on_model(
     """Run a trial on an OpenSim model.
 
     Parameters:
-        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model.
+        motion: markers (.trc, .c3d) or coordinates (.mot, .sto) of the model; a spreadsheet of either.
         settings: of the sections signals (cutoff_hz; method "estimate"), estimation, contacts, gait, limits,
             uncertainty, inverse_kinematics (marker_weights), variation, replay, output, report.
 
@@ -99,7 +100,7 @@ def run_on_model(
     stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
     hz = None if isinstance(stated, str) else stated
     method = options.signals.method if "method" in options.signals.model_fields_set else ""
-    coordinates = Path(motion).suffix.lower() in COORDINATE_SUFFIXES
+    coordinates = holds_coordinates(motion)
     if method and method != _ESTIMATE:
         raise SettingsError(
             f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
@@ -112,7 +113,7 @@ def run_on_model(
                 "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
             )
         clock.begin("estimate" if method else "inverse dynamics")
-        own = run_coordinates(motion, given.model, given.forces, CUTOFF_HZ if hz is None else hz, estimate)
+        own = _on_coordinates(Path(motion), given, CUTOFF_HZ if hz is None else hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
         weights = options.inverse_kinematics.marker_weights
@@ -125,6 +126,21 @@ def run_on_model(
     spent = found.analysis.timings.get(PROOF_STEP, 0.0)
     seconds = {**clock.seconds, "checks": clock.seconds["checks"] - spent, PROOF_STEP: spent}
     return replace(found, analysis=replace(found.analysis, timings=seconds))
+
+
+def _on_coordinates(
+    motion: Path, given: OnModel, cutoff_hz: float, estimate: EstimationSettings | None
+) -> CoordinateResult:
+    """The torques of coordinates, under the forces that are given, else under those beside the motion that belong to it."""
+    forces, notes = (given.forces, []) if given.forces is not None else loads_beside(motion)
+    try:
+        own = run_coordinates(motion, given.model, forces, cutoff_hz, estimate)
+    except ModelError as error:  # forces that nobody named, on bodies that this model does not have
+        if given.forces is not None or forces is None:
+            raise
+        notes = [forces_unusable(motion, error)]
+        own = run_coordinates(motion, given.model, NO_FORCES, cutoff_hz, estimate)
+    return replace(own, notes=(*notes, *own.notes))
 
 
 def on_model(

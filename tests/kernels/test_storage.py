@@ -67,7 +67,7 @@ def test_kernels_are_kept_under_name_version_and_stamp_and_found_again(folder: P
     assert call() == [COMPILING]
     (kept,) = files(folder)
     assert kept.parent.parent == folder / "kernels"
-    assert kept.parent.name.startswith(f"{version('biodyn')}-")
+    assert kept.parent.name.startswith(f"{biodyn.__version__}-")
     assert re.fullmatch(r".+-[0-9a-f]{16}", kept.parent.name)
     assert call() == []
     assert files(folder) == [kept]

@@ -10,6 +10,15 @@ Source: the AddBiomechanics dataset (doi:10.1007/978-3-031-73223-2_27); the layo
 
 from biodyn.io.b3d.archive import Archive, ArchivedTrial, is_archive, read_archive
 from biodyn.io.b3d.forces import forces_of
-from biodyn.io.b3d.recording import missing_note, read_b3d
+from biodyn.io.b3d.recording import SeveralTrialsError, missing_note, read_b3d
 
-__all__ = ["Archive", "ArchivedTrial", "forces_of", "is_archive", "missing_note", "read_archive", "read_b3d"]
+__all__ = [
+    "Archive",
+    "ArchivedTrial",
+    "SeveralTrialsError",
+    "forces_of",
+    "is_archive",
+    "missing_note",
+    "read_archive",
+    "read_b3d",
+]

@@ -22,14 +22,18 @@ _SEXES: Final[dict[str, Literal["male", "female"]]] = {"male": "male", "female":
 _SHOWN = 5  # names of trials in a sentence
 
 
+class SeveralTrialsError(InputFileError):
+    """An archive of several trials is a folder of recordings, none by itself."""
+
+
 def read_b3d(path: Path) -> Recording:
-    """Read the trial of an archive that holds one; raises InputFileError for a damaged file and for several trials."""
+    """Read the trial of an archive that holds one; raises InputFileError for a damaged file, SeveralTrialsError for more."""
     archive = read_archive(path)
     if len(archive.trials) == 1:
         return recording_of_trial(archive, archive.trials[0])
     names = ", ".join(trial.name for trial in archive.trials[:_SHOWN])
     more = " ..." if len(archive.trials) > _SHOWN else ""
-    raise InputFileError(
+    raise SeveralTrialsError(
         f"'{path.name}' is an archive of {len(archive.trials)} trials: {names}{more}.",
         "Make a folder of recordings of it: biodyn unpack FILE.b3d.",
     )

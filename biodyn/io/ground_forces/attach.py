@@ -10,19 +10,27 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.ground_forces.beside import forces_beside
 from biodyn.io.ground_forces.read import GroundForces, read_ground_forces
-from biodyn.io.ground_forces.virtual_plates import virtual_plates
+from biodyn.io.tables.force_plates import frame_forces
 from biodyn.recording import Recording
+
+_OTHERS = "Where these are not its forces: --forces FILE, or --forces none."
 
 
 def with_forces(recording: Recording, path: str | Path) -> Recording:
-    """Return a recording with the ground forces of a table or ExternalLoads XML as its plates, whatever plates it had.
+    """Return a recording with the ground forces of a file (`read`) as its plates, whatever plates it had.
 
     Frames that the forces do not cover are left out. Raises InputFileError where the file cannot be read or is of another time.
     """
     forces = read_ground_forces(path)
     markers = recording.markers
-    made = virtual_plates(
-        forces.table, forces.forces, markers.frame_count, markers.rate_hz, recording.start_s, markers.positions
+    made = frame_forces(
+        forces.table,
+        forces.forces,
+        markers.frame_count,
+        markers.rate_hz,
+        recording.start_s,
+        markers.positions,
+        forces.plates,
     )
     kept = replace(markers, positions=markers.positions[made.first : made.stop])
     outputs = {
@@ -66,6 +74,9 @@ def with_forces_beside(recording: Recording) -> Recording:
 
 def _taken(forces: GroundForces) -> Diagnostic:
     """What was taken, and what a table of forces cannot tell."""
+    if not forces.forces:
+        text = f"The ground forces are those of {len(forces.plates)} plates in '{forces.path.name}'."
+        return Diagnostic("forces-of-a-table", "info", text, hint=_OTHERS)
     named = [f"{one.force[0]} ... on the {SIDE_NAMES[one.side]} foot" for one in forces.forces if one.side]
     unnamed = [f"{one.force[0]} ..." for one in forces.forces if not one.side]
     by_pressure = [f"{', '.join(unnamed)} (whose foot: by the centre of pressure)"] if unnamed else []
@@ -74,7 +85,7 @@ def _taken(forces: GroundForces) -> Diagnostic:
         "info",
         f"The ground forces are those of '{forces.path.name}': {'; '.join((*named, *by_pressure))}. A table of forces does not "
         "tell the edges of the plates: whether a foot hung over one cannot be checked.",
-        hint="Where these are not its forces: --forces FILE, or --forces none.",
+        hint=_OTHERS,
     )
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.files import file_head
-from biodyn.io.ground_forces.columns import force_columns
 from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
+from biodyn.io.tables.force_columns import force_columns
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 
 TABLE_SUFFIXES = (".mot", ".sto")
+_KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, SPREADSHEET_SUFFIXES)  # what stands over what
 _HEAD_BYTES = 65_536  # column names stand in it
 _MOST_FILES = 2_000  # of a folder
 
@@ -36,20 +38,21 @@ def forces_beside(motion: Path) -> ForcesBeside:
 
     A file belongs to the motion where its name without the words for forces is the motion's without the words for markers:
     `walk1.trc` and `walk1_grf.mot`, `MarkerData/walk1.trc` and `ForceData/walk1_forces.mot`, `walk2/markers.trc` and
-    `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table.
+    `walk2/grf.mot`; and where its columns are ground forces. An ExternalLoads XML, which names the feet, stands over its table,
+    a table over a spreadsheet.
     """
-    own = _bare(motion.stem)
+    own = bare_name(motion.stem)
     for folder in _folders(motion.resolve().parent):
         same_folder = folder == motion.resolve().parent
         found = [
             path
             for path in _files(folder)
-            if _bare(path.stem) == own
+            if path.name != motion.name
+            and bare_name(path.stem) == own
             and (own or same_folder or folder.name == motion.resolve().parent.name)
             and _is_forces(path)
         ]
-        loads = [path for path in found if path.suffix.lower() == LOADS_SUFFIX]
-        chosen = loads or found
+        chosen = next((some for kind in _KINDS if (some := [p for p in found if p.suffix.lower() in kind])), [])
         if len(chosen) == 1:
             return ForcesBeside(chosen[0])
         if chosen:
@@ -62,7 +65,7 @@ def files_beside(motion: Path) -> tuple[Path, ...]:
     found = forces_beside(motion).path
     if found is None:
         return ()
-    if found.suffix.lower() != LOADS_SUFFIX:
+    if found.suffix.lower() in TABLE_SUFFIXES:
         return (found,)
     try:
         return tuple(path for path, _ in read_ground_forces(found).files)
@@ -71,8 +74,8 @@ def files_beside(motion: Path) -> tuple[Path, ...]:
 
 
 @lru_cache(4096)
-def _bare(stem: str) -> str:
-    """The name without the words that say what the file holds."""
+def bare_name(stem: str) -> str:
+    """Return the name of a file without the words that say what it holds: walk1 of walk1_grf, walk1_ik and walk1_markers."""
     table = load_table("formats/opensim_names")["beside"]
     words = {*table["force_words"], *table["motion_words"]}
     # walk1GRF, WalkForces: a change from small to large letters begins a word
@@ -93,9 +96,8 @@ def _folders(own: Path) -> Iterator[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return [
-        path for path in _entries(folder) if path.suffix.lower() in (*TABLE_SUFFIXES, LOADS_SUFFIX) and path.is_file()
-    ]
+    suffixes = {suffix for kind in _KINDS for suffix in kind}
+    return [path for path in _entries(folder) if path.suffix.lower() in suffixes and path.is_file()]
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -106,7 +108,9 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_forces(path: Path) -> bool:
-    """Whether the head of a file shows ground forces: columns with their points, or external loads."""
+    """Whether the head of a file shows ground forces: columns with their points, or external loads; a spreadsheet, no markers."""
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        return _is_sheet_of_forces(path, path.stat().st_mtime_ns)
     try:
         head = file_head(path, _HEAD_BYTES).decode("utf-8", errors="replace")
     except (InputFileError, ModelError, OSError):
@@ -117,3 +121,12 @@ def _is_forces(path: Path) -> bool:
     lines = rest.splitlines()[1:]
     labels = next((line for line in lines if line.strip()), "") if ended else ""
     return bool(force_columns(labels.split()))
+
+
+@lru_cache(256)
+def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
+    try:
+        roles = read_spreadsheet(path).roles
+    except InputFileError:
+        return False
+    return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)

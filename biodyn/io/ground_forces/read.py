@@ -1,4 +1,4 @@
-"""The file of the ground forces: a plain table (.mot, .sto), or an ExternalLoads XML that names one."""
+"""The file of the ground forces: a plain table (.mot, .sto), an ExternalLoads XML that names one, or a spreadsheet."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import Path
 
 from biodyn.errors import InputFileError
 from biodyn.io.files import file_sha256
-from biodyn.io.ground_forces.columns import ForceColumns, force_columns, side_of
 from biodyn.io.opensim.external_loads import ExternalForce, read_external_loads
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.tables.force_columns import ForceColumns, force_columns, side_of
+from biodyn.io.tables.plate_columns import PlateColumns
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 
 LOADS_SUFFIX = ".xml"
 
@@ -19,7 +21,7 @@ class GroundForces:
     """Ground forces of a walk.
 
     Attributes:
-        path: the file that was named. table: their numbers. forces: its columns.
+        path: the file that was named. table: their numbers. forces: its columns, plates: those of plates by six components.
         left_out: loads on bodies that are no foot. files: everything that was read, with the hash of its bytes.
     """
 
@@ -28,22 +30,26 @@ class GroundForces:
     forces: tuple[ForceColumns, ...]
     left_out: tuple[str, ...]
     files: tuple[tuple[Path, str], ...]
+    plates: tuple[PlateColumns, ...] = ()
 
 
 def read_ground_forces(path: str | Path) -> GroundForces:
-    """Return the ground forces of a table or of an ExternalLoads XML.
+    """Return the ground forces of a table, of an ExternalLoads XML or of a spreadsheet.
 
     Raises InputFileError in one sentence: no such file, no force with its point, forces in the axes of a body.
     """
     path = Path(path)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        sheet = read_spreadsheet(path)
+        forces, plates = sheet.roles.forces, sheet.roles.plates
+        if not (forces or plates):
+            raise _no_force(sheet.table)
+        return GroundForces(path, sheet.table, forces, (), ((path, sheet.table.sha256), *sheet.maps), plates)
     if path.suffix.lower() != LOADS_SUFFIX:
         table = read_storage(path)
         forces = force_columns(table.names)
         if not forces:
-            raise InputFileError(
-                f"'{path.name}' holds no ground force: no three columns of force with three of the point where it acts.",
-                f"Its columns are {', '.join(table.names[:6])} ...; expected such as ground_force_vx and ground_force_px.",
-            )
+            raise _no_force(table)
         return GroundForces(path, table, forces, (), ((path, table.sha256),))
     loads = read_external_loads(path)
     feet = [load for load in loads.loads if side_of(load.body) is not None and load.point]
@@ -58,6 +64,13 @@ def read_ground_forces(path: str | Path) -> GroundForces:
     left_out = tuple(load.name for load in loads.loads if load not in feet)
     files = ((path, file_sha256(path)), (loads.table.path, loads.table.sha256))
     return GroundForces(path, loads.table, tuple(map(_columns, feet)), left_out, files)
+
+
+def _no_force(table: Storage) -> InputFileError:
+    return InputFileError(
+        f"'{table.path.name}' holds no ground force: no three columns of force with three of the point where it acts.",
+        f"Its columns are {', '.join(table.names[:6])} ...; expected such as ground_force_vx and ground_force_px.",
+    )
 
 
 def _columns(load: ExternalForce) -> ForceColumns:

@@ -1,14 +1,16 @@
-"""Which columns of a table load which body: ExternalLoads XML, or the names of a plain table of ground forces."""
+"""Which columns of a table load which body: ExternalLoads XML, the names of a plain table of ground forces, a column map."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.ground_forces.columns import force_columns
 from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.tables.force_columns import ForceColumns, force_columns
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.load import load_table
 from biodyn.rigid_body.osim.document import read_document
 from biodyn.rigid_body.osim.elements import is_true, members, name_of, shown, text_of
@@ -41,14 +43,16 @@ class ExternalForces:
 
 
 def read_external_loads(path: str | Path) -> ExternalForces:
-    """Return the loads of an ExternalLoads XML, or of a table whose columns say which foot they belong to.
+    """Return the loads of an ExternalLoads XML, or of a table or spreadsheet that says which foot its forces belong to.
 
     Raises InputFileError: no such file, no loads, columns that are not there or not three of a kind.
     """
     path = Path(path)
     if path.suffix.lower() in (".mot", ".sto"):
         table = read_storage(path)
-        return ExternalForces(_by_names(table), table)
+        return ExternalForces(_on_feet(table, force_columns(table.names)), table)
+    if path.suffix.lower() in SPREADSHEET_SUFFIXES:
+        return loads_of_sheet(read_spreadsheet(path))
     try:
         root = read_document(path)
     except ModelError as error:
@@ -108,10 +112,15 @@ def _columns(table: Storage, identifier: str) -> tuple[str, ...]:
     return found
 
 
-def _by_names(table: Storage) -> tuple[ExternalForce, ...]:
-    """Loads of a plain table: the side in the columns' names says which foot they act on."""
+def loads_of_sheet(sheet: Spreadsheet) -> ExternalForces:
+    """Return the loads of a spreadsheet that says on which feet its forces act; InputFileError where it says of none."""
+    return ExternalForces(_on_feet(sheet.table, sheet.roles.forces), sheet.table)
+
+
+def _on_feet(table: Storage, forces: Sequence[ForceColumns]) -> tuple[ExternalForce, ...]:
+    """Loads of a plain table: the side of each of its forces says which foot it acts on."""
     bodies = load_table("formats/opensim_names")["ground_force"]["bodies"]
-    sided = sorted((one for one in force_columns(table.names) if one.side), key=lambda one: str(one.side), reverse=True)
+    sided = sorted((one for one in forces if one.side), key=lambda one: str(one.side), reverse=True)
     if not sided:
         raise InputFileError(
             f"The columns of '{table.path.name}' do not say which foot they load.",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from biodyn.conventions import Side
 from biodyn.errors import InputFileError, TableError
-from biodyn.io.ground_forces.columns import ForceColumns
+from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.plate_columns import plate_of_map
+from biodyn.io.tables.pose_columns import poses_of_map
 from biodyn.io.tables.roles import ColumnRoles, roles_of
 from biodyn.library.load import load_table, nearest, read_user_toml
 from biodyn.library.schema import require_valid
 
+_POINT = "point"
 _SIDES: dict[str, Side] = {"right": "r", "left": "l"}
 
 
@@ -49,37 +53,111 @@ def column_map(table: Path) -> ColumnMap:
     return ColumnMap(path, file.content)
 
 
-def mapped_roles(names: tuple[str, ...], given: ColumnMap) -> tuple[ColumnRoles, dict[str, str]]:
-    """Return the roles of columns by a map, by their names where it says nothing of a kind; and columns that get another name.
+@dataclass(frozen=True)
+class MappedColumns:
+    """The columns of a spreadsheet as its map, and else their names, tell.
 
-    Raises InputFileError with the nearest column for one that is not there.
+    Attributes:
+        roles: what they are. renamed: column -> the coordinate that it is. constants: columns that are not in the file, by name
+            the number in every row.
+    """
+
+    roles: ColumnRoles
+    renamed: Mapping[str, str]
+    constants: Mapping[str, float]
+
+
+def mapped_columns(names: tuple[str, ...], given: ColumnMap) -> MappedColumns:
+    """Return the roles of columns by a map, by their names where it says nothing of a kind.
+
+    Raises InputFileError with the nearest column for one that is not there, and for one that is named for two things.
     """
     content = given.content
-    by_name = roles_of(names, points=True)
-
-    def known(name: str) -> str:
-        if name not in names:
-            raise InputFileError(f"'{given.path}' names the column '{name}', which is not there.", nearest(name, names))
-        return name
-
-    markers = {label: tuple(map(known, three)) for label, three in content.get("markers", {}).items()}
+    reading = _Map(given.path, names)
+    three: dict[str, tuple[str, ...]] = {}
+    planar: dict[str, tuple[str, ...]] = {}
+    for label, columns in content.get("markers", {}).items():
+        (three if len(columns) == len("xyz") else planar)[label] = reading.columns(columns, f"markers.{label}")
+    if three and planar:
+        raise InputFileError(
+            f"'{given.path}' names two columns for the marker {next(iter(planar))} and three for {next(iter(three))}.",
+            "Every marker has three, x y z.",
+        )
+    poses = poses_of_map(content.get("poses", {}))
+    for label, one in poses.items():
+        reading.columns(one.columns, f"poses.{label}")
+    plates = tuple(
+        plate_of_map(entry, *(reading.columns(entry[part], f"plates {number}, {part}") for part in ("force", "moment")))
+        for number, entry in enumerate(content.get("plates", ()), start=1)
+    )
     forces = tuple(
         ForceColumns(
             f"{number}",
-            _SIDES.get(one.get("side", "")),
-            *(tuple(map(known, one.get(part, ()))) for part in ("force", "point", "moment")),
+            _SIDES.get(entry.get("side", "")),
+            *(reading.columns(entry.get(part, ()), f"forces {number}, {part}") for part in ("force", _POINT, "moment")),
         )
-        for number, one in enumerate(content.get("forces", ()), start=1)
+        for number, entry in enumerate(content.get("forces", ()), start=1)
     )
-    renamed = {known(column): name for name, column in content.get("coordinates", {}).items()}
-    said = {name for three in markers.values() for name in three} | {name for one in forces for name in one.columns}
-    free = {name for name in names if name not in said and name not in renamed}
-    if not markers:
-        markers = {label: three for label, three in by_name.markers.items() if free.issuperset(three)}
-    if not forces:
-        forces = tuple(one for one in by_name.forces if free.issuperset(one.columns))
+    renamed = {
+        reading.columns([column], f"coordinates.{name}")[0]: name
+        for name, column in content.get("coordinates", {}).items()
+    }
+    said = ColumnRoles(three, forces, tuple(renamed), (), poses, plates, planar)  # type: ignore[arg-type]  # three each
+    for column, name in renamed.items():
+        if name in names and name != column:
+            raise InputFileError(
+                f"'{given.path}' calls the column '{column}' '{name}', and there is another column of that name.",
+                f"Which of them is it? coordinates.{name} = '{name}' takes the other.",
+            )
+    free = [name for name in names if name not in reading.used]
+    return MappedColumns(_completed(said, free), renamed, reading.constants)
+
+
+class _Map:
+    """The columns of a file as a map names them: each is there, and is one thing."""
+
+    def __init__(self, path: Path | None, names: Sequence[str]) -> None:
+        self._path = path
+        self._names = names
+        self.used: dict[str, str] = {}
+        self.constants: dict[str, float] = {}
+
+    def columns(self, parts: Sequence[str | float], entry: str) -> tuple[str, ...]:
+        """Names of the columns of an entry; of a number, that of a column that holds it."""
+        return tuple(self._column(part, entry) for part in parts)
+
+    def _column(self, part: str | float, entry: str) -> str:
+        if not isinstance(part, str):
+            name = f"{float(part)!r} in every row"
+            self.constants[name] = float(part)
+            return name
+        if part not in self._names:
+            raise InputFileError(
+                f"'{self._path}' names the column '{part}', which is not there.", nearest(part, self._names)
+            )
+        shared = entry.endswith(_POINT) and self.used.get(part, "").endswith(
+            _POINT
+        )  # a column with the height of the floor
+        if part in self.used and not shared:
+            raise InputFileError(
+                f"'{self._path}' names the column '{part}' twice: in {self.used[part]} and in {entry}.",
+                "A column is one thing.",
+            )
+        self.used[part] = entry
+        return part
+
+
+def _completed(said: ColumnRoles, free: Sequence[str]) -> ColumnRoles:
+    """The roles that a map says, and of the other columns the kinds that it does not name, by their names."""
+    by_name = roles_of(free, points=True)
+    markers = said.markers or (by_name.markers if not said.planar else {})
+    poses = said.poses or by_name.poses
+    forces = said.forces or (by_name.forces if not said.plates else ())
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
-    coordinates = tuple(renamed) or tuple(name for name in by_name.coordinates if name.lower().startswith(beginnings))
-    used = {name for three in markers.values() for name in three} | {name for one in forces for name in one.columns}
-    others = tuple(name for name in names if name not in used and name not in coordinates)
-    return ColumnRoles(markers, forces, coordinates, others), renamed  # type: ignore[arg-type]  # three each
+    coordinates = said.coordinates or tuple(n for n in by_name.coordinates if n.lower().startswith(beginnings))
+    planar = said.planar or (by_name.planar if not markers else {})
+    used = {name for three in (*markers.values(), *planar.values()) for name in three} | {*coordinates}
+    used |= {name for pose in poses.values() for name in pose.columns}
+    used |= {name for force in forces for name in force.columns} | {name for p in said.plates for name in p.columns}
+    others = tuple(name for name in free if name not in used)
+    return ColumnRoles(markers, forces, coordinates, others, poses, said.plates, planar)

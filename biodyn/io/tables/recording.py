@@ -12,12 +12,14 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.format import RATES_HZ
-from biodyn.io.ground_forces.virtual_plates import virtual_plates
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import length_unit
 from biodyn.io.names import names
 from biodyn.io.opensim.storage import MOST_RADIANS, Storage, even_rate_hz
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
+from biodyn.io.segment_poses import require_known, virtual_points
+from biodyn.io.tables.force_plates import frame_forces
+from biodyn.io.tables.pose_columns import poses_of
 from biodyn.io.tables.roles import ColumnRoles
 from biodyn.recording import Coordinates, Markers, Recording, StoredMotion
 from biodyn.recording.coordinates import CoordinateUnit
@@ -32,33 +34,55 @@ def recording_of(table: Storage, roles: ColumnRoles, sha256: str, length: str = 
     "rad", "" = as the table says, else by the largest number. Raises InputFileError where nothing of a motion is in it, or its
     rows have no rate.
     """
-    if not (roles.markers or roles.forces or roles.coordinates):
+    if roles.planar and not (roles.coordinates or roles.poses):
+        raise _planar(table, roles)
+    if not (roles.markers or roles.poses or roles.forces or roles.plates or roles.coordinates):
         raise _nothing(table, roles)
     doubled = [one for one in roles.forces if table.unclear.intersection(one.columns)]
     forces_kept = [one for one in roles.forces if one not in doubled]
     rate_hz, rows, notes = _rate(table)
     table = _at(table, rows)
-    markers, marker_notes = _markers(table, roles, rate_hz, length)
-    coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
-    frame_count = len(table.time_s)
-    forces = virtual_plates(
-        table, forces_kept, frame_count, rate_hz, float(table.time_s[0]), None if markers is None else markers.positions
-    )
+    motion, motion_notes = _motion(table, roles, rate_hz, length, angle)
+    markers = motion.markers
+    start_s = float(table.time_s[0])
+    positions = None if markers is None else markers.positions
+    forces = frame_forces(table, forces_kept, len(table.time_s), rate_hz, start_s, positions, roles.plates)
     return Recording(
         path=table.path,
         sha256=sha256,
-        motion=StoredMotion(markers=markers, coordinates=coordinates),
+        motion=motion,
         plates=forces.plates,
-        start_s=float(table.time_s[0]),
+        start_s=start_s,
         diagnostics=(
             *table.notes,
             *notes,
-            *marker_notes,
-            *coordinate_notes,
+            *motion_notes,
             *_unclear_note(table, [one.force[0] for one in doubled]),
             *forces.notes,
             *_other_note(roles.others),
         ),
+    )
+
+
+def _motion(
+    table: Storage, roles: ColumnRoles, rate_hz: float, length: str, angle: str
+) -> tuple[StoredMotion, tuple[Diagnostic, ...]]:
+    """Markers, poses and coordinates of a table; of poses without markers, their virtual points."""
+    markers, marker_notes = _markers(table, roles, rate_hz, length)
+    poses, pose_notes = poses_of(table, roles.poses, rate_hz, length, markers is None) if roles.poses else (None, ())
+    coordinates, coordinate_notes = _coordinates(table, roles, rate_hz, angle)
+    if markers is None and poses is not None:
+        markers = virtual_points(poses, require_known(table.path, poses.labels))
+    return StoredMotion(markers, poses, coordinates), (*marker_notes, *pose_notes, *coordinate_notes)
+
+
+def _planar(table: Storage, roles: ColumnRoles) -> InputFileError:
+    """What is to be said of points with two coordinates."""
+    label, columns = next(iter(roles.planar.items()))
+    return InputFileError(
+        f"'{table.path.name}' is planar: {len(roles.planar)} points with two coordinates each ({label}: {', '.join(columns)}); "
+        "the joint torques of a person need three.",
+        "Give three columns a marker; or the joint angles of a planar OpenSim model: --model MODEL.osim (docs/formats.md).",
     )
 
 

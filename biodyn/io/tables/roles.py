@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from biodyn.io.ground_forces.columns import ForceColumns, force_columns
+from biodyn.io.tables.force_columns import ForceColumns, force_columns
+from biodyn.io.tables.plate_columns import PlateColumns
+from biodyn.io.tables.pose_columns import PoseColumns, pose_columns
 
 #: Fewer points than this are no person's markers.
 _FEWEST_MARKERS = 3
@@ -24,14 +26,18 @@ class ColumnRoles:
     """What the columns of a table are.
 
     Attributes:
-        markers: by label its three columns x y z. forces: ground forces. coordinates: joint coordinates, in order.
-        others: columns that are none of these.
+        markers: by label its three columns x y z. poses: by label of the segment. forces: ground forces, each with the point
+            where it acts. plates: force plates by their six components. coordinates: joint coordinates, in order.
+        planar: by label the two columns of points that have no more. others: columns that are none of these.
     """
 
     markers: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
     forces: tuple[ForceColumns, ...] = ()
     coordinates: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    poses: Mapping[str, PoseColumns] = field(default_factory=dict)
+    plates: tuple[PlateColumns, ...] = ()
+    planar: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def renamed(self, names: Mapping[str, str]) -> ColumnRoles:
         """The roles with other names for some of the coordinates' columns."""
@@ -43,26 +49,28 @@ def roles_of(names: Sequence[str], points: bool = False) -> ColumnRoles:
 
     `points`: a spreadsheet, in which NAME_X is a marker's; in OpenSim's tables only NAME_tx is, beside the pelvis' own pelvis_tx.
     """
-    forces = force_columns(names)
-    taken = {name for one in forces for name in one.columns}
-    markers = _markers([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
-    taken |= {name for columns in markers.values() for name in columns}
+    poses = pose_columns(names) if points else {}
+    taken = {name for one in poses.values() for name in one.columns}
+    forces = force_columns([name for name in names if name not in taken])
+    taken |= {name for one in forces for name in one.columns}
+    found = _points([name for name in names if name not in taken], _POINT if points else _TRANSLATION)
+    markers = {label: (own["x"], own["y"], own["z"]) for label, own in found.items() if len(own) == len("xyz")}
+    markers = markers if len(markers) >= _FEWEST_MARKERS else {}
+    planar = {label: tuple(own.values()) for label, own in found.items() if len(own) == len("xy")}
+    planar = planar if points and not markers and len(planar) >= _FEWEST_MARKERS else {}
+    taken |= {name for columns in (*markers.values(), *planar.values()) for name in columns}
     left = [name for name in names if name not in taken]
     coordinates = tuple(name for name in left if not _RESULT.fullmatch(name))
-    return ColumnRoles(markers, forces, coordinates, tuple(name for name in left if name not in set(coordinates)))
+    others = tuple(name for name in left if name not in set(coordinates))
+    return ColumnRoles(markers, forces, coordinates, others, poses, planar=planar)
 
 
-def _markers(names: Sequence[str], form: re.Pattern[str]) -> dict[str, tuple[str, str, str]]:
-    """Points with three columns, unless another column tells something else of the same name: a joint that also turns."""
+def _points(names: Sequence[str], form: re.Pattern[str]) -> dict[str, dict[str, str]]:
+    """The columns of every point by axis, unless another column tells something else of its name: a joint that also turns."""
     parts: dict[str, dict[str, str]] = {}
     matches = [(name, form.fullmatch(name)) for name in names]
     for name, match in matches:
         if match is not None:
             parts.setdefault(match["label"], {}).setdefault(match["axis"].lower(), name)
     turning = {name.rpartition("_")[0] for name, match in matches if match is None}
-    found = {
-        label: (axes["x"], axes["y"], axes["z"])
-        for label, axes in parts.items()
-        if len(axes) == 3 and label not in turning
-    }
-    return found if len(found) >= _FEWEST_MARKERS else {}
+    return {label: axes for label, axes in parts.items() if label not in turning}

@@ -43,6 +43,7 @@ class Sheet:
     Attributes:
         names: (C,) of the columns, each once. values: (T, C), NaN for empty cells. rate_hz: that the head states, else NaN.
         length: unit of the points that the head states, "" where it does not. time: column of time, None where there is none.
+        doubled: names that stand over several columns with different numbers; these are numbered: NAME (1), NAME (2).
     """
 
     names: tuple[str, ...]
@@ -50,6 +51,7 @@ class Sheet:
     rate_hz: float
     length: str
     time: str | None
+    doubled: tuple[str, ...] = ()
 
 
 def read_sheet(name: str, text: str) -> Sheet:
@@ -70,13 +72,14 @@ def read_sheet(name: str, text: str) -> Sheet:
     kept = [
         k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
     ]
-    unique = _unique([names[k] for k in kept])
+    named, columns, doubled = _told_apart([names[k] for k in kept], values[:, kept])
     return Sheet(
-        tuple(unique),
-        np.ascontiguousarray(values[:, kept]),
+        tuple(named),
+        np.ascontiguousarray(columns),
         _stated_rate(head),
         length,
-        time_of(unique),
+        time_of(named),
+        doubled,
     )
 
 
@@ -206,11 +209,14 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
     return math.nan
 
 
-def _unique(names: Sequence[str]) -> list[str]:
-    """Names, each once: a second one gets its number."""
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return found
+def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:
+    """Columns, each name once: of equal ones under one name the first; others are numbered, and their names returned beside."""
+    first: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        same = first.setdefault(name, [])
+        if all(not np.array_equal(values[:, k], values[:, other], equal_nan=True) for other in same):
+            same.append(k)
+    numbered = {k: f"{name} ({n})" for name, same in first.items() if len(same) > 1 for n, k in enumerate(same, 1)}
+    kept = sorted(k for same in first.values() for k in same)
+    doubled = tuple(name for name, same in first.items() if len(same) > 1)
+    return [numbered.get(k, names[k]) for k in kept], values[:, kept], doubled

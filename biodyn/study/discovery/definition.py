@@ -97,6 +97,14 @@ class StudyDefinition(_Section):
     output: OutputOptions = OutputOptions()
     analysis: AnalysisOptions = AnalysisOptions()
 
+    @property
+    def on_model(self) -> bool:
+        """Whether any trial is to run on an OpenSim model."""
+        tables = [self.settings, *(entry.settings for entry in self.subjects.values())]
+        tables += [entry.settings for entry in self.trials.values()]
+        sections = [table.get("model") for table in tables]
+        return any(isinstance(section, Mapping) and section.get("osim") for section in sections)
+
     def folder(self, path: Path) -> Path:
         """Return the folder of the recordings, for the study.toml at `path`."""
         return (Path(path).resolve().parent / self.root).resolve()

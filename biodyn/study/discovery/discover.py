@@ -15,11 +15,11 @@ from biodyn.session import MotionFacts, motion_of
 from biodyn.session.words import plain_text
 from biodyn.settings import joined
 from biodyn.study.discovery.definition import StudyDefinition
-from biodyn.study.discovery.files import FoundFile, take_inventory
+from biodyn.study.discovery.files import FoundFile, Sought, take_inventory
 from biodyn.study.discovery.finding import Finding
 from biodyn.study.discovery.labels import label_files, laboratory_names
 from biodyn.study.discovery.naming import natural_key, unique_names
-from biodyn.study.discovery.overrides import apply_definition, left_out, words_about
+from biodyn.study.discovery.overrides import apply_definition, is_named, left_out, words_about
 from biodyn.study.discovery.patterns import nearest, path_text
 from biodyn.study.discovery.roles import decide_use, name_pattern
 from biodyn.study.discovery.statics import LabelledFile, possible_statics, serves
@@ -44,11 +44,11 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     """Find out what is in a folder, and plan its trials; what the definition says goes before.
 
     Only headers are read. Raises InputFileError where `folder` is no folder, SettingsError for an entry of the
-    definition that matches nothing. A folder without a C3D file gives a plan without trials.
+    definition that matches nothing. A folder without a recording gives a plan without trials.
     """
     definition = definition or StudyDefinition()
     root = Path(folder).resolve()
-    inventory = take_inventory(root)
+    inventory = take_inventory(root, Sought(partial(is_named, definition=definition), on_model=definition.on_model))
     paths = [file.path for file in inventory.files]
     out = left_out(paths, definition)
     words = words_about(paths, definition)
@@ -58,7 +58,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
             out[path] = why
     files = [file for file in inventory.files if file.path not in out]
     given = {path: word.subject for path, word in words.items() if word.subject is not None}
-    findings = apply_definition(_findings(files, root, given), words, definition)
+    findings = apply_definition(_findings(files, root, given, definition.on_model), words, definition)
     findings = _with_named_statics(findings, root)
     listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
@@ -72,7 +72,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     )
 
 
-def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str]) -> list[Finding]:
+def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str], on_model: bool) -> list[Finding]:
     """What every file is taken for by names, headers, and what is done in it."""
     motions: dict[Path, MotionFacts | None] = {}
 
@@ -84,13 +84,13 @@ def _findings(files: Sequence[FoundFile], root: Path, given: Mapping[Path, str])
     assignments = assign_subjects(files, root.name or "study", given)
     people = join_subjects(assignments)
     labels = label_files(people)
-    uses = {p: decide_use(p, frozenset(), partial(motion, p)) for p in assignments}
+    uses = {p: decide_use(p, frozenset(), partial(motion, p), on_model) for p in assignments}
     walks = frozenset(name_pattern(p) for p, (use, _) in uses.items() if use == "walk" and _has_plates(p))
     laboratories = laboratory_names(people)
     findings = []
     for name, person, laboratory in zip(_names(people), people, laboratories, strict=True):
         for p in person.members:
-            role, reason = decide_use(p, walks, partial(motion, p))
+            role, reason = decide_use(p, walks, partial(motion, p), on_model)
             findings.append(Finding(p.file.path, p.file.facts, role, reason, name, labels[p], p.site, laboratory))
     return sorted(findings, key=lambda finding: finding.path)
 
@@ -182,8 +182,8 @@ def _statics(walk: Finding, statics: Sequence[LabelledFile]) -> tuple[Path, ...]
     """The static trials that may belong to a walk: the one that study.toml names, else those of names and headers."""
     if walk.static is not None:
         return (Path(walk.static),)
-    if walk.facts is None:
-        return ()
+    if walk.facts is None or walk.facts.coordinates or (walk.facts.segments and not walk.facts.labels):
+        return ()  # what needs none: coordinates of a model, poses alone
     mine = _labelled(walk, walk.facts)
     possible = possible_statics(mine, statics)
     if len(possible) == 1 and not serves(mine, next(s for s in statics if s.path == possible[0])):

@@ -1,23 +1,34 @@
-"""Find every recording (C3D, TRC) below a folder and read what its header says, whatever else lies there."""
+"""Find every recording below a folder and read what its header says, whatever else lies there.
+
+C3D, TRC and .b3d files always are recordings; spreadsheets where a column map lies beside them or study.toml names them, since
+any table may lie in a folder; coordinates of a model (.mot, .sto) in a study on a model.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_facts
+from biodyn.io.b3d import SeveralTrialsError
+from biodyn.io.ground_forces.beside import bare_name
+from biodyn.io.tables.column_map import map_file
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
+from biodyn.library.load import load_table
 from biodyn.recording import FileFacts
 
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
-#: Files that are recordings of a study; of two with one name in a folder, the first kind is taken.
-SUFFIXES = (".c3d", ".trc")
+_ALWAYS = (".c3d", ".trc", ".b3d")
+_COORDINATES = (".mot", ".sto")
+#: Files that are or may be recordings of a study; of two with one name in a folder, the first kind is taken.
+SUFFIXES = (*_ALWAYS, *SPREADSHEET_SUFFIXES, *_COORDINATES)
 _END_BYTES = 1 << 18
 
 
@@ -45,34 +56,72 @@ class Inventory:
     passed: tuple[tuple[Path, str], ...] = ()
 
 
-def take_inventory(root: Path) -> Inventory:
+@dataclass(frozen=True)
+class Sought:
+    """What else is a recording of this study: spreadsheets that are `named`, coordinates where it runs `on_model`."""
+
+    named: Callable[[Path], bool] = lambda path: False
+    on_model: bool = False
+
+    def holds(self, root: Path, path: Path) -> bool:
+        """Whether a file below `root` may be a recording."""
+        suffix = path.suffix.lower()
+        if suffix in SPREADSHEET_SUFFIXES:
+            return self.named(path) or map_file(root / path) is not None
+        return suffix in _ALWAYS or (suffix in _COORDINATES and self.on_model)
+
+
+def take_inventory(root: Path, sought: Sought | None = None) -> Inventory:
     """Walk the tree below `root` and read the headers. Raises InputFileError where `root` is no folder."""
+    sought = sought or Sought()
     if not root.is_dir():
         what = "is no folder" if root.exists() else "does not exist"
         raise InputFileError(f"'{root}' {what}; expected the folder of a study.", "Check the path.")
     closed: list[tuple[Path, str]] = []
     passed: list[tuple[Path, str]] = []
-    paths = sorted(_recording_paths(root, closed, passed))
+    paths = sorted(_recording_paths(root, sought, closed, passed))
     if not paths and any(path == Path(".") for path, _ in closed):
         raise InputFileError(f"'{root}' cannot be opened: {closed[0][1]}.", "Check the permissions.")
     twins = _twins(root, paths)
     twins |= _copies(root, [path for path in paths if path not in twins])
     twins |= _conversions([path for path in paths if path not in twins])
-    found = [FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path) for path in paths]
+    found = []
+    for path in paths:
+        file = FoundFile(path, twin=twins[path]) if path in twins else _looked_into(root, path)
+        if isinstance(file, FoundFile):
+            found.append(file)
+        else:
+            passed.append((path, file))
     return Inventory(tuple(found), tuple(sorted(closed)), tuple(sorted(passed)))
 
 
-def _looked_into(root: Path, path: Path) -> FoundFile:
+def _looked_into(root: Path, path: Path) -> FoundFile | str:
+    """What a file's header says; of a file that is no recording by itself, why not."""
     if (root / path).is_symlink() and not (root / path).exists():
         return FoundFile(path, trouble=f"'{path}' is a link to a file that is not there.")
     try:
-        return FoundFile(path, read_facts(root / path))
+        facts = read_facts(root / path)
+        if path.suffix.lower() not in _ALWAYS and _is_forces(path, facts):
+            return "It holds ground forces: of the motion whose name it has."
+        return FoundFile(path, facts)
+    except SeveralTrialsError as error:
+        return f"{error.message} {error.hint}"
     except InputFileError as error:
+        if path.suffix.lower() in _COORDINATES:  # results of programs are such tables too
+            return error.message
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:
         return FoundFile(path, trouble=f"'{path}' cannot be read: {error.strerror}.")
     except Exception as error:  # a header that nobody thought of costs its own trial, not the study
         return FoundFile(path, trouble=f"The header of '{path}' is not understood ({type(error).__name__}: {error}).")
+
+
+def _is_forces(path: Path, facts: FileFacts) -> bool:
+    """Whether a table holds ground forces and no motion; columns beside forces may only look like coordinates."""
+    if path.suffix.lower() not in _COORDINATES or not facts.plate_count:
+        return not facts.has_motion
+    beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
+    return not any(name.lower().startswith(beginnings) for name in facts.coordinates)
 
 
 def _twins(root: Path, paths: list[Path]) -> dict[Path, Path]:
@@ -108,10 +157,19 @@ def _copies(root: Path, paths: list[Path]) -> dict[Path, Path]:
 
 
 def _conversions(paths: list[Path]) -> dict[Path, Path]:
-    """Every file with the name of another beside it, but for the kind of file -> that one: the same recording, exported again."""
+    """Every file with the name of another beside it, but for the kind of file -> that one: the same recording, exported again.
+
+    Coordinates count as such where the names are one but for words of what is in a file: walk1.trc, walk1_ik.mot.
+    """
     first: dict[Path, Path] = {}
+    bare: dict[Path, Path] = {}
     conversions: dict[Path, Path] = {}
     for path in sorted(paths, key=lambda path: (SUFFIXES.index(path.suffix.lower()), path)):
+        if path.suffix.lower() in _COORDINATES:
+            markers = bare.get(path.parent / bare_name(path.stem))
+            conversions |= {} if markers is None else {path: markers}
+            continue
+        bare.setdefault(path.parent / bare_name(path.stem), path)
         original = first.setdefault(path.parent / path.stem.casefold(), path)
         if original.suffix.lower() != path.suffix.lower():
             conversions[path] = original
@@ -128,17 +186,19 @@ def _content(path: Path, size: int) -> str:
         return hashlib.sha256(begin + stream.read()).hexdigest()
 
 
-def _direct(root: Path, folder: Path) -> list[Path]:
+def _direct(root: Path, folder: Path, sought: Sought) -> list[Path]:
     """The recordings in a folder itself, as far as it can be opened."""
     try:
         names = sorted(entry.name for entry in os.scandir(root / folder))
     except OSError:
         return []
-    return [folder / name for name in names if name.lower().endswith(SUFFIXES)]
+    return [folder / name for name in names if sought.holds(root, folder / name)]
 
 
-def _recording_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]) -> Iterator[Path]:
-    """Every path that ends as a recording and is no folder. Linked folders come last, each real folder once.
+def _recording_paths(
+    root: Path, sought: Sought, closed: list[tuple[Path, str]], passed: list[tuple[Path, str]]
+) -> Iterator[Path]:
+    """Every path that may be a recording and is no folder. Linked folders come last, each real folder once.
 
     Folders that cannot be opened go to `closed`, files of folders that are passed over to `passed`, with the reason.
     """
@@ -158,7 +218,7 @@ def _recording_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tu
             closed.append((folder, error.strerror or "it cannot be read"))
             continue
         if folder != Path() and any(entry.name in RESULT_MARKS for entry in listed):
-            passed += [(path, "It lies in a result folder of biodyn.") for path in _direct(root, folder)]
+            passed += [(path, "It lies in a result folder of biodyn.") for path in _direct(root, folder, sought)]
             continue
         for entry in listed:
             path = folder / entry.name
@@ -168,8 +228,8 @@ def _recording_paths(root: Path, closed: list[tuple[Path, str]], passed: list[tu
                 elif not entry.name.startswith("."):
                     waiting.append(path)
                 else:
-                    passed += [(below, "It lies in a hidden folder.") for below in _direct(root, path)]
-            elif entry.name.lower().endswith(SUFFIXES):
+                    passed += [(below, "It lies in a hidden folder.") for below in _direct(root, path, sought)]
+            elif sought.holds(root, path):
                 yield path
 
 

@@ -53,7 +53,7 @@ def _counts(plan: StudyPlan) -> str:
     roles = Counter(file.role for file in plan.files)
     searched = sum(trial.static is None for trial in plan.trials)
     parts = [
-        _many(len(plan.files), "recording" if any(f.path.suffix.lower() == ".trc" for f in plan.files) else "C3D file"),
+        _many(len(plan.files), "C3D file" if all(f.path.suffix.lower() == ".c3d" for f in plan.files) else "recording"),
         _many(len(plan.trials), "trial"),
         _many(len(subjects), "subject"),
         *([_many(len(sessions), "session")] if sessions else []),

@@ -43,12 +43,18 @@ class FileWords:
         return self.last(lambda entry: entry.subject) or self.layout.get("subject")
 
 
+def is_named(path: Path, definition: StudyDefinition) -> bool:
+    """Whether the definition says by a pattern with the file's own ending that it is of the study: *.csv, P01/walk.csv."""
+    patterns = (*definition.include, *definition.trials)
+    return any(p.lower().endswith(path.suffix.lower()) and path_matches(p, path) for p in patterns)
+
+
 def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, FileWords]:
     """Return what the definition says of each file. Raises SettingsError for an entry that matches no file."""
     texts = [path_text(path) for path in paths]
     for pattern in definition.trials:
         if not any(path_matches(pattern, path) for path in paths):
-            raise SettingsError(f"Entry 'trials.{pattern}' matches no C3D file of the study.", nearest(pattern, texts))
+            raise SettingsError(f"Entry 'trials.{pattern}' matches no recording of the study.", nearest(pattern, texts))
     words = {}
     for path in paths:
         entries = tuple(entry for pattern, entry in definition.trials.items() if path_matches(pattern, path))
@@ -56,7 +62,7 @@ def words_about(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path
         words[path] = FileWords({} if match is None else match.groupdict(), entries)
     if definition.layout and paths and not any(word.layout for word in words.values()):
         raise SettingsError(
-            f"Layout '{definition.layout}' fits none of the {len(paths)} C3D files, e.g. '{texts[0]}'.",
+            f"Layout '{definition.layout}' fits none of the {len(paths)} recordings, e.g. '{texts[0]}'.",
             f"Fields are {', '.join(f'{{{name}}}' for name in LAYOUT_FIELDS)}; '/' stands between folders.",
         )
     return words
@@ -68,7 +74,7 @@ def left_out(paths: Sequence[Path], definition: StudyDefinition) -> dict[Path, s
     for where, patterns in (("include", definition.include), ("exclude", definition.exclude)):
         for pattern in patterns:
             if not any(path_matches(pattern, path) for path in paths):
-                raise SettingsError(f"Pattern '{pattern}' of {where} matches no C3D file.", nearest(pattern, texts))
+                raise SettingsError(f"Pattern '{pattern}' of {where} matches no recording.", nearest(pattern, texts))
     reasons: dict[Path, str] = {}
     for path in paths:
         if definition.include and not any(path_matches(pattern, path) for pattern in definition.include):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.session import MotionFacts, Role, TrialNames, judge_role
 from biodyn.study.discovery.subjects.assignment import SubjectAssignment
 from biodyn.study.plan import FileUse
@@ -20,11 +21,15 @@ _USES: Mapping[Role, FileUse] = {
 
 
 def decide_use(
-    assignment: SubjectAssignment, walk_names: frozenset[tuple[str, ...]], motion: Callable[[], MotionFacts | None]
+    assignment: SubjectAssignment,
+    walk_names: frozenset[tuple[str, ...]],
+    motion: Callable[[], MotionFacts | None],
+    on_model: bool = False,
 ) -> tuple[FileUse, str]:
     """Return use and reason.
 
-    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion` tells what is done in the file.
+    `walk_names` are the name patterns of walks with plates, see `name_pattern`; `motion` tells what is done in the file;
+    `on_model`: whether the study runs on an OpenSim model.
     """
     file = assignment.file
     if file.twin is not None:
@@ -33,6 +38,13 @@ def decide_use(
         return "other", "A hidden file, as macOS leaves beside copies."
     if file.facts is None:
         return "unreadable", file.trouble
+    if file.facts.coordinates:
+        if file.path.suffix.lower() in SPREADSHEET_SUFFIXES and not on_model:
+            return (
+                "other",
+                "It holds coordinates of a model: name that under [settings.model] of study.toml, osim = ...",
+            )
+        return "walk", "It holds coordinates of a model."
     role, reason = judge_role(_names(assignment), file.facts, name_pattern(assignment) in walk_names, motion)
     return _USES[role], reason
 

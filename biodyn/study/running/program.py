@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
+
+from biodyn.version import VERSION
 
 _PROGRAM_FILES = (".py", ".toml", ".j2")
 
@@ -18,4 +19,4 @@ def program_version() -> str:
     for path in sorted(p for p in root.rglob("*") if p.suffix in _PROGRAM_FILES):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
         digest.update(path.read_bytes())
-    return f"{version('biodyn')}+{digest.hexdigest()[:12]}"
+    return f"{VERSION}+{digest.hexdigest()[:12]}"

@@ -17,4 +17,4 @@ from biodyn.io.formats.c3d.facts import file_facts
 from biodyn.io.formats.c3d.glimpse import c3d_glimpse
 from biodyn.io.formats.c3d.read import read_c3d, read_c3d_many
 
-FORMATS.add("c3d", Format("C3D", (".c3d",), is_c3d, read_c3d, read_c3d_many, file_facts, c3d_glimpse))
+FORMATS.add("c3d", Format("C3D", (".c3d",), is_c3d, read_c3d, read_c3d_many, file_facts, c3d_glimpse, poses=True))

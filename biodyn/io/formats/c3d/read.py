@@ -20,14 +20,14 @@ from biodyn.io.formats.c3d._parameters import Groups, cleaned_groups
 from biodyn.io.formats.c3d._platforms import plate_channels, read_plates
 from biodyn.io.formats.c3d._points import model_outputs, point_groups, point_texts, values_of
 from biodyn.io.formats.c3d._process import Failure, Parsed, parse_files
-from biodyn.io.formats.c3d._rotations import StoredPoses, read_rotations
+from biodyn.io.formats.c3d._rotations import read_rotations
 from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, length_unit
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
-from biodyn.io.segment_poses import require_known, require_seen, virtual_points, with_landmarks
+from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
 from biodyn.recording import ForcePlate, Markers, Recording, SegmentPoses, StoredMotion
 

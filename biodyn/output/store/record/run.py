@@ -18,15 +18,20 @@ from biodyn.output.store.record.plain import json_ready
 from biodyn.output.store.record.uncertainty import uncertainty_record
 from biodyn.output.store.user_files import user_file_records
 from biodyn.processing.signals.smoothing import SMOOTHING
+from biodyn.version import VERSION
 
-_PACKAGES = ("biodyn", "numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
+_PACKAGES = ("numpy", "scipy", "numba", "ezc3d", "pandas", "matplotlib")
 
 
 @cache
 def versions() -> dict[str, str]:
     """Return what computed a result: this program, the libraries beneath, Python, the platform."""
     found = {name: _installed(name) for name in _PACKAGES}
-    return found | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}
+    return (
+        {"biodyn": VERSION}
+        | found
+        | {"python": platform.python_version(), "platform": f"{sys.platform} {platform.machine()}"}
+    )
 
 
 def _installed(package: str) -> str:

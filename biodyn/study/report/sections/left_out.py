@@ -6,7 +6,7 @@ from biodyn.output.report.section import Data
 from biodyn.study.report.study_page import SECTIONS, StudyPage
 
 _TEMPLATE = """
-<p class="quiet">C3D files in the folder that are not trials of this study.</p>
+<p class="quiet">Recordings in the folder that are not trials of this study.</p>
 {% for one in groups %}
 <div class="failure"><h3>{{ one.reason }} <span class="tag">{{ "by the user" if one.role == "excluded" else "by the program" }}</span></h3>
 <details{{ " open" if one.paths | length <= 8 }}><summary>{{ one.paths | length }} {{ "file" if one.paths | length == 1 else "files" }}</summary>{% for path in one.paths %}<div class="mono">{{ path }}</div>{% endfor %}</details></div>

@@ -1,8 +1,9 @@
-"""Force, point and free moment of a table become force plates of the walk's frames.
+"""Ground forces of a table become force plates of the walk's frames: force, point and free moment, or a plate's six components.
 
-A table of ground forces does not say where a plate begins and ends. The plate made here is a rectangle around the centre of
-pressure at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold the wrench
-itself, about the middle of that rectangle, so no force or moment depends on it.
+A table of forces with their points does not say where a plate begins and ends. The plate made of it is a rectangle around the
+centre of pressure at its level, and says so (`ForcePlate.outlined` is False): nobody may ask it for its edge. Its channels hold
+the wrench itself, about the middle of that rectangle, so no force or moment depends on it. Where there are six components, a
+column map tells the plate.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN
-from biodyn.io.ground_forces.columns import ForceColumns
-from biodyn.io.ground_forces.unknown import unknown_rows
 from biodyn.io.opensim.storage import Storage, even_rate_hz
+from biodyn.io.tables.force_columns import ForceColumns
+from biodyn.io.tables.plate_columns import PlateColumns, measured_plates
+from biodyn.io.tables.unknown_rows import unknown_rows
 from biodyn.recording import ForcePlate
 
 #: Around the path of the centre of pressure: about what a foot reaches beyond it.
@@ -46,15 +48,16 @@ class FrameForces:
     notes: tuple[Diagnostic, ...]
 
 
-def virtual_plates(
+def frame_forces(
     table: Storage,
     forces: Sequence[ForceColumns],
     frame_count: int,
     frame_hz: float,
     start_s: float,
     positions: FloatArray | None = None,
+    measured: Sequence[PlateColumns] = (),
 ) -> FrameForces:
-    """Return a plate for each of the forces, at a whole number of samples to a frame.
+    """Return a plate for each of the forces and each of the `measured` plates, at a whole number of samples to a frame.
 
     `frame_count`, `frame_hz`: of the motion; `start_s`: time of its first frame by the clock of the table; `positions` (T, M, 3)
     m of its markers in the frame of the forces, which stand above the plates; None = the forces point up. Between rows
@@ -91,6 +94,7 @@ def virtual_plates(
                 side=one.side,
             )
         )
+    plates += measured_plates(table, measured, at, per_frame * frame_hz, len(forces) + 1)
     if stop - first < frame_count:
         notes.append(
             _shortened(table, frame_count, (start_s + first / frame_hz, start_s + (stop - 1) / frame_hz), stop - first)

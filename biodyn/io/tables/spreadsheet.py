@@ -1,0 +1,151 @@
+"""A spreadsheet as a table through time with the roles of its columns: CSV and TSV as text, Parquet.
+
+What the columns are, their names tell, or a column map beside the file (`column_map`, docs/formats.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from biodyn.conventions import FloatArray
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.io.files import COPY_AGAIN, EXPORT_AGAIN, check_path, file_bytes, file_sha256
+from biodyn.io.opensim.storage import Storage
+from biodyn.io.tables.column_map import ColumnMap, column_map, map_file, mapped_columns
+from biodyn.io.tables.roles import ColumnRoles
+from biodyn.io.tables.sheet import Sheet, is_time_or_frame, read_sheet, time_of
+from biodyn.io.text import clean_text
+
+TEXT_SUFFIXES = (".csv", ".tsv")
+PARQUET_SUFFIXES = (".parquet",)
+#: Files that are spreadsheets, by their names.
+SPREADSHEET_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES)
+_MOST_TEXT_BYTES = 500_000_000
+_MOST_PARQUET_CELLS = 200_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Spreadsheet:
+    """One spreadsheet.
+
+    Attributes:
+        table: its columns but those of time and frames. roles: what they are. length: unit of points that the file or its map
+            states, "" where neither does. angle: of coordinates, "deg", "rad" or "". maps: the column map with its hash, if any.
+    """
+
+    table: Storage
+    roles: ColumnRoles
+    length: str
+    angle: str
+    maps: tuple[tuple[Path, str], ...]
+
+
+def read_spreadsheet(path: Path) -> Spreadsheet:
+    """Read one CSV, TSV or Parquet file; raises InputFileError in one sentence for what is no table, or has no time."""
+    check_path(path)
+    if path.suffix.lower() in PARQUET_SUFFIXES:
+        content = file_bytes(path)
+        return _with_roles(path, _parquet_sheet(path, content), content)
+    if path.stat().st_size > _MOST_TEXT_BYTES:
+        raise InputFileError(
+            f"'{path.name}' has more than {_MOST_TEXT_BYTES / 1e6:.0f} MB.", "Export it as Parquet or C3D."
+        )
+    content = file_bytes(path)
+    if content[:4] == b"PAR1":
+        return _with_roles(path, _parquet_sheet(path, content), content)
+    if b"\0" in content[:1000] and content[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputFileError(f"'{path.name}' is no text: a spreadsheet was expected.")
+    text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", errors="replace")
+    return _with_roles(path, read_sheet(path.name, text), content)
+
+
+def _parquet_sheet(path: Path, content: bytes) -> Sheet:
+    """The columns of numbers of a Parquet file; InputFileError in one sentence where it is none."""
+    try:
+        import pyarrow  # a fifth of a second that no other format should wait for
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise InputFileError(
+            f"'{path.name}' is Parquet, which needs pyarrow; it is not installed.",
+            "Install: pip install 'biodyn[study]', or export the file as CSV.",
+        ) from error
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        if file.metadata.num_rows * max(file.metadata.num_columns, 1) > _MOST_PARQUET_CELLS:
+            raise InputFileError(f"'{path.name}' holds more numbers than any motion.")
+        table = file.read()
+        names, columns = [], []
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            kind = column.type
+            if pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind):
+                names.append(clean_text(str(name)))
+                columns.append(np.asarray(column.to_numpy(), dtype=np.float64))
+    except (pyarrow.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        said = clean_text((str(error).splitlines() or [""])[0][:100]).rstrip(".")
+        raise InputFileError(f"'{path.name}' is no sound Parquet file: {said}.", COPY_AGAIN) from error
+    if not columns or not len(columns[0]) or len(set(names)) != len(names):
+        raise InputFileError(f"'{path.name}' holds no table of numbers with a name for each column.")
+    return Sheet(tuple(names), np.column_stack(columns), math.nan, "", time_of(names))
+
+
+def _with_roles(path: Path, sheet: Sheet, content: bytes) -> Spreadsheet:
+    given = column_map(path)
+    time_s, used = _times(path, sheet, given)
+    kept = [k for k, name in enumerate(sheet.names) if name not in used]
+    columns = mapped_columns(tuple(sheet.names[k] for k in kept), given)
+    names = [columns.renamed.get(sheet.names[k], sheet.names[k]) for k in kept]
+    constants = [np.full(len(time_s), value) for value in columns.constants.values()]
+    place, angle = map_file(path), given.text("angle")
+    table = Storage(
+        path,
+        (*names, *columns.constants),
+        time_s,
+        np.column_stack([sheet.values[:, kept], *constants]),
+        in_degrees=None if not angle else angle == "deg",
+        notes=_doubled(path, sheet, columns.roles),
+        sha256=sha256(content).hexdigest(),
+    )
+    return Spreadsheet(
+        table,
+        columns.roles.renamed(columns.renamed),
+        given.text("length") or sheet.length,
+        angle,
+        () if place is None else ((place, file_sha256(place)),),
+    )
+
+
+def _doubled(path: Path, sheet: Sheet, roles: ColumnRoles) -> tuple[Diagnostic, ...]:
+    """A note where a name stands over several columns with different numbers, and no map says which of them counts."""
+    unread = [name for name in sheet.doubled if f"{name} (1)" in roles.others]
+    if not unread:
+        return ()
+    text = f"'{path.name}' has several columns '{unread[0]}' with different numbers: none of them is read."
+    hint = f"{EXPORT_AGAIN} Or name '{unread[0]} (1)' or '{unread[0]} (2)' in a column map."
+    return (Diagnostic("columns-unclear", "warning", text, value=float(len(unread)), hint=hint),)
+
+
+def _times(path: Path, sheet: Sheet, given: ColumnMap) -> tuple[FloatArray, set[str]]:
+    """Time (T,) s of every row, and the columns that told it."""
+    beside = {name for name in sheet.names if is_time_or_frame(name)}
+    named = given.text("time") or sheet.time
+    if named and named not in sheet.names:
+        raise InputFileError(f"'{given.path}' names the column '{named}' for the time, which is not there.")
+    if given.content.get("rate_hz") is None and named:
+        time_s = sheet.values[:, sheet.names.index(named)]
+        scale = 1e-3 if "ms" in named.lower() else 1.0
+        if not (np.isfinite(time_s).all() and (np.diff(time_s) > 0.0).all()):
+            raise InputFileError(f"The time in '{path.name}' (column '{named}') does not increase from row to row.")
+        return scale * time_s, beside | {named}
+    rate_hz = float(given.content.get("rate_hz") or sheet.rate_hz)
+    if not (math.isfinite(rate_hz) and rate_hz > 0.0):
+        raise InputFileError(
+            f"'{path.name}' tells no time: it has no column of time and states no rate.",
+            f"Say it in {path.stem}.columns.toml: rate_hz = 100.0 (docs/formats.md).",
+        )
+    return np.arange(len(sheet.values)) / rate_hz, beside | ({named} if named else set())
