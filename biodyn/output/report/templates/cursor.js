@@ -35,10 +35,11 @@ document.addEventListener("DOMContentLoaded", function () {
   }
   // the 3-D view tells its time: where that is in the cycle of each side
   document.addEventListener("biodyn-time", function (event) {
-    var places = {};
+    var places = {}, t = event.detail.time;
     data.cycles.forEach(function (c) {
-      if (event.detail >= c[1] && event.detail <= c[2]) { places[c[0]] = 100 * (event.detail - c[1]) / (c[2] - c[1]); }
+      if (t >= c[1] && t <= c[2]) { places[c[0]] = 100 * (t - c[1]) / (c[2] - c[1]); }
     });
+    if (event.detail.side) { places[event.detail.side] = event.detail.percent; }
     if (!own) { mark(places); }
   });
   function value(v, side, p) {
@@ -56,7 +57,7 @@ document.addEventListener("DOMContentLoaded", function () {
     reading.textContent = v.label + " at " + percent + " % of the cycle: " + Object.keys(data.sides).map(function (side) { return value(v, side, percent); }).join(", ") + " (" + v.axis + ")";
     if (data.cycles.length) {
       var c = data.cycles[0];
-      document.dispatchEvent(new CustomEvent("biodyn-go", { detail: c[1] + (c[2] - c[1]) * percent / 100 }));
+      document.dispatchEvent(new CustomEvent("biodyn-go", { detail: { time: c[1] + (c[2] - c[1]) * percent / 100 } }));
     }
   }
   page.addEventListener("pointerleave", function () { own = null; });
