@@ -26,8 +26,8 @@ class StickFigure:
     carried: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, mb: Multibody) -> StickFigure:
-        """Return the figure of a tree.
+    def of(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
+        """Return the figure of a tree in the posture q (nq,): any that can be, where joints move along axes as well; else as it is.
 
         An end lies in the middle of the joints that the body carries, but at least as far beyond its mass centre as its own joint
         lies before it.
@@ -39,7 +39,7 @@ class StickFigure:
             while parent not in held:
                 parent = int(mb.parents[parent])
             held[parent].append(i)
-        R_W, p_W = (values[0] for values in body_poses(mb, mb.neutral()[None]))
+        R_W, p_W = (values[0] for values in body_poses(mb, (mb.neutral() if q is None else q)[None]))
         ends = []
         for i in heavy:
             end = R_W[i].T @ (p_W[held[i]] - p_W[i]).mean(axis=0) if held[i] else np.zeros(3)

@@ -136,7 +136,7 @@ class _DrawnPlaces:
 def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
     """Joints, then ends (K, 2 B, 3) m, of the bodies by name."""
     mb = model.multibody
-    figure = StickFigure.of(mb)
+    figure = StickFigure.of(mb, model.coupled.configuration(model.default_configuration()[None])[0])
     at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
     points = figure.points(*model.coupled.body_poses(q))
     return points[:, [*at, *(k + len(figure.bodies) for k in at)]]

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.report.scene import scene_of, scene_person
+from biodyn.output.report.scene import _Shape, scene_of, scene_person
 from biodyn.output.report.trial_page import trial_report
-from biodyn.rigid_body import body_poses
+from biodyn.rigid_body import Multibody, body_poses
 from biodyn.trial.result import TrialResult
 
 
@@ -132,3 +132,25 @@ def test_the_page_holds_the_scene_and_older_results_do_without(walk_result: Tria
     assert without["markers"] is None
     assert scene_person({"q": view.arrays["q"]}, view.tables, None) is None
     assert scene_of([None]) is None
+
+
+def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> None:
+    """Of a body whose head is taken away: chin and crown where a person of that height has them, on the axis of the trunk."""
+    mb = walk_result.analysis.model.multibody
+    q = walk_result.analysis.fit.motion.q[100]
+    assert len(_Shape.of(mb, q).extra_m) == 0
+    gone = [k for k, body in enumerate(mb.bodies) if body.name == "head"]
+    names = {mb.bodies[k].name for k in gone} | {b.name for b in mb.bodies if b.name.startswith("head")}
+    kept = [body for body in mb.bodies if body.name not in names]
+    without = Multibody(tuple(kept), mb.gravity_W)
+    width = without.neutral().shape[0]
+    shape = _Shape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
+    assert without.bodies[shape.trunk].name == "torso"
+    shoulder, chin, crown = shape.extra_m[:, 1]
+    height = walk_result.analysis.subject.height_m
+    assert height is not None
+    assert crown - chin == pytest.approx(0.13 * height, rel=0.06)
+    assert crown - shoulder == pytest.approx(0.182 * height, rel=0.06)
+    R, p = body_poses(without, np.concatenate([q[:7], np.zeros(width - 7)])[None])
+    top = (p[0, shape.trunk] + R[0, shape.trunk] @ shape.extra_m[2])[1]
+    assert top == pytest.approx(height, rel=0.05)

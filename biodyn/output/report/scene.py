@@ -30,8 +30,9 @@ _THICKEST_M: Final = 0.11
 _MISSING: Final = -32768
 _LARGEST: Final = 32767
 _WITHIN: Final = 1.959964  # standard deviations that hold 95 % of normal errors
-# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): hip, shoulder, chin; and half the width of a head.
-_HIP, _SHOULDER, _CHIN, _HEAD_RADIUS = 0.53, 0.818, 0.87, 0.05
+# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin. Half the width of a head, and
+# what lies above the chest: own estimates, for a drawing.
+_LEG, _HIP, _SHOULDER, _CHIN, _NECK, _HEAD_RADIUS = 0.491, 0.53, 0.818, 0.87, 0.75, 0.05
 _TRUNK: Final = 0.25  # of the body's mass at least
 
 
@@ -60,7 +61,7 @@ def scene_person(
         return None
     mb = multibody_from_arrays(arrays)
     time_s, q = arrays["time_s"], np.asarray(arrays["q"], dtype=np.float64)
-    shape = _Shape.of(mb)
+    shape = _Shape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
     markers = len(arrays["marker_labels"]) if "markers_W" in arrays else 0
     a_frame = _BYTES * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
     every = max(1, -(-len(time_s) * a_frame // most_bytes))
@@ -123,18 +124,18 @@ class _Shape:
         return np.concatenate([self.figure.points(R_W, p_W), more], axis=1)
 
     @classmethod
-    def of(cls, mb: Multibody) -> _Shape:
-        """Return the shape of a tree, from masses and places alone."""
-        figure = StickFigure.of(mb)
+    def of(cls, mb: Multibody, q: FloatArray) -> _Shape:
+        """Return the shape of a tree in a posture (nq,), from masses and places alone."""
+        figure = StickFigure.of(mb, q)
         joints = len(figure.bodies)
-        p_W = body_poses(mb, mb.neutral()[None])[1][0, figure.bodies]
+        p_W = body_poses(mb, q[None])[1][0, figure.bodies]
         spindles, bones = [], []
         for k, (body, end, carried) in enumerate(zip(figure.bodies, figure.ends_m, figure.carried, strict=True)):
             length = max(float(np.linalg.norm(end)), _LEAST_M)
             spindles.append([k, joints + k, _radius_mm(mb.bodies[body].mass_kg, length)])
             apart = [child for child in carried if np.linalg.norm(p_W[child] - p_W[k]) > _LEAST_M]
             bones += [[k, child] for child in apart] if carried else [[k, joints + k]]
-        trunk, head = _headless_trunk(mb, figure)
+        trunk, head = _headless_trunk(mb, figure, q)
         if not len(head):
             return cls(figure, 0, head, spindles, bones)
         shoulder, chin, crown = (2 * joints + i for i in range(3))
@@ -151,31 +152,38 @@ def _radius_mm(mass_kg: float, length_m: float) -> int:
     return round(1000.0 * min(float(np.sqrt(mass_kg / (_DENSITY * np.pi * length_m))), _THICKEST_M))
 
 
-def _headless_trunk(mb: Multibody, figure: StickFigure) -> tuple[int, FloatArray]:
+def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
     """The body that is trunk and head in one, and shoulder, chin and crown (3, 3) m on it; (0, 3) where there is a head.
 
-    Standing, the trunk is the highest body of weight. The height of the hips tells that of the person; where nothing reaches
-    above the chin, the head has no body of its own.
+    The trunk is the heaviest body that the root carries or is; the two longest links of a leg tell the person's height, and the
+    trunk's mass centre its axis. Whatever hangs at the neck is a head.
     """
-    up = -np.asarray(mb.gravity_W, dtype=np.float64)
-    R_W, p_W = (values[0] for values in body_poses(mb, mb.neutral()[None]))
-    total = sum(body.mass_kg for body in mb.bodies)
-    heavy = [int(i) for i in figure.bodies if mb.bodies[i].mass_kg >= _TRUNK * total]
+    R_W, p_W = (values[0] for values in body_poses(mb, q[None]))
+    bodies = figure.bodies.tolist()
+    trunk = max(bodies, key=lambda i: mb.bodies[i].mass_kg)
+    centre = np.asarray(mb.bodies[trunk].com_m, dtype=np.float64)
+    ways = [_upwards(mb, i) for i in bodies]
+    legs = [way for way, carried in zip(ways, figure.carried, strict=True) if not carried and trunk not in way[:-1]]
     none = 0, np.zeros((0, 3))
-    if not up.any() or not heavy:
+    if mb.bodies[trunk].mass_kg < _TRUNK * mb.total_mass_kg or not legs or not centre.any():
         return none
-    up /= np.linalg.norm(up)
-    trunk = max(heavy, key=lambda i: float((p_W[i] + R_W[i] @ mb.bodies[i].com_m) @ up))
-    heights = figure.points(R_W[None], p_W[None])[0] @ up
-    floor = float(heights.min())
-    leg = int(figure.bodies[int(heights.argmin()) % len(figure.bodies)])
-    carrying = _upwards(mb, trunk)
-    hip = next((i for i in _upwards(mb, leg) if int(mb.parents[i]) in carrying), trunk)
-    height = (float(p_W[hip] @ up) - floor) / _HIP
-    if height <= 0.0 or float(heights.max()) - floor > _CHIN * height:
+    links = [
+        sorted((float(np.linalg.norm(p_W[i] - p_W[j])), j) for i, j in zip(way, way[1:], strict=False) if j != way[-1])
+        for way in legs
+    ]
+    leg = max(range(len(legs)), key=lambda k: sum(length for length, _ in links[k][-2:]))
+    if len(links[leg]) < 2:  # noqa: PLR2004  thigh and shank
         return none
-    levels = np.array([_SHOULDER, _CHIN, 1.0]) * height + floor
-    return trunk, np.array([R_W[trunk].T @ (up * (level - float(p_W[trunk] @ up))) for level in levels])
+    height = sum(length for length, _ in links[leg][-2:]) / _LEG
+    hip = p_W[[j for _, j in links[leg][-2:]]]
+    axis = centre / np.linalg.norm(centre)
+    along = R_W[trunk] @ axis
+    base = float((p_W[trunk] - hip[np.argmax(hip @ along)]) @ along)
+    for child in figure.carried[bodies.index(trunk)]:
+        at = R_W[trunk].T @ (p_W[bodies[child]] - p_W[trunk])
+        if at @ axis + base > (_NECK - _HIP) * height and np.linalg.norm(at - (at @ axis) * axis) < _HEAD_RADIUS * height:
+            return none
+    return trunk, np.array([((level - _HIP) * height - base) * axis for level in (_SHOULDER, _CHIN, 1.0)])
 
 
 def _upwards(mb: Multibody, body: int) -> list[int]:
