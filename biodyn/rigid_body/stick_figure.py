@@ -27,7 +27,7 @@ class StickFigure:
 
     @classmethod
     def of(cls, mb: Multibody, q: FloatArray | None = None) -> StickFigure:
-        """Return the figure of a tree in the posture q (nq,): any that can be, where joints move along axes as well; else as it is.
+        """Return the figure of a tree in the posture q (nq,): a real one, where joints move along axes as well.
 
         An end lies in the middle of the joints that the body carries, but at least as far beyond its mass centre as its own joint
         lies before it.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,8 @@ from biodyn.rigid_body.stick_figure import StickFigure
 
 #: Frames are thinned out evenly until they need no more than this: 300 kB of text.
 MOST_BYTES: Final = 210_000
+#: Of the persons in a view of several; the first curve and the first person have the same.
+PERSON_COLORS: Final = ("#3d4852", "#b34700", "#0b5394", "#4f6b12")
 _BYTES: Final = 2  # of a number
 _DENSITY: Final = 1000.0  # kg/m^3, of soft tissue and water
 _LEAST_M: Final = 0.01  # shorter "bones" are the links of one joint
@@ -30,8 +33,8 @@ _THICKEST_M: Final = 0.11
 _MISSING: Final = -32768
 _LARGEST: Final = 32767
 _WITHIN: Final = 1.959964  # standard deviations that hold 95 % of normal errors
-# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin. Half the width of a head, and
-# what lies above the chest: own estimates, for a drawing.
+# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin. Half the width of a head,
+# and what lies above the chest: own estimates, for a drawing.
 _LEG, _HIP, _SHOULDER, _CHIN, _NECK, _HEAD_RADIUS = 0.491, 0.53, 0.818, 0.87, 0.75, 0.05
 _TRUNK: Final = 0.25  # of the body's mass at least
 
@@ -41,7 +44,8 @@ def scene_of(persons: Sequence[Mapping[str, Any] | None], one_place: bool = Fals
 
     one_place: they share one World, as two analyses of one recording do; else their pelves are laid over each other.
     """
-    shown = [person for person in persons if person is not None]
+    known = (person for person in persons if person is not None)
+    shown = [{**person, "color": color} for person, color in zip(known, PERSON_COLORS, strict=False)]
     return {"persons": shown, "one_place": one_place} if shown else None
 
 
@@ -168,11 +172,10 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
     if mb.bodies[trunk].mass_kg < _TRUNK * mb.total_mass_kg or not legs or not centre.any():
         return none
     links = [
-        sorted((float(np.linalg.norm(p_W[i] - p_W[j])), j) for i, j in zip(way, way[1:], strict=False) if j != way[-1])
-        for way in legs
+        sorted((float(np.linalg.norm(p_W[i] - p_W[j])), j) for i, j in pairwise(way) if j != way[-1]) for way in legs
     ]
     leg = max(range(len(legs)), key=lambda k: sum(length for length, _ in links[k][-2:]))
-    if len(links[leg]) < 2:  # noqa: PLR2004  thigh and shank
+    if len(links[leg]) < 2:
         return none
     height = sum(length for length, _ in links[leg][-2:]) / _LEG
     hip = p_W[[j for _, j in links[leg][-2:]]]
@@ -181,7 +184,10 @@ def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[
     base = float((p_W[trunk] - hip[np.argmax(hip @ along)]) @ along)
     for child in figure.carried[bodies.index(trunk)]:
         at = R_W[trunk].T @ (p_W[bodies[child]] - p_W[trunk])
-        if at @ axis + base > (_NECK - _HIP) * height and np.linalg.norm(at - (at @ axis) * axis) < _HEAD_RADIUS * height:
+        if (
+            at @ axis + base > (_NECK - _HIP) * height
+            and np.linalg.norm(at - (at @ axis) * axis) < _HEAD_RADIUS * height
+        ):
             return none
     return trunk, np.array([((level - _HIP) * height - base) * axis for level in (_SHOULDER, _CHIN, 1.0)])
 

@@ -9,8 +9,8 @@ document.addEventListener("DOMContentLoaded", function () {
   var known = {}, reading = page.querySelector(".reading"), cells = [], percent = null, own = null;
   data.variables.forEach(function (v) { known[v.name] = v; });
   document.querySelectorAll(".cell[data-name]").forEach(function (cell) {
-    var svg = cell.querySelector("svg"), lines = {};
-    Object.keys(data.sides).forEach(function (side) {
+    var svg = cell.querySelector("svg"), lines = {}, alone = cell.closest("[data-side]");
+    (alone ? [alone.dataset.side] : Object.keys(data.sides)).forEach(function (side) {
       var line = document.createElementNS(NS, "line");
       line.setAttribute("y1", plot[3]); line.setAttribute("y2", plot[4]); line.setAttribute("class", "now");
       line.setAttribute("stroke", data.sides[side].color); line.setAttribute("stroke-width", 14);
@@ -42,9 +42,14 @@ document.addEventListener("DOMContentLoaded", function () {
     if (event.detail.side) { places[event.detail.side] = event.detail.percent; }
     if (!own) { mark(places); }
   });
+  function told(v, one, side, p) {
+    var mean = one[side] && one[side].mean[p];
+    return mean === null || mean === undefined ? "not measured" : mean.toFixed(v.digits);
+  }
+  // of two persons, both names with their values
   function value(v, side, p) {
-    var mean = v[side] && v[side].mean[p];
-    return data.sides[side].name + " " + (mean === null || mean === undefined ? "not measured" : mean.toFixed(v.digits));
+    var values = v.each ? v.each.map(function (one, k) { return data.names[k] + " " + told(v, one, side, p); }).join(", ") : told(v, v, side, p);
+    return data.sides[side].name + " " + values;
   }
   // a place pointed at: every panel shows it, the 3-D view goes to it in the first cycle
   function go(to, v) {
@@ -54,7 +59,7 @@ document.addEventListener("DOMContentLoaded", function () {
     v = v || own || cells[0].variable;
     own = v;
     mark(places);
-    reading.textContent = v.label + " at " + percent + " % of the cycle: " + Object.keys(data.sides).map(function (side) { return value(v, side, percent); }).join(", ") + " (" + v.axis + ")";
+    reading.textContent = v.label + " at " + percent + " % of the cycle: " + Object.keys(data.sides).map(function (side) { return value(v, side, percent); }).join(v.each ? "; " : ", ") + " (" + v.axis + ")";
     if (data.cycles.length) {
       var c = data.cycles[0];
       document.dispatchEvent(new CustomEvent("biodyn-go", { detail: { time: c[1] + (c[2] - c[1]) * percent / 100 } }));

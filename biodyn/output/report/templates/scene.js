@@ -9,8 +9,6 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   var slider = root.querySelector("input[type=range]"), clock = root.querySelector("output");
   var speed = root.querySelector("select"), play = root.querySelector("[data-do=play]");
   var MISSING = -32768, TRAIL = 12, STEPS = 100, picked = null, SIDES = 10, RINGS = [[0, 0.45], [0.12, 0.85], [0.35, 1], [0.7, 0.8], [0.92, 0.55], [1, 0.3]];
-  // light on a segment, and its bones; the first is the person of a view of one
-  var SKINS = [[214, 196, 180], [150, 182, 210], [196, 206, 150], [206, 168, 196]], BONES = ["#3d4852", "#0b5394", "#4f6b12", "#7b2d6b"];
   var LAMP = unit([0.4, 0.8, 0.45]), CIRCLE = [], i;
   for (i = 0; i < SIDES; i += 1) { CIRCLE.push([Math.cos(2 * Math.PI * i / SIDES), Math.sin(2 * Math.PI * i / SIDES)]); }
   var row = 0, playing = false, last = 0, elapsed = 0;
@@ -23,9 +21,10 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     for (i = 0; i < found.length; i += 1) { found[i] = view.getInt16(2 * i, true); }
     return found;
   }
-  var people = data.persons.map(function (p, k) {
+  function pale(color) { return [1, 3, 5].map(function (i) { return Math.round(0.38 * parseInt(color.slice(i, i + 2), 16) + 0.62 * 255); }); }
+  var people = data.persons.map(function (p) {
     return {
-      data: p, times: p.times, row: 0, shift: [0, 0, 0], skin: SKINS[k % SKINS.length], bone: BONES[k % BONES.length],
+      data: p, times: p.times, row: 0, shift: [0, 0, 0], bone: p.color, skin: data.persons.length > 1 ? pale(p.color) : [214, 196, 180],
       points: numbers(p.points), residual: p.residual && numbers(p.residual), ghost: p.ghost && atob(p.ghost),
       markers: p.markers && { measured: numbers(p.markers.measured), apart: p.markers.apart && atob(p.markers.apart), count: p.markers.labels.length },
       forces: p.forces.map(function (f) { return { color: f.color, place: numbers(f.place), force: numbers(f.force) }; })
