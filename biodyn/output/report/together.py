@@ -21,7 +21,7 @@ from biodyn.output.figures.cycles import (
 from biodyn.output.figures.description import Area, Key, Layer, Line, Panel
 from biodyn.output.figures.standard import Described, standard_grid, standard_names
 from biodyn.output.figures.style import SIDE_COLORS
-from biodyn.output.report.page import resource, script_json
+from biodyn.output.report.page import page_environment, resource, script_json
 from biodyn.output.report.scene import MOST_BYTES, PERSON_COLORS, scene_of, scene_person
 from biodyn.output.report.sections.scene import drawn_words, scene_context
 from biodyn.output.report.view import TrialView
@@ -60,11 +60,11 @@ def means_of(curves: Mapping[str, Mapping[str, CycleCurves]]) -> dict[str, dict[
 
 
 def together_scene(
-    views: Mapping[str, TrialView], one_place: bool = False, most_bytes: int = MOST_BYTES, first: bool = True
+    views: Mapping[str, TrialView], one_place: bool = False, most_bytes: int = MOST_BYTES
 ) -> dict[str, Any] | None:
     """Return what the template of a 3-D view of several walks, by name, is filled with; None where nobody has a pose.
 
-    Parameters: `one_place` see `scene_of`, `most_bytes` of all of them, `first` see `scene_context`.
+    Parameters: `one_place` see `scene_of`, `most_bytes` of all of them.
     """
     share = most_bytes // max(len(views), 1)
     persons = [
@@ -79,7 +79,12 @@ def together_scene(
     several = len(scene["persons"]) > 1
     said = f"{words} {_ONE_PLACE if one_place else _SEVERAL}" if several else words
     seen = f"The motion of {' and '.join(one['name'] for one in scene['persons'])}, with force plates and ground reaction forces"
-    return scene_context(scene, seen, said, hidden_dots=on_poses, first=first)
+    return scene_context(scene, seen, said, hidden_dots=on_poses)
+
+
+def scene_markup(context: Mapping[str, Any]) -> Markup:
+    """Return the markup of a 3-D view of what its template is filled with."""
+    return Markup(page_environment().from_string(SCENE_TEMPLATE).render(context))
 
 
 def pair_curves(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from biodyn.errors import ResultError
 from biodyn.output.report.scene import MOST_BYTES
-from biodyn.output.report.together import together_scene
+from biodyn.output.report.together import scene_markup, together_scene
 from biodyn.output.report.view import TrialView
 from biodyn.output.store.loaded import StoredResult
 from biodyn.study.report.source import StudySource, Trial
 
 #: Walks of a session in one view; more cannot be told apart.
 MOST_WALKS: Final = 4
-#: Bytes of numbers of a view in a page that has several.
+#: Views of trials in the page of a study, and the bytes of numbers of each: 100 kB of text.
+MOST_SCENES: Final = 3
 LIGHT_BYTES: Final = 75_000
 
 
@@ -39,12 +41,10 @@ def typical_walk(source: StudySource) -> Trial | None:
     return next(iter(done.values()), None)
 
 
-def walks_scene(
-    walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int = MOST_BYTES, first: bool = True
-) -> dict[str, Any] | None:
-    """Return the view of some walks by name; None where none has a motion. Who is not shown is named, with the reason.
+def walks_scene(walks: Sequence[tuple[str, StudySource, Trial]], most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
+    """Return the view of some walks by name, with `most_bytes` of numbers; None where none has a motion.
 
-    Parameters: `most_bytes` of numbers of all, `first`: see `scene_context`.
+    Who is not shown is named, with the reason.
     """
     found: dict[str, TrialView] = {}
     left_out = []
@@ -52,8 +52,8 @@ def walks_scene(
         try:
             found[name] = stored_view(source, trial)
         except ResultError as error:
-            left_out.append(f" Not shown: {name}. {error}")
-    context = together_scene(found, most_bytes=most_bytes, first=first) if found else None
+            left_out.append(f" Not shown: {name}. {_within(source, error)}")
+    context = together_scene(found, most_bytes=most_bytes) if found else None
     return context and {**context, "drawn": context["drawn"] + "".join(left_out)}
 
 
@@ -85,3 +85,36 @@ def worst_trials(trials: Sequence[Trial], measures: Sequence[str], most: int) ->
 
 def _finite(value: float) -> float:
     return value if np.isfinite(value) else 0.0
+
+
+def worst_scenes(source: StudySource, measures: Mapping[str, str], most: int = MOST_SCENES) -> list[dict[str, Any]]:
+    """Return the trials to be looked at first: link, words, and the 3-D view, whose script the page adds once.
+
+    Parameters: `measures` columns of summary.csv with their words. A trial without a motion is named with the reason; none where
+    no trial has one.
+    """
+    found: list[dict[str, Any]] = []
+    for trial, name in worst_trials(source.trials, tuple(measures), most):
+        who = f"{trial.subject}, {trial.trial}"
+        why, context = "", None
+        try:
+            context = together_scene({who: stored_view(source, trial)}, most_bytes=LIGHT_BYTES)
+        except ResultError as error:
+            why = _within(source, error)
+        found.append(
+            {
+                "who": who,
+                "link": trial.report or trial.link,
+                "measure": f"{measures[name]} {trial.number(name):.3g}",
+                "failed": trial.metrics.get("checks_failed", ""),
+                # one script serves all views of the page
+                "view": scene_markup({**context, "script": ""}) if context else "",
+                "why": why or ("" if context else "No motion is known."),
+            }
+        )
+    return found if any(one["view"] for one in found) else []
+
+
+def _within(source: StudySource, error: ResultError) -> str:
+    """What is wrong, with paths as they are below the study's folder: the same results give the same page anywhere."""
+    return str(error).replace(f"{source.out}{os.sep}", "")

@@ -49,18 +49,16 @@ def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int) -> str:
     return " ".join(words)
 
 
-def scene_context(
-    data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: bool = False, first: bool = True
-) -> dict[str, Any]:
+def scene_context(data: Mapping[str, Any], seen: str, drawn: str, hidden_dots: bool = False) -> dict[str, Any]:
     """What the template of a 3-D view is filled with.
 
     `seen`: for who cannot see it, `drawn`: what is drawn, in sentences. `hidden_dots`: the measured points are those of poses and
-    are shown when asked for. `first`: the page has no other view before, which brings the script.
+    are shown when asked for. A page with several views empties "script" of all but one.
     """
     return {
         "scene": data,
         "scene_json": script_json(data),
-        "script": resource("scene.js") if first else "",
+        "script": resource("scene.js"),
         "still": still(data, seen, dots=not hidden_dots),
         "seen": seen,
         "dots": "points of the poses" if hidden_dots else "markers",

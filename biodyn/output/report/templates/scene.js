@@ -276,6 +276,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
   }
   function draw() {
     var ratio = window.devicePixelRatio || 1, wide;
+    if (!canvas.clientWidth) { return; }
     width = canvas.clientWidth; height = Math.round(Math.min(520, Math.max(260, 0.62 * width)));
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); canvas.style.height = height + "px";
@@ -358,6 +359,8 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     event.preventDefault();
   });
   window.addEventListener("resize", draw);
+  // a view in a folded part has no width before it is opened
+  document.addEventListener("toggle", draw, true);
   // a table beside the view names a marker and a time
   document.querySelectorAll("[data-time]").forEach(function (button) {
     button.addEventListener("click", function () {
