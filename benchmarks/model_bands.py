@@ -14,7 +14,7 @@ import numpy as np
 
 from biodyn.trial import model_analysis
 from biodyn.trial.on_model import OnModel, run_on_model
-from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, repeated, sources_of_error
+from biodyn.uncertainty.imported import ImportedInputs, imported_bands, marker_noise, redone, sources_of_error
 from biodyn.uncertainty.magnitudes import load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
 
@@ -42,7 +42,7 @@ def coverage(trial: ImportedInputs, draws: int) -> dict[str, float]:
     inside = []
     for seed in range(_FIRST_SEED, _FIRST_SEED + draws):
         rng = np.random.default_rng(seed)
-        error = sum(repeated(trial, d(rng)) - trial.tau for d in sources_of_error(trial, magnitudes, noise_m).values())
+        error = sum(redone(trial, d(rng))[1] - trial.tau for d in sources_of_error(trial, magnitudes, noise_m).values())
         known = np.isfinite(bands.total)
         inside.append(np.where(known, np.abs(error[:, columns]) <= 2.0 * bands.total, np.nan))
     return dict(zip(bands.coordinates, np.nanmean(inside, axis=(0, 1)).tolist(), strict=True))

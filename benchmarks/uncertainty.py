@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, parser_of, sample_walks, someone, take_turns, tell
-from common.coverage import Rows, add_covered, print_covered, share_covered
+from common.coverage import Rows, add_covered, add_placed, print_covered, share_covered
 
 from biodyn.simulation.uncertain import record_unlike
 from biodyn.trial.run import analyse_trial
@@ -57,17 +57,26 @@ def coverage(seeds: int, first: int, record: Record) -> None:
     """Print how often the true torque lies in the 95 % band, one row per kind of coordinate, over all frames of all people."""
     magnitudes = load_magnitudes()
     rows: Rows = {}
+    places: Rows = {}
     for seed in range(first, first + seeds):
         person, options = someone(seed)
         with tempfile.TemporaryDirectory() as folder:
             truth, walk, static = record_unlike(person, options, magnitudes, Path(folder))
             analysis = analyse_trial(walk, static, settings=_WITH_BANDS)
         add_covered(rows, analysis, truth)
+        add_placed(places, analysis, truth)
     print(f"\nTrue torque inside the 95 % band, {seeds} simulated people (seeds {first} to {first + seeds - 1})")
     print_covered(rows)
     share = share_covered(row for found in rows.values() for row in found)
     print(f"all torques: {share:.1f} %")
     record.add("true torque inside the band", share, "% of the frames, 95 expected")
+    print(
+        "\nTrue joint centre inside its 95 % band, along each axis of World (the band has the largest extent: 95 or more)"
+    )
+    print_covered(places, "joint of", "mm")
+    share = share_covered(row for found in places.values() for row in found)
+    print(f"all joints: {share:.1f} %")
+    record.add("true joint centre inside the band", share, "% of the frames and axes, 95 or more expected")
 
 
 def cost(record: Record) -> None:

@@ -1,6 +1,7 @@
 """`biodyn compare` and its API: tables, files, and kind refusals."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_a_result_compared_with_another_one(walk_result, folder, tmp_path):
     assert len(made) >= 18
     np.testing.assert_allclose(made, 100.0, atol=1e-6)
     place = found.save(tmp_path / "out")
-    assert {path.name for path in place.iterdir()} == {"compare.csv", "compare.json", "compare.png"}
+    assert {path.name for path in place.iterdir()} == {"compare.csv", "compare.json", "compare.png", "report.html"}
     assert len(pd.read_csv(place / "compare.csv")) == len(table)
     assert json.loads((place / "compare.json").read_text())["causes"]["moment"]["segment inertias"] > 0.9
 
@@ -114,3 +115,29 @@ def test_most_of_the_difference_to_laboratory_software_is_explained(real_data, n
     assert found.explained["moment"] > 0.9
     assert found.explained["angle"] > 0.95
     assert not [fact for fact in found.facts if "frame" in fact.cause or "sign" in fact.cause]
+
+
+def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder, tmp_path):
+    """One recording analysed twice stands in one place; with itself as of another recording, pelvis on pelvis and by cycle."""
+    page = (biodyn.compare(walk_result, folder).save(tmp_path / "one") / "report.html").read_text(encoding="utf-8")
+    scene = _scene(page)
+    assert [len(one["times"]) for one in scene["persons"]] == [len(walk_result.analysis.time_s)] * 2
+    assert scene["one_place"] is True
+    assert len({one["name"] for one in scene["persons"]}) == 2
+    assert all(len(json.dumps(one)) <= 300_000 for one in scene["persons"])
+    assert scene["persons"][0]["cycles"] == walk_result.spatiotemporal[["side", "start_s", "end_s"]].values.tolist()
+    store = json.loads(re.search(r'id="explorer-data">(.*?)</script>', page, re.S)[1])
+    hip = next(one for one in store["variables"] if one["name"] == "hip_flexion")
+    mean = walk_result.curves_in("clinical")["hip_flexion"]["r"].values.mean(axis=0)
+    np.testing.assert_allclose(hip["each"][0]["r"]["mean"], mean, atol=0.051)
+    assert hip["each"][0] == hip["each"][1]
+    assert page.count('data-side="') == 2
+    other = replace(biodyn.compare(walk_result, folder), one_recording=False, first="</script><b>x")
+    page = (other.save(tmp_path / "two") / "report.html").read_text(encoding="utf-8")
+    assert _scene(page)["one_place"] is False
+    assert 'data-do="cycle"' in page
+    assert "</script><b>" not in page
+
+
+def _scene(page: str) -> dict:
+    return json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)[1])

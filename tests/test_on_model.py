@@ -207,7 +207,7 @@ def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     assert again.verdict == "pass"
     pd.testing.assert_frame_equal(again.spatiotemporal, walk.spatiotemporal, check_dtype=False, atol=1e-4)
     page = (place / "report.html").read_text(encoding="utf-8")
-    for words in ("Knee flexion", "Hip extension moment", "Can these numbers be trusted", "scene-data", "subject01"):
+    for words in ("Knee flexion", "Hip extension moment", "Can these numbers be trusted", "data-scene", "subject01"):
         assert words in page
     assert "Hip joint centres" not in page
     assert {"joint_torques", "own_coordinates"} <= set(again.view.figures)

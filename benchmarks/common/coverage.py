@@ -1,4 +1,4 @@
-"""How often the true torques of simulated people lie in their 95 % bands."""
+"""How often the true torques and joint centres of simulated people lie in their 95 % bands."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.simulation.trial import SimulatedTrial
 from biodyn.simulation.uncertain import covered
 
@@ -30,13 +31,37 @@ def add_covered(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> N
         rows.setdefault(coordinate.name.removesuffix(f"_{coordinate.side}"), []).append(row)
 
 
-def print_covered(rows: Mapping[str, list[tuple[float, float, float, int]]]) -> None:
-    """Print a line for every kind of coordinate."""
-    print("  coordinate         per cent of frames (standard error)   rms error, Nm   rms band, 1 SD, Nm")
+def add_placed(rows: Rows, analysis: TrialAnalysis, truth: SimulatedTrial) -> None:
+    """Add where the joints truly were; an axis of World a row."""
+    found = analysis.uncertainty
+    assert found is not None
+    assert found.places is not None
+    mb, frames = analysis.model.multibody, found.places.frames
+    figure, true = StickFigure.of(mb), StickFigure.of(truth.body.model.multibody)
+    names, true_names = (
+        [tree.bodies[body].name for body in own.bodies]
+        for own, tree in ((figure, mb), (true, truth.body.model.multibody))
+    )
+    here = figure.at(mb, analysis.fit.motion.q[frames])
+    there = true.at(truth.body.model.multibody, truth.q[frames])
+    for k, name in enumerate(names):
+        error, sd = here[:, k] - there[:, true_names.index(name)], found.places.sd_m[:, k]
+        for axis in error.T:
+            kind = name.rpartition("_")[0] or name
+            row = (float(covered(axis, sd).mean()), float(np.mean(axis**2)), float(np.mean(sd**2)), len(frames))
+            rows.setdefault(kind, []).append(row)
+
+
+def print_covered(
+    rows: Mapping[str, list[tuple[float, float, float, int]]], what: str = "coordinate", unit: str = "Nm"
+) -> None:
+    """Print a line for every kind of coordinate, or joint."""
+    scale = 1000.0 if unit == "mm" else 1.0
+    print(f"  {what:18s} per cent of frames (standard error)   rms error, {unit}   rms band, 1 SD, {unit}")
     for name, found in rows.items():
         inside, error2, sd2, frames = np.array(found).T
         share, doubt = 100 * np.average(inside, weights=frames), 100 * inside.std() / np.sqrt(len(inside))
-        rms = [np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
+        rms = [scale * np.sqrt(np.average(values, weights=frames)) for values in (error2, sd2)]
         print(f"  {name:18s} {share:5.1f} ({doubt:3.1f}) {rms[0]:25.2f} {rms[1]:15.2f}")
 
 

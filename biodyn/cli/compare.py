@@ -31,7 +31,7 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write compare.csv, compare.json and compare.png there; of sessions changes.csv and report.html.",
+            help="Write compare.csv, compare.json, compare.png and report.html there; of sessions changes.csv and report.html.",
             metavar="DIR",
         ),
     ] = None,
@@ -56,7 +56,7 @@ def compare(
         for line in found.summary():
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         if folder is not None:
-            console.print(f"Comparison: {folder}", highlight=False, soft_wrap=True)
+            console.print(f"Comparison: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
 
 
 def _sessions(before: Path, after: Path, out: Path | None, console: Console) -> None:

@@ -40,4 +40,5 @@ def estimate_bands(
     factor = dict(settings.scale).get("marker_noise", 1.0)
     random = np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force)
     by_source = {name: sd for name, sd in found.by_source.items() if name != _FILTER}
-    return replace(found, by_source={**by_source, _RANDOM: random})
+    # where the joints are, knows the errors of the markers by the fit, which the estimate has replaced
+    return replace(found, by_source={**by_source, _RANDOM: random}, places=None)

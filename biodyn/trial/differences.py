@@ -32,7 +32,7 @@ from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
-from biodyn.output.store.record.run import PARTS
+from biodyn.output.store.record.run import PARTS, versions
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
 from biodyn.trial.laboratory_file import compare_with_channels
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 #: An analysis: as it was made, as it was opened, or its folder.
 Result = TrialResult | StoredResult | str | Path
 
-TABLE_NAME, RECORD_NAME, FIGURE_NAME = "compare.csv", "compare.json", "compare.png"
+TABLE_NAME, RECORD_NAME, FIGURE_NAME, PAGE_NAME = "compare.csv", "compare.json", "compare.png", "report.html"
 # The filter whose cut-offs tell all of it.
 _USUAL_METHOD, _ORDER = "butterworth", 4
 # What is asked of a record.
@@ -74,6 +74,7 @@ class Comparison:
         facts: what differs between the two in numbers.
         settings: settings that differ: section.name, with both values; empty where one of them is a file.
         notes: what a reader must know: what could not be compared, and why.
+        results: those of the two that are results of a trial. one_recording: they are analyses of the same one.
     """
 
     first: str
@@ -83,6 +84,8 @@ class Comparison:
     facts: tuple[Fact, ...] = ()
     settings: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    results: tuple[TrialResult | StoredResult, ...] = ()
+    one_recording: bool = True
 
     @property
     def table(self) -> pd.DataFrame:
@@ -175,12 +178,13 @@ class Comparison:
         )
 
     def save(self, folder: str | Path) -> Path:
-        """Write compare.csv, compare.json and compare.png into a folder, which is made where it is not there.
+        """Write compare.csv, compare.json, compare.png and report.html into a folder, which is made where it is not there.
 
         Raises ResultError in one sentence: a file, the folder of a result or study, a place that cannot be written.
         """
         from biodyn.output.figures.differences import differences_figure
         from biodyn.output.figures.painter import png
+        from biodyn.output.report.compare_page import compare_page
 
         target = Path(folder)
         if target.exists() and not target.is_dir():
@@ -196,6 +200,11 @@ class Comparison:
         (target / RECORD_NAME).write_text(text, encoding="utf-8")
         figure = differences_figure(self._in_time, self.time_s, (self.first, self.other))
         (target / FIGURE_NAME).write_bytes(png(figure))
+        page = compare_page(
+            (self.first, self.other), [one.view for one in self.results], self.one_recording, self.summary(), self.rows(), figure,
+            versions()["biodyn"],
+        )  # fmt: skip
+        (target / PAGE_NAME).write_text(page, encoding="utf-8")
         return target
 
 
@@ -263,6 +272,7 @@ def compare(a: Result, b: Result) -> Comparison:
         (*facts(exchange, joints), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
         tuple(_notes(time_s, first)),
+        (first.result, second.result),
     )
 
 
@@ -370,7 +380,9 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
         "much its analysis cannot be told; analyse one file twice to see that."
     )
     settings = dict(_settings(first.record["settings"], second.record["settings"]))
-    return Comparison(first.name, second.name, np.linspace(0.0, 100.0, 101), tuple(found), (), settings, (note,))
+    results = (first.result, second.result)
+    time = np.linspace(0.0, 100.0, 101)
+    return Comparison(first.name, second.name, time, tuple(found), (), settings, (note,), results, one_recording=False)
 
 
 def _means(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:

@@ -38,7 +38,7 @@ from biodyn.trial.clock import Clock
 from biodyn.trial.model_plates import OnPlates
 from biodyn.trial.model_torques import Loads
 from biodyn.uncertainty.bands import TorqueUncertainty
-from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, repeated
+from biodyn.uncertainty.imported import ImportedInputs, as_it_was, imported_bands, redone
 from biodyn.uncertainty.inputs import TrialInputs, stride_time
 
 #: Longer records have their tables and their proof alone: the poses of all bodies would need gigabytes.
@@ -167,7 +167,7 @@ def _bands(acted: Acted, motion: OwnMotion, inputs: TrialInputs, settings: Setti
     )
     # An estimate is no less certain than the filtered motion that it starts from: its bands are that one's.
     return imported_bands(
-        replace(trial, tau=repeated(trial, as_it_was(trial))) if acted.balanced else trial, settings.uncertainty
+        replace(trial, tau=redone(trial, as_it_was(trial))[1]) if acted.balanced else trial, settings.uncertainty
     )
 
 

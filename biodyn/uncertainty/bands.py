@@ -16,15 +16,16 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import body_poses
 from biodyn.uncertainty import error_sources
-from biodyn.uncertainty.error_sources import Frames, Source
+from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
 from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty
 from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
-from biodyn.uncertainty.unseen import unseen_variance
+from biodyn.uncertainty.unseen import unseen_steps, unseen_variance
 
 _BY_COLUMN: dict[str, Callable[[TrialInputs, Magnitudes], Source]] = {
     "joint_centres": error_sources.joint_centres,
@@ -58,12 +59,14 @@ class TorqueUncertainty:
         by_source: per source (T, C) Nm, NaN where there is no torque.
         noise_m: noise taken for each fitted marker (M,), or for the origin of each segment whose pose was measured (S,), m an
             axis. turn_noise_rad: noise (S,) of those segments' attitudes, rad an axis; None of markers.
+        places: of joints and segments' ends, of all sources together; None where it was not asked for.
     """
 
     coordinates: tuple[str, ...]
     by_source: Mapping[str, FloatArray]
     noise_m: FloatArray
     turn_noise_rad: FloatArray | None = None
+    places: PlaceUncertainty | None = None
 
     @property
     def total(self) -> FloatArray:
@@ -108,6 +111,7 @@ def torque_uncertainty(
     variance = {name: np.zeros((len(moving), len(rows))) for name in names}
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
+    places = Places(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
     for first, stop in finite_stretches(moving):
         if stop - first < _LEAST_FRAMES:
             continue
@@ -125,7 +129,7 @@ def torque_uncertainty(
                 held=held[wide],
             )
             inner = slice(own.start - wide.start, own.stop - wide.start)
-            found, share = _propagate(frames, sources, markers, magnitudes, noise_taken_off)
+            found, share = _propagate(frames, sources, markers, magnitudes, noise_taken_off, (places, inner, factor))
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
@@ -139,6 +143,7 @@ def torque_uncertainty(
         by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
         noise_m=noise,
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
+        places=places.found(),
     )
 
 
@@ -216,8 +221,11 @@ def _propagate(
     markers: _MarkerMoments,
     magnitudes: Magnitudes,
     noise_taken_off: bool,
+    drawn: tuple[Places, slice, Mapping[str, float]],
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
+
+    `drawn`: what gathers the places of the joints, the frames without the margins, and the factors of the sources.
 
     The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
     noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
@@ -249,6 +257,7 @@ def _propagate(
         A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, _single(places[wide]))
+        _add_places(drawn, frames, own, (A[inner], steps[own]), markers, columns, magnitudes)
         g = _torque_weights(rows, A, inner, rate_hz)
         variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
@@ -272,6 +281,43 @@ def _propagate(
             variance[name] -= through_markers
             estimated += through_markers - (1.0 if markers.poses is None else _TWICE) * known[name]
     return variance, estimated
+
+
+def _add_places(
+    drawn: tuple[Places, slice, Mapping[str, float]],
+    frames: Frames,
+    own: slice,
+    moved: tuple[FloatArray, FloatArray],
+    markers: _MarkerMoments,
+    columns: Mapping[str, Columns],
+    magnitudes: Magnitudes,
+) -> None:
+    """Add the places of the joints in some frames of `own`; `moved`: what markers and parameters do to the fit there."""
+    places, inner, factor = drawn
+    rows = np.arange(*own.indices(len(frames.at)))
+    at = rows[places.wanted(frames.at[rows])]
+    at = at[(at >= inner.start) & (at < inner.stop)]
+    if not len(at):
+        return
+    by_markers, steps = (part[at - own.start] for part in moved)
+    random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
+    noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
+    variance = (factor[random] * markers.noise_m) ** 2 * noise[..., 0]
+    variance = variance + (factor[moving] * markers.skin_m) ** 2 * markers.skin[0]
+    scaled: list[FloatArray] = []
+    models: dict[int, tuple[float, Fitted]] = {}
+    first = 0
+    for name, column in columns.items():
+        models |= {first + k: (factor[name] * step, other) for k, (step, other) in enumerate(column.models)}
+        stop = first + column.gradient.shape[2]
+        scaled.append(factor[name] * steps[:, :, first:stop])
+        first = stop
+    if UNSEEN in factor:
+        model, stride_s = frames.inputs.model, frames.inputs.stride_s
+        scaled.append(factor[UNSEEN] * unseen_steps(model, frames.q[at], magnitudes, stride_s))
+    answer = by_markers.reshape(*by_markers.shape[:2], -1)
+    errors = [(answer, np.tile(variance, 3))]
+    places.add(frames.at[at], frames.q[at], errors, np.concatenate([*scaled, steps[:, :, :0]], axis=2), models)
 
 
 def _single(values: FloatArray) -> FloatArray:

@@ -16,6 +16,7 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.plates import resample_wrench
 from biodyn.recording import PlateWrench
 from biodyn.rigid_body import Multibody, body_poses, effects_of_inertia, forces_of_wrenches, inverse_dynamics
+from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
 from biodyn.uncertainty.spectra import white_noise
@@ -42,11 +43,14 @@ class Columns:
         gradient: (T, nv, P) change of the gradient of the fit's cost at the same configuration: moves the motion.
         noise: of the last columns that were estimated from noisy markers, moments (T, M or 1, 6) (`spectra`) of the white marker
             noise that each holds for each unit of it: what it adds to the column's square is known, and taken off.
+        models: where the columns are parameters of the model, for each how many steps make one standard deviation, and the model
+            after one step.
     """
 
     torque: FloatArray
     gradient: FloatArray
     noise: tuple[FloatArray, ...] = ()
+    models: tuple[tuple[float, Fitted], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,11 +100,12 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
 
     def columns(frames: Frames) -> Columns:
         tau, gradient = torques(frames, own.tree), fit_gradient(frames, own)
-        return stacked(
+        found = stacked(
             frames,
             [factor * (torques(frames, other.tree) - tau) for factor, other in moved],
             [factor * (fit_gradient(frames, other) - gradient) for factor, other in moved],
         )
+        return replace(found, models=tuple(moved))
 
     return columns
 
@@ -336,6 +341,11 @@ class Fitted:
         """Places (T, M, 3) m in World."""
         R, p = body_poses(self.tree, q)
         return np.asarray(p[:, self.links] + (R[:, self.links] @ self.p_LM[:, :, None])[..., 0])
+
+    @cached_property
+    def figure(self) -> StickFigure:
+        """Joints and ends of its segments."""
+        return StickFigure.of(self.tree)
 
     @cached_property
     def carrying(self) -> IntArray:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
@@ -24,11 +24,13 @@ from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import Body, Multibody, OpenSimModel
 from biodyn.rigid_body.osim.model import Marker
+from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.error_sources import LOWEST_CUTOFF_HZ
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
+from biodyn.uncertainty.places import RATE_HZ, PlaceUncertainty, largest_extent
 from biodyn.uncertainty.repeated import skin_movement
 
 #: Draws of a source: the spread of so few is known to 16 % in a frame, to some 5 % over the time of the filter and all sources.
@@ -79,22 +81,66 @@ def imported_bands(trial: ImportedInputs, settings: UncertaintySettings) -> Torq
     scale: dict[Any, float] = dict(settings.scale or {})
     around = round(trial.inputs.rate_hz / trial.cutoff_hz) if trial.cutoff_hz else 1
     by_source = {}
+    places = _DrawnPlaces.of(trial)
     missing = np.isnan(trial.inputs.dynamics.torques)
     single = single_errors(trial, magnitudes)
     for k, (name, draw) in enumerate(sources_of_error(trial, magnitudes, noise_m).items()):
         factor, rng = scale.get(name, 1.0), np.random.default_rng((_SEED, k))
         variance = np.zeros(missing.shape)
         if factor:
+            share = 1 if name in single else DRAWS
             for one in single[name] if name in single else (draw(rng) for _ in range(DRAWS)):
-                variance += _change(trial, one, columns) ** 2 / (1 if name in single else DRAWS)
+                q, tau = redone(trial, one)
+                variance += (tau - trial.tau)[:, columns] ** 2 / share
+                places.add(one.model, q, factor**2 / share)
         smooth = uniform_filter1d(np.nan_to_num(variance), max(around, 1), axis=0, mode="nearest")
         by_source[name] = np.where(missing, np.nan, factor * np.sqrt(np.maximum(smooth, 0.0)))
-    return TorqueUncertainty(tuple(c.name for c in trial.model.coordinates), by_source, noise_m)
+    names = tuple(c.name for c in trial.model.coordinates)
+    return TorqueUncertainty(names, by_source, noise_m, places=places.found())
 
 
-def _change(trial: ImportedInputs, drawn: Drawn, columns: Sequence[int]) -> FloatArray:
-    """By how much (T, C) the torques of the analysis change with an error."""
-    return np.asarray((repeated(trial, drawn) - trial.tau)[:, columns])
+@dataclass(eq=False)
+class _DrawnPlaces:
+    """Gathers how far joints and segments' ends move with the draws, in some of the frames.
+
+    Attributes:
+        frames: (K,). names: of the bodies of the model's figure. usual: (K, P, 3) m, points of the analysis.
+        covariance: (K, P, 3, 3) m^2 so far.
+    """
+
+    frames: IntArray
+    names: tuple[str, ...]
+    usual: FloatArray
+    covariance: FloatArray
+
+    @classmethod
+    def of(cls, trial: ImportedInputs) -> _DrawnPlaces:
+        """Nothing drawn yet."""
+        every = max(round(trial.inputs.rate_hz / RATE_HZ), 1)
+        q = redone(trial, as_it_was(trial))[0]
+        frames = np.flatnonzero(np.isfinite(q).all(axis=1) & (np.arange(len(q)) % every == 0))
+        mb = trial.model.multibody
+        names = tuple(mb.bodies[body].name for body in StickFigure.of(mb).bodies)
+        usual = _points(trial.model.own, q[frames], names)
+        return cls(frames, names, usual, np.zeros((*usual.shape, 3)))
+
+    def add(self, model: OpenSimModel, q: FloatArray, share: float) -> None:
+        """Add a draw: the model and its coordinates (T, n); a frame that it lost tells nothing."""
+        apart = np.nan_to_num(_points(model, q[self.frames], self.names) - self.usual)[..., None]
+        self.covariance += share * (apart @ apart.swapaxes(-1, -2))
+
+    def found(self) -> PlaceUncertainty | None:
+        """The standard deviations; None where no frame has a motion."""
+        return PlaceUncertainty(self.frames, largest_extent(self.covariance)) if len(self.frames) else None
+
+
+def _points(model: OpenSimModel, q: FloatArray, names: Sequence[str]) -> FloatArray:
+    """Joints, then ends (K, 2 B, 3) m, of the bodies by name."""
+    mb = model.multibody
+    figure = StickFigure.of(mb, model.coupled.configuration(model.default_configuration()[None])[0])
+    at = [[mb.bodies[body].name for body in figure.bodies].index(name) for name in names]
+    points = figure.points(*model.coupled.body_poses(q))
+    return points[:, [*at, *(k + len(figure.bodies) for k in at)]]
 
 
 def as_it_was(trial: ImportedInputs) -> Drawn:
@@ -118,18 +164,19 @@ def single_errors(trial: ImportedInputs, magnitudes: Magnitudes) -> dict[str, li
     return found
 
 
-def repeated(trial: ImportedInputs, drawn: Drawn) -> FloatArray:
-    """Return the torques (T, n) of one draw, from its markers to its inverse dynamics; NaN in frames without a motion."""
+def redone(trial: ImportedInputs, drawn: Drawn) -> tuple[FloatArray, FloatArray]:
+    """Return smoothed coordinates and torques (T, n) of one draw, from its markers on; NaN in frames without a motion."""
     q = fit_model(drawn.model, trial.labels, drawn.positions, trial.time_s, trial.tasks, tell=False).q
-    tau = np.full_like(q, np.nan)
+    smoothed, tau = np.full_like(q, np.nan), np.full_like(q, np.nan)
     for first, stop in finite_stretches(np.asarray(np.isfinite(q).all(axis=1))):
         if stop - first < LEAST_ROWS:
             continue
         at = slice(first, stop)
         moved = coordinate_motion(trial.time_s[at], q[at], drawn.cutoff_hz)
+        smoothed[at] = moved[0]
         loads = drawn.wrenches[at] if trial.bodies else None
         tau[at] = drawn.model.coupled.inverse_dynamics(*moved, loads, list(trial.bodies) if trial.bodies else None)
-    return tau
+    return smoothed, tau
 
 
 def marker_noise(trial: ImportedInputs, magnitudes: Magnitudes) -> FloatArray:

@@ -93,6 +93,7 @@ def pose_offsets(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
             seen_at[:, some] += (R[:, own.links[some]] @ moved_L[some, :, None])[..., 0]
             found_tau.append(factor * (torques(frames, other.tree) - tau))
             found_gradient.append(factor * (fit_gradient(replace(frames, seen_at=seen_at), other) - gradient))
-        return stacked(frames, found_tau, found_gradient)
+        models = tuple((float(factor), other) for factor, other, _ in others)
+        return replace(stacked(frames, found_tau, found_gradient), models=models)
 
     return columns

@@ -39,6 +39,14 @@ def unseen_variance(
     return np.maximum(total, 0.0)
 
 
+def unseen_steps(model: SubjectModel, q: FloatArray, magnitudes: Magnitudes, stride_s: float) -> FloatArray:
+    """Steps (T, nv, N) of the configuration q (T, nq), one standard deviation each of N independent errors."""
+    if not np.isfinite(stride_s):
+        stride_s = magnitudes.stride_s
+    found = [step * np.sqrt(moments[0]) for step, moments in _directions(model, q, magnitudes, stride_s)]
+    return np.stack(found, axis=2) if found else np.zeros((len(q), model.multibody.nv, 0))
+
+
 def residual_sd(fit: Fit, dynamics: Dynamics, magnitudes: Magnitudes, stride_s: float) -> tuple[FloatArray, FloatArray]:
     """One standard deviation of the base residual's force (T, 3) N and moment (T, 3) Nm, body axes of the root.
 

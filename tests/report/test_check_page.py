@@ -75,7 +75,8 @@ def test_the_page_holds_every_marker_and_only_replaces_its_own(
     assert checked == check_file(laboratory.walk)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
-    data = json.loads(re.search(r'id="scene-data">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
+    scene = json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', text, re.S)[1])  # type: ignore[index]
+    (data,) = scene["persons"]
     assert tuple(data["markers"]["labels"]) == tuple(file.recording.markers.labels)
     assert [plate["number"] for plate in data["plates"]] == [1, 2, 3]
     assert len(json.dumps(data)) <= 300_000

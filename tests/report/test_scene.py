@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.report.scene import scene_data
+from biodyn.output.report.scene import _Shape, scene_of, scene_person
 from biodyn.output.report.trial_page import trial_report
-from biodyn.rigid_body import body_poses
+from biodyn.rigid_body import Multibody, body_poses
 from biodyn.trial.result import TrialResult
 
 
@@ -24,10 +24,18 @@ def whole(text: str) -> np.ndarray:
     return np.where(values == -32768, np.nan, values).reshape(-1, 3)
 
 
+def scene_in(page: str) -> dict[str, Any]:
+    """The numbers of a page's view."""
+    found = re.search(r'<div data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)
+    assert found is not None
+    scene: dict[str, Any] = json.loads(found[1])
+    return scene
+
+
 @pytest.fixture(scope="module")
 def drawn(walk_result: TrialResult) -> dict[str, Any]:
     view = walk_result.view
-    found = scene_data(view.arrays, view.tables, view.record["contacts"])
+    found = scene_person(view.arrays, view.tables, view.record["contacts"])
     assert found is not None
     return found
 
@@ -71,9 +79,7 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     arrays = {**view.arrays, "plate_outlined": np.array([False, True, False])}
     record = {**view.record, "static": {**view.record["static"], "source": "poses"}}
     page = trial_report(replace(view, record=record, arrays=arrays), {})
-    data = re.search(r'<script type="application/json" id="scene-data">(.*?)</script>', page, re.S)
-    assert data is not None
-    found = json.loads(data[1])
+    (found,) = scene_in(page)["persons"]
     assert [plate["number"] for plate in found["plates"]] == [2]
     assert np.nanmax(whole(found["forces"][0]["force"])[:, 1]) > 500.0
     words = " ".join(page.split())
@@ -86,12 +92,29 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     )  # a name without spaces is not cut off on a phone
 
 
+def test_the_ghost_is_as_wide_as_the_places_are_uncertain(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
+    uncertainty = walk_result.analysis.uncertainty
+    assert uncertainty is not None
+    assert uncertainty.places is not None
+    places, view = uncertainty.places, walk_result.view
+    width = np.frombuffer(base64.b64decode(drawn["ghost"]), dtype="u1").reshape(len(drawn["times"]), drawn["count"])
+    assert width[places.frames] == pytest.approx(1959.964 * places.sd_m, abs=0.51)
+    assert width[:, 1:].max() > 5
+    without = {name: values for name, values in view.arrays.items() if not name.startswith("place_sd")}
+    unknown = scene_person(without, view.tables, None)
+    assert unknown is not None
+    assert unknown["ghost"] is None
+    page = trial_report(replace(view, arrays=without), {})
+    assert "95 % band" in trial_report(view, {})
+    assert "95 % band" not in page
+
+
 def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:
     view = walk_result.view
     moving = ("time_s", "q", "markers_W")
     arrays = {k: np.concatenate([v] * 6) if k in moving else v for k, v in view.arrays.items()}
     tables = {k: pd.concat([view.tables[k]] * 6) for k in ("ground_reaction", "joint_torques")}
-    found = scene_data(arrays, tables, ())
+    found = scene_person(arrays, tables, ())
     assert found is not None
     assert len(arrays["time_s"]) / 12 < len(found["times"]) < len(arrays["time_s"]) / 2
     assert len(json.dumps(found)) < 300_000
@@ -100,12 +123,34 @@ def test_a_long_trial_is_thinned_out(walk_result: TrialResult) -> None:
 def test_the_page_holds_the_scene_and_older_results_do_without(walk_result: TrialResult) -> None:
     view = walk_result.view
     page = trial_report(view, view.figures_svg())
-    found = re.search(r'<script type="application/json" id="scene-data">(.*?)</script>', page, re.S)
-    assert found is not None
-    assert json.loads(found[1])["count"] > 20
-    assert len(found[1]) < 300_000
+    (found,) = scene_in(page)["persons"]
+    assert found["count"] > 20
+    assert len(json.dumps(found)) < 300_000
     older = {name: values for name, values in view.arrays.items() if not name.startswith("marker")}
-    without = scene_data(older, view.tables, None)
+    without = scene_person(older, view.tables, None)
     assert without is not None
     assert without["markers"] is None
-    assert scene_data({"q": view.arrays["q"]}, view.tables, None) is None
+    assert scene_person({"q": view.arrays["q"]}, view.tables, None) is None
+    assert scene_of([None]) is None
+
+
+def test_a_trunk_that_is_head_as_well_gets_a_head(walk_result: TrialResult) -> None:
+    """Of a body whose head is taken away: chin and crown where a person of that height has them, on the axis of the trunk."""
+    mb = walk_result.analysis.model.multibody
+    q = walk_result.analysis.fit.motion.q[100]
+    assert len(_Shape.of(mb, q).extra_m) == 0
+    gone = [k for k, body in enumerate(mb.bodies) if body.name == "head"]
+    names = {mb.bodies[k].name for k in gone} | {b.name for b in mb.bodies if b.name.startswith("head")}
+    kept = [body for body in mb.bodies if body.name not in names]
+    without = Multibody(tuple(kept), mb.gravity_W)
+    width = without.neutral().shape[0]
+    shape = _Shape.of(without, np.concatenate([q[:7], np.zeros(width - 7)]))
+    assert without.bodies[shape.trunk].name == "torso"
+    shoulder, chin, crown = shape.extra_m[:, 1]
+    height = walk_result.analysis.subject.height_m
+    assert height is not None
+    assert crown - chin == pytest.approx(0.13 * height, rel=0.06)
+    assert crown - shoulder == pytest.approx(0.182 * height, rel=0.06)
+    R, p = body_poses(without, np.concatenate([q[:7], np.zeros(width - 7)])[None])
+    top = (p[0, shape.trunk] + R[0, shape.trunk] @ shape.extra_m[2])[1]
+    assert top == pytest.approx(height, rel=0.05)

@@ -45,7 +45,7 @@ def check_page(file: FileFacts, lines: Sequence[str], findings: Sequence[Diagnos
     if scene is None:
         return None
     recording = file.recording
-    context = scene_context(scene, "The markers of the recording in motion, force plates and forces", "markers", _DRAWN)
+    context = scene_context(scene, "The markers of the recording in motion, force plates and forces", _DRAWN)
     sections = [
         _section("findings", "What looks wrong", _FINDINGS, {"findings": _ordered(findings)}, "slim"),
         _section("scene", "The recording in 3-D", _SCENE, context, "scene beside"),

@@ -16,7 +16,7 @@ from biodyn.checks.files import FileFacts
 from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.output.figures.style import COLORS, LEVEL_COLORS, SIDE_COLORS
-from biodyn.output.report.scene import MOST_BYTES, millimetres, whole
+from biodyn.output.report.scene import MOST_BYTES, millimetres, scene_of, whole
 from biodyn.processing.contacts.loading import centre_of_pressure
 
 _LOADED_N: Final = 20.0  # below, a centre of pressure is noise
@@ -47,14 +47,17 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
     own = [i for i, body in enumerate(bodies.values()) if body and often[i]] or np.flatnonzero(often).tolist()
     follow = _middle(shown[:, own])
     centre = np.nanmean(follow, axis=0) * (1.0, 0.0, 1.0)
-    return {
+    person = {
+        "name": "",
         "times": np.round(rows / markers.rate_hz, 4).tolist(),
+        "cycles": [],
         "centre": np.round(centre, 3).tolist(),
         "top": round(float(np.nanpercentile(shown[:, own, 1], 99.0)), 2),
         "points": millimetres(follow[:, None] - centre),
         "count": 1,
         "spindles": [],
         "bones": [],
+        "ghost": None,
         "markers": {
             "labels": list(bodies),
             "measured": millimetres(shown - centre),
@@ -70,6 +73,7 @@ def recording_scene(file: FileFacts) -> dict[str, Any] | None:
         "forces": _forces(file, rows, centre),
         "residual": None,
     }
+    return scene_of([person])
 
 
 def links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:

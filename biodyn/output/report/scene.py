@@ -1,14 +1,16 @@
 """The numbers of the 3-D scene: what moves, as whole millimetres and newtons that a page can hold.
 
-Coordinates are World's (X forward, Y up, Z right). A segment is drawn as a spindle as thick as its mass and length make it,
-at 1000 kg/m^3, and as thin bones to the joints it carries: shapes follow from the body model, whatever its segments are called.
+A scene holds one person or several, each with its own times, plates and forces. Coordinates are World's (X forward, Y up,
+Z right). A segment is drawn as a spindle as thick as its mass and length make it, at 1000 kg/m^3, and as thin bones to the joints
+it carries: shapes follow from the body model, whatever its segments are called.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -18,32 +20,55 @@ from biodyn.conventions import SIDE_NAMES, FloatArray
 from biodyn.output.figures.style import COLORS, SIDE_COLORS
 from biodyn.processing.dynamics.actuated import multibody_from_arrays
 from biodyn.rigid_body import Multibody, body_poses
+from biodyn.rigid_body.stick_figure import StickFigure
 
 #: Frames are thinned out evenly until they need no more than this: 300 kB of text.
 MOST_BYTES: Final = 210_000
+#: Of the persons in a view of several; the first curve and the first person have the same.
+PERSON_COLORS: Final = ("#3d4852", "#b34700", "#0b5394", "#4f6b12")
 _BYTES: Final = 2  # of a number
 _DENSITY: Final = 1000.0  # kg/m^3, of soft tissue and water
 _LEAST_M: Final = 0.01  # shorter "bones" are the links of one joint
 _THICKEST_M: Final = 0.11
 _MISSING: Final = -32768
 _LARGEST: Final = 32767
+_WITHIN: Final = 1.959964  # standard deviations that hold 95 % of normal errors
+# Of stature, Drillis R, Contini R (1966), in Winter DA (2009): thigh and shank, hip, shoulder, chin. Half the width of a head,
+# and what lies above the chest: own estimates, for a drawing.
+_LEG, _HIP, _SHOULDER, _CHIN, _NECK, _HEAD_RADIUS = 0.491, 0.53, 0.818, 0.87, 0.75, 0.05
+_TRUNK: Final = 0.25  # of the body's mass at least
 
 
-def scene_data(
-    arrays: Mapping[str, np.ndarray], tables: Mapping[str, pd.DataFrame], contacts: Any
+def scene_of(persons: Sequence[Mapping[str, Any] | None], one_place: bool = False) -> dict[str, Any] | None:
+    """Return what the page's script draws: the persons that are there; None where nobody is.
+
+    one_place: they share one World, as two analyses of one recording do; else their pelves are laid over each other.
+    """
+    known = (person for person in persons if person is not None)
+    shown = [{**person, "color": color} for person, color in zip(known, PERSON_COLORS, strict=False)]
+    return {"persons": shown, "one_place": one_place} if shown else None
+
+
+def scene_person(
+    arrays: Mapping[str, np.ndarray],
+    tables: Mapping[str, pd.DataFrame],
+    contacts: Any,
+    name: str = "",
+    most_bytes: int = MOST_BYTES,
 ) -> dict[str, Any] | None:
-    """Return what the page's script draws; None where no frame has a pose, or an older result lacks the arrays.
+    """Return a person in motion; None where no frame has a pose, or an older result lacks the arrays.
 
-    Parameters: `arrays` of result.npz, `tables` ground_reaction and joint_torques, `contacts` of run.json.
+    Parameters: `arrays` of result.npz, `tables` ground_reaction, joint_torques and, for the gait cycles, spatiotemporal,
+    `contacts` of run.json, `name` where several stand in one scene, `most_bytes` of the numbers.
     """
     if "body_names" not in arrays or not np.isfinite(arrays["q"]).all(axis=1).any():
         return None
     mb = multibody_from_arrays(arrays)
     time_s, q = arrays["time_s"], np.asarray(arrays["q"], dtype=np.float64)
-    shape = _Shape.of(mb)
+    shape = _Shape.of(mb, q[np.flatnonzero(np.isfinite(q).all(axis=1))[0]])
     markers = len(arrays["marker_labels"]) if "markers_W" in arrays else 0
-    a_frame = _BYTES * 3 * (shape.count + markers + 5) + 3 * markers
-    every = max(1, -(-len(time_s) * a_frame // MOST_BYTES))
+    a_frame = _BYTES * 3 * (shape.count + markers + 5) + 3 * markers + shape.figure_count
+    every = max(1, -(-len(time_s) * a_frame // most_bytes))
     rows = np.arange(0, len(time_s), every)
     known = np.all(np.isfinite(q[rows]), axis=1)
     R_W, p_W = body_poses(mb, np.where(known[:, None], q[rows], mb.neutral()))
@@ -51,13 +76,16 @@ def scene_data(
     centre = np.nanmean(p_W[:, 0], axis=0) * (1.0, 0.0, 1.0)
     points = shape.points(R_W, p_W) - centre
     return {
+        "name": name,
         "times": np.round(time_s[rows], 4).tolist(),
+        "cycles": _cycles(tables),
         "centre": np.round(centre, 3).tolist(),
         "top": round(float(np.nanmax(points[..., 1])), 2),
         "points": millimetres(points),
         "count": shape.count,
         "spindles": shape.spindles,
         "bones": shape.bones,
+        "ghost": _ghost(arrays, rows, shape),
         "markers": _markers(arrays, rows, R_W, p_W, centre) if markers else None,
         "plates": _plates(arrays, centre, contacts),
         "forces": [
@@ -71,53 +99,130 @@ def scene_data(
 
 @dataclass(frozen=True)
 class _Shape:
-    """What is drawn of a tree of bodies: origins of those that have mass, and an end of each.
+    """What is drawn of a tree of bodies.
 
     Attributes:
-        bodies: numbers of those bodies in the tree. tips_m: (B, 3) ends in their own axes.
-        spindles: [from, to, radius mm], bones: [from, to], by number of point: origins first, then ends.
+        figure: joints and ends of the bodies that have mass. extra_m: (E, 3) further points on the body `trunk`.
+        spindles: [from, to, radius mm], bones: [from, to], by number of point: joints first, then ends, then further points.
     """
 
-    bodies: tuple[int, ...]
-    tips_m: FloatArray
+    figure: StickFigure
+    trunk: int
+    extra_m: FloatArray
     spindles: list[list[int]]
     bones: list[list[int]]
 
     @property
+    def figure_count(self) -> int:
+        """Number of points of the figure."""
+        return 2 * len(self.figure.bodies)
+
+    @property
     def count(self) -> int:
         """Number of points."""
-        return 2 * len(self.bodies)
+        return self.figure_count + len(self.extra_m)
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:
         """Return the points (T, P, 3) of the poses of all bodies of the tree."""
-        own = list(self.bodies)
-        ends = p_W[:, own] + np.einsum("tbij,bj->tbi", R_W[:, own], self.tips_m)
-        return np.concatenate([p_W[:, own], ends], axis=1)
+        more = p_W[:, self.trunk, None] + np.einsum("tij,ej->tei", R_W[:, self.trunk], self.extra_m)
+        return np.concatenate([self.figure.points(R_W, p_W), more], axis=1)
 
     @classmethod
-    def of(cls, mb: Multibody) -> _Shape:
-        """Return the shape of a tree, from masses and places alone."""
-        heavy = [i for i, body in enumerate(mb.bodies) if body.mass_kg > 0.0]
-        held: dict[int, list[int]] = {i: [] for i in heavy}
-        for i in heavy[1:]:
-            parent = int(mb.parents[i])
-            while parent not in held:
-                parent = int(mb.parents[parent])
-            held[parent].append(i)
-        R_W, p_W = (values[0] for values in body_poses(mb, mb.neutral()[None]))
-        tips = [R_W[i].T @ (p_W[held[i]] - p_W[i]).mean(axis=0) if held[i] else np.zeros(3) for i in heavy]
+    def of(cls, mb: Multibody, q: FloatArray) -> _Shape:
+        """Return the shape of a tree in a posture (nq,), from masses and places alone."""
+        figure = StickFigure.of(mb, q)
+        joints = len(figure.bodies)
+        p_W = body_poses(mb, q[None])[1][0, figure.bodies]
         spindles, bones = [], []
-        for k, i in enumerate(heavy):
-            body = mb.bodies[i]
-            # to the middle of the joints it carries, but at least through its centre of mass to the other side
-            if np.linalg.norm(tips[k]) < 2.0 * np.linalg.norm(body.com_m):
-                tips[k] = 2.0 * body.com_m
-            length = max(float(np.linalg.norm(tips[k])), _LEAST_M)
-            radius = min(float(np.sqrt(body.mass_kg / (_DENSITY * np.pi * length))), _THICKEST_M)
-            spindles.append([k, len(heavy) + k, round(1000.0 * radius)])
-            carried = [child for child in held[i] if np.linalg.norm(p_W[child] - p_W[i]) > _LEAST_M]
-            bones += [[k, heavy.index(child)] for child in carried] if held[i] else [[k, len(heavy) + k]]
-        return cls(tuple(heavy), np.stack(tips), spindles, bones)
+        for k, (body, end, carried) in enumerate(zip(figure.bodies, figure.ends_m, figure.carried, strict=True)):
+            length = max(float(np.linalg.norm(end)), _LEAST_M)
+            spindles.append([k, joints + k, _radius_mm(mb.bodies[body].mass_kg, length)])
+            apart = [child for child in carried if np.linalg.norm(p_W[child] - p_W[k]) > _LEAST_M]
+            bones += [[k, child] for child in apart] if carried else [[k, joints + k]]
+        trunk, head = _headless_trunk(mb, figure, q)
+        if not len(head):
+            return cls(figure, 0, head, spindles, bones)
+        shoulder, chin, crown = (2 * joints + i for i in range(3))
+        own = figure.bodies.tolist().index(trunk)
+        height = float(np.linalg.norm(head[2] - head[1])) / (1.0 - _CHIN)
+        thick = _radius_mm(mb.bodies[trunk].mass_kg, max(float(np.linalg.norm(head[0])), _LEAST_M))
+        spindles[own] = [own, shoulder, thick]
+        spindles.append([chin, crown, round(1000.0 * _HEAD_RADIUS * height)])
+        bones = [bone for bone in bones if bone != [own, joints + own]]
+        return cls(figure, trunk, head, spindles, [*bones, [own, shoulder], [shoulder, crown]])
+
+
+def _radius_mm(mass_kg: float, length_m: float) -> int:
+    return round(1000.0 * min(float(np.sqrt(mass_kg / (_DENSITY * np.pi * length_m))), _THICKEST_M))
+
+
+def _headless_trunk(mb: Multibody, figure: StickFigure, q: FloatArray) -> tuple[int, FloatArray]:
+    """The body that is trunk and head in one, and shoulder, chin and crown (3, 3) m on it; (0, 3) where there is a head.
+
+    The trunk is the heaviest body that the root carries or is; the two longest links of a leg tell the person's height, and the
+    trunk's mass centre its axis. Whatever hangs at the neck is a head.
+    """
+    R_W, p_W = (values[0] for values in body_poses(mb, q[None]))
+    bodies = figure.bodies.tolist()
+    trunk = max(bodies, key=lambda i: mb.bodies[i].mass_kg)
+    centre = np.asarray(mb.bodies[trunk].com_m, dtype=np.float64)
+    ways = [_upwards(mb, i) for i in bodies]
+    legs = [way for way, carried in zip(ways, figure.carried, strict=True) if not carried and trunk not in way[:-1]]
+    none = 0, np.zeros((0, 3))
+    if mb.bodies[trunk].mass_kg < _TRUNK * mb.total_mass_kg or not legs or not centre.any():
+        return none
+    links = [
+        sorted((float(np.linalg.norm(p_W[i] - p_W[j])), j) for i, j in pairwise(way) if j != way[-1]) for way in legs
+    ]
+    leg = max(range(len(legs)), key=lambda k: sum(length for length, _ in links[k][-2:]))
+    if len(links[leg]) < 2:
+        return none
+    height = sum(length for length, _ in links[leg][-2:]) / _LEG
+    hip = p_W[[j for _, j in links[leg][-2:]]]
+    axis = centre / np.linalg.norm(centre)
+    along = R_W[trunk] @ axis
+    base = float((p_W[trunk] - hip[np.argmax(hip @ along)]) @ along)
+    for child in figure.carried[bodies.index(trunk)]:
+        at = R_W[trunk].T @ (p_W[bodies[child]] - p_W[trunk])
+        if (
+            at @ axis + base > (_NECK - _HIP) * height
+            and np.linalg.norm(at - (at @ axis) * axis) < _HEAD_RADIUS * height
+        ):
+            return none
+    return trunk, np.array([((level - _HIP) * height - base) * axis for level in (_SHOULDER, _CHIN, 1.0)])
+
+
+def _upwards(mb: Multibody, body: int) -> list[int]:
+    """A body and those that carry it, up to the root."""
+    found = []
+    while body >= 0:
+        found.append(body)
+        body = int(mb.parents[body])
+    return found
+
+
+def _cycles(tables: Mapping[str, pd.DataFrame]) -> list[list[Any]]:
+    """Side, start and end, s, of every gait cycle."""
+    if "spatiotemporal" not in tables:
+        return []
+    found: list[list[Any]] = (
+        tables["spatiotemporal"][["side", "start_s", "end_s"]].astype({"side": str}).values.tolist()
+    )
+    return found
+
+
+def _ghost(arrays: Mapping[str, np.ndarray], rows: np.ndarray, shape: _Shape) -> str | None:
+    """Half width of the 95 % band of every joint and end, whole mm up to 255; None where it is not known."""
+    if "place_sd_m" not in arrays:
+        return None
+    frames, sd = arrays["place_sd_frames"], np.asarray(arrays["place_sd_m"], dtype=np.float64)
+    if sd.shape[1] != shape.figure_count:
+        return None
+    own = np.stack([np.interp(rows, frames, column) for column in sd.T], axis=1)
+    if shape.count > shape.figure_count:  # what lies on the trunk beyond its end is as certain as that
+        end = len(shape.figure.bodies) + shape.figure.bodies.tolist().index(shape.trunk)
+        own = np.hstack([own, np.repeat(own[:, [end]], len(shape.extra_m), axis=1)])
+    return _as_text(np.clip(np.round(1000.0 * _WITHIN * own), 0, 255).astype("u1"))
 
 
 def _markers(

@@ -20,22 +20,44 @@ _N_A_METRE = 1000.0  # of an arrow
 _SKIN, _BONE, _MARKER = "#d6c4b4", "#3d4852", "#0b6e4f"
 
 
-def still(scene: Mapping[str, Any], words: str) -> Markup:
-    """Draw the frame in the middle of the recording, or the nearest that has a pose; `words` say what is to be seen."""
-    points = _decoded(scene["points"], scene["count"])
+def still(scene: Mapping[str, Any], words: str, dots: bool = True) -> Markup:
+    """Draw every person beside the other in the middle of their recordings, or in the nearest frame that has a pose.
+
+    `words` say what is to be seen. Nothing where nobody has a pose.
+    """
+    drawn = [found for person in scene["persons"] if (found := _person(person, dots, len(scene["persons"]) > 1))]
+    if not drawn:
+        return Markup()
+    parts = [
+        f'<svg x="{_WIDTH * k:g}" width="{_WIDTH:g}" height="{_HEIGHT:g}" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}">{part}</svg>'
+        for k, (_, part) in enumerate(drawn)
+    ]
+    when = " and ".join(f"{time_s:.2f} s" for time_s, _ in drawn)
+    return Markup(
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="still" viewBox="0 0 {_WIDTH * len(drawn):g} {_HEIGHT:g}" role="img" '
+        f'aria-label="{escape(words)}, at {when}">{"".join(parts)}</svg>'
+    )
+
+
+def _person(person: Mapping[str, Any], dots: bool, named: bool) -> tuple[float, str] | None:
+    """The time, s, and what is drawn of one person."""
+    points = _decoded(person["points"], person["count"])
     seen = np.flatnonzero(np.isfinite(points[:, 0]).all(axis=1))
     if not len(seen):
-        return Markup()
+        return None
     row = int(seen[np.argmin(np.abs(seen - len(points) // 2))])
-    camera = _Camera.at(points[row, 0], float(scene["top"]))
-    parts = [*_plates(scene, camera), *_body(scene, points[row], camera), *_dots(scene, row, camera)]
-    for foot in scene["forces"]:
+    camera = _Camera.at(points[row, 0], float(person["top"]))
+    parts = [
+        *_plates(person, camera),
+        *_body(person, points[row], camera),
+        *(_dots(person, row, camera) if dots else ()),
+    ]
+    for foot in person["forces"]:
         place, force = _decoded(foot["place"], 1)[row, 0], 1000.0 * _decoded(foot["force"], 1)[row, 0]
         parts += camera.line(place, place + force / _N_A_METRE, foot["color"], 3.0)
-    return Markup(
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="still" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
-        f'aria-label="{escape(words)}, at {scene["times"][row]:.2f} s">{"".join(parts)}</svg>'
-    )
+    if named:
+        parts.append(f'<text x="12" y="24" font-size="16" fill="{INK}">{escape(person["name"])}</text>')
+    return float(person["times"][row]), "".join(parts)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from biodyn.output.figures.cycles import CycleCurves, curves_by_variable
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.figures.trial import by_section
 from biodyn.output.report.page import Fact, Frame, framed
-from biodyn.output.report.scene import scene_data
+from biodyn.output.report.scene import scene_of, scene_person
 from biodyn.output.report.section import Data, Sections
 from biodyn.output.report.view import TrialView
 from biodyn.output.report.words import parameter_label
@@ -70,7 +70,7 @@ class TrialPage:
     @cached_property
     def scene(self) -> Mapping[str, Any] | None:
         """What the 3-D view draws; None where the result does not hold it."""
-        return scene_data(self.view.arrays, self.tables, self.record.get("contacts"))
+        return scene_of([scene_person(self.view.arrays, self.tables, self.record.get("contacts"))])
 
     @cached_property
     def cycle_counts(self) -> Mapping[str, int]:

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import bands_first, labels_below, percent_axis, value_axis
-from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel
-from biodyn.output.figures.style import DASHED
-from biodyn.output.figures.svg import svg
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES
+from biodyn.output.figures.standard import standard_names
 from biodyn.output.report.page import Fact, Frame, Section, framed, page_environment, resource
+from biodyn.output.report.scene import MOST_BYTES
+from biodyn.output.report.together import CURVES_TEMPLATE, SCENE_TEMPLATE, MeanCurve, Means, pair_curves
 from biodyn.study.group.results import FOLDER_NAME, SUBJECT_CURVES_NAME
 from biodyn.study.group.statistics.session_means import SCORE
-from biodyn.study.report.curve_figures import Norm, display_figures, norm_keys, norm_layers, norms_of
+from biodyn.study.report.curve_figures import norm_keys, norm_layers, norms_of
 from biodyn.study.report.methods import PACKAGE
+from biodyn.study.report.scenes import typical_walk, walks_scene
 from biodyn.study.report.source import StudySource, rows_of
 from biodyn.study.report.study_page import MACROS
 from biodyn.study.report.table import Table, table
 from biodyn.study.report.words import number, unit
-from biodyn.variables import PERCENT, variable
+from biodyn.variables import variable
 
 if TYPE_CHECKING:
     from biodyn.study.session_change import SessionChange
 
-_CURVES = (
-    MACROS
-    + """{% for title, drawn in figures %}<h3>{{ title }}</h3><figure>{{ drawn }}</figure>{% endfor %}
-<p class="small quiet">Mean over the cycles, shaded one standard deviation from cycle to cycle. Dashed: before.</p>"""
-)
 _TABLE = (
     MACROS
     + """{{ sentences(notes) }}{{ table(rows, rows.rows | length > 30) }}
@@ -60,15 +55,16 @@ def change_page(change: SessionChange) -> str:
         frame,
         [
             _section("scores", "Gait scores", _TABLE, rows=changes_table(scores), notes=list(change.notes)),
-            _section("curves", "Curves over the gait cycle", _CURVES, figures=overlays(change)),
+            *_curves_and_scene(change),
             _section("parameters", "Parameters", _TABLE, rows=changes_table(others), notes=[]),
         ],
     )
 
 
 def _section(name: str, title: str, template: str, **data: object) -> Section:
-    body = page_environment(PACKAGE).from_string(template).render(**data)
-    return Section(name, title, Markup(body), name.capitalize())
+    body = page_environment(PACKAGE).from_string(template).render(data)
+    link = "3-D" if name == "scene" else name.capitalize()
+    return Section(name, title, Markup(body), link, css="scene" if name == "scene" else "")
 
 
 def _line(change: SessionChange) -> str:
@@ -92,57 +88,35 @@ def changes_table(changes: pd.DataFrame) -> Table:
     return table(heads, rows, strong)
 
 
-Curves = dict[tuple[str, str], tuple[np.ndarray, np.ndarray]]
+def _curves_and_scene(change: SessionChange) -> Iterator[Section]:
+    """A walk of each session in one 3-D view, and the curves of both, where they are there."""
+    walks = [
+        (name, source, typical_walk(source))
+        for name, source in zip(change.names, (change.before, change.after), strict=True)
+    ]
+    scene = walks_scene([(name, source, walk) for name, source, walk in walks if walk is not None], 2 * MOST_BYTES)
+    if scene is not None:
+        yield _section("scene", "Before and after in 3-D", SCENE_TEMPLATE, **scene)
+    cycles = [] if scene is None else scene["scene"]["persons"][0]["cycles"]
+    norms = norms_of(change.after.table("normative_bands"))
+    curves = pair_curves(
+        change.names,
+        (session_means(change.before), session_means(change.after)),
+        cycles,
+        lambda name: norm_layers(norms, name),
+        norm_keys(norms, standard_names()),
+    )
+    if curves is not None:
+        yield _section("curves", "Curves over the gait cycle", CURVES_TEMPLATE, **curves)
 
 
-def _curves(source: StudySource) -> tuple[Curves, dict[str, str]]:
-    """Mean and standard deviation over the cycles (101,) by variable and side, in the clinical sign; units by variable."""
+def session_means(source: StudySource) -> Means:
+    """Mean and standard deviation over the cycles by variable and side, in the clinical sign; of several conditions the first."""
     frame = pd.read_parquet(source.out / FOLDER_NAME / SUBJECT_CURVES_NAME)
-    found: Curves = {}
-    units: dict[str, str] = {}
+    found: dict[str, dict[str, MeanCurve]] = {}
     for (name, side), rows in frame.groupby(["variable", "side"], sort=False, observed=True):
-        # of several conditions the first, as both sessions have it
         first = rows.iloc[:CYCLE_POINTS]
         sign = variable(str(name)).clinical(str(side))
-        found[(str(name), str(side))] = (sign * first["mean"].to_numpy(float), first["sd"].to_numpy(float))
-        units[str(name)] = str(first["unit"].iloc[0])
-    return found, units
-
-
-def overlays(change: SessionChange) -> list[tuple[str, Markup]]:
-    """A figure a group of variables and side: before dashed, after drawn through, norms behind."""
-    before, _ = _curves(change.before)
-    after, units = _curves(change.after)
-    norms = norms_of(change.after.table("normative_bands"))
-    found = []
-    for entry in display_figures():
-        for side in SIDES:
-            names = [name for name in entry["panels"] if (name, side) in before and (name, side) in after]
-            if names:
-                title = f"{entry['title']}, {SIDE_NAMES[side]}"
-                found.append((title, _overlay(title, names, side, (before, after), units, norms, change.names)))
+        mean, sd = sign * first["mean"].to_numpy(float), first["sd"].to_numpy(float)
+        found.setdefault(str(name), {})[str(side)] = MeanCurve(mean, sd, str(first["unit"].iloc[0]))
     return found
-
-
-def _overlay(
-    title: str,
-    names: list[str],
-    side: str,
-    sessions: tuple[Curves, Curves],
-    units: dict[str, str],
-    norms: tuple[Norm, ...],
-    words: tuple[str, str],
-) -> Markup:
-    panels = []
-    colors = ("muted", SIDE_NAMES[side])  # type: ignore[index]
-    for name, label in zip(names, labels_below("gait cycle (%)", len(names)), strict=True):
-        layers: list[Layer] = norm_layers(norms, name)
-        for curves, color, dash in zip(sessions, colors, (DASHED, ()), strict=True):
-            mean, sd = curves[(name, side)]
-            if np.isfinite(sd).any():
-                layers.append(Area(PERCENT, mean - sd, mean + sd, color, 0.16))
-            layers.append(Line(PERCENT, mean, color, 2.0, dash=dash))
-        shown = variable(name)
-        panels.append(Panel(shown.title, percent_axis(label), value_axis(shown, units[name]), bands_first(layers)))
-    keys = [Key(words[0], colors[0], dash=DASHED), Key(words[1], colors[1]), *norm_keys(norms, names)]
-    return svg(Figure(title, tuple(panels), tuple(keys)))

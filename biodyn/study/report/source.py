@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.errors import ResultError
-from biodyn.output.store.names import KIND_ENTRY, RECORD_NAME
+from biodyn.output.store.names import KIND_ENTRY, RECORD_NAME, REPORT_NAME
 from biodyn.output.tables.csv import original_text, read_csv
 from biodyn.study.collecting.schema import LABELS
 from biodyn.study.collecting.summary import NOT_RUN, SUMMARY_NAME
@@ -38,7 +38,7 @@ class Trial:
     """A row of summary.csv: whose, its outcome, and its metrics (words or numbers as text).
 
     `excluded`: why it is in no group result, "" where it is. `page`: the page that speaks of it, relative to the study's folder,
-    "" for the only page of a session."""
+    "" for the only page of a session. `report`: its own page, relative to the study's folder, "" where it has none."""
 
     subject: str
     session: str
@@ -54,6 +54,7 @@ class Trial:
     metrics: Mapping[str, str]
     site: str = ""
     page: str = ""
+    report: str = ""
 
     @property
     def done(self) -> bool:
@@ -118,7 +119,7 @@ class StudySource:
                 rows = [
                     {name: original_text(text or "") for name, text in row.items()} for row in csv.DictReader(stream)
                 ]
-                return tuple(_trial(row, self.one_session) for row in rows)
+                return tuple(self._with_report(_trial(row, self.one_session)) for row in rows)
         except FileNotFoundError as error:
             raise _unfinished(self.out) from error
 
@@ -129,6 +130,11 @@ class StudySource:
         for trial in self.trials:
             found.setdefault(trial.subject, []).append(trial)
         return found
+
+    def _with_report(self, trial: Trial) -> Trial:
+        """The trial with the page of its result where there is one."""
+        page = f"{trial.folder}/{REPORT_NAME}"
+        return replace(trial, report=quote(page)) if trial.done and (self.out / page).is_file() else trial
 
     def run_record(self, trial: Trial) -> Mapping[str, Any]:
         """The values of a trial's run.json."""

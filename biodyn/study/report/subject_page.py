@@ -40,6 +40,7 @@ class SubjectPage:
         score_notes: what the scores are compared with, in words.
         walker: the person, by whom norms are chosen; norm_setting: as [analysis] norms.
         means: session_means.csv of a study of one person, mean_notes: what is said of it.
+        scene: of the walks of a session, what the template of a 3-D view is filled with.
     """
 
     subject: str
@@ -56,6 +57,7 @@ class SubjectPage:
     norm_setting: str = "auto"
     means: pd.DataFrame = field(default_factory=pd.DataFrame)
     mean_notes: Sequence[str] = ()
+    scene: Mapping[str, Any] | None = None
 
     def context(self) -> Data:
         """What every section may use."""

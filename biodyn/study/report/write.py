@@ -24,6 +24,7 @@ from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.scenes import session_scene
 from biodyn.study.report.session_page import session_page
 from biodyn.study.report.source import StudySource, Trial, rows_of
 from biodyn.study.report.study_page import StudyPage, study_page
@@ -111,6 +112,7 @@ def _people(found: StudyPage) -> Iterator[SubjectPage]:
             subject, trials, data, own, found.norms, found.names, study, base, reports, notes,
             walker=_walker(source, trials), norm_setting=str(source.group["options"]["norms"]),
             means=found.table(SESSION_MEANS), mean_notes=source.notes(SESSION_MEANS),
+            scene=session_scene(source, trials) if source.one_session else None,
         )  # fmt: skip
 
 

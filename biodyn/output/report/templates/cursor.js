@@ -9,8 +9,8 @@ document.addEventListener("DOMContentLoaded", function () {
   var known = {}, reading = page.querySelector(".reading"), cells = [], percent = null, own = null;
   data.variables.forEach(function (v) { known[v.name] = v; });
   document.querySelectorAll(".cell[data-name]").forEach(function (cell) {
-    var svg = cell.querySelector("svg"), lines = {};
-    Object.keys(data.sides).forEach(function (side) {
+    var svg = cell.querySelector("svg"), lines = {}, alone = cell.closest("[data-side]");
+    (alone ? [alone.dataset.side] : Object.keys(data.sides)).forEach(function (side) {
       var line = document.createElementNS(NS, "line");
       line.setAttribute("y1", plot[3]); line.setAttribute("y2", plot[4]); line.setAttribute("class", "now");
       line.setAttribute("stroke", data.sides[side].color); line.setAttribute("stroke-width", 14);
@@ -35,15 +35,21 @@ document.addEventListener("DOMContentLoaded", function () {
   }
   // the 3-D view tells its time: where that is in the cycle of each side
   document.addEventListener("biodyn-time", function (event) {
-    var places = {};
+    var places = {}, t = event.detail.time;
     data.cycles.forEach(function (c) {
-      if (event.detail >= c[1] && event.detail <= c[2]) { places[c[0]] = 100 * (event.detail - c[1]) / (c[2] - c[1]); }
+      if (t >= c[1] && t <= c[2]) { places[c[0]] = 100 * (t - c[1]) / (c[2] - c[1]); }
     });
+    if (event.detail.side) { places[event.detail.side] = event.detail.percent; }
     if (!own) { mark(places); }
   });
+  function told(v, one, side, p) {
+    var mean = one[side] && one[side].mean[p];
+    return mean === null || mean === undefined ? "not measured" : mean.toFixed(v.digits);
+  }
+  // of two persons, both names with their values
   function value(v, side, p) {
-    var mean = v[side] && v[side].mean[p];
-    return data.sides[side].name + " " + (mean === null || mean === undefined ? "not measured" : mean.toFixed(v.digits));
+    var values = v.each ? v.each.map(function (one, k) { return data.names[k] + " " + told(v, one, side, p); }).join(", ") : told(v, v, side, p);
+    return data.sides[side].name + " " + values;
   }
   // a place pointed at: every panel shows it, the 3-D view goes to it in the first cycle
   function go(to, v) {
@@ -53,10 +59,10 @@ document.addEventListener("DOMContentLoaded", function () {
     v = v || own || cells[0].variable;
     own = v;
     mark(places);
-    reading.textContent = v.label + " at " + percent + " % of the cycle: " + Object.keys(data.sides).map(function (side) { return value(v, side, percent); }).join(", ") + " (" + v.axis + ")";
+    reading.textContent = v.label + " at " + percent + " % of the cycle: " + Object.keys(data.sides).map(function (side) { return value(v, side, percent); }).join(v.each ? "; " : ", ") + " (" + v.axis + ")";
     if (data.cycles.length) {
       var c = data.cycles[0];
-      document.dispatchEvent(new CustomEvent("biodyn-go", { detail: c[1] + (c[2] - c[1]) * percent / 100 }));
+      document.dispatchEvent(new CustomEvent("biodyn-go", { detail: { time: c[1] + (c[2] - c[1]) * percent / 100 } }));
     }
   }
   page.addEventListener("pointerleave", function () { own = null; });

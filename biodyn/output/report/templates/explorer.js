@@ -28,7 +28,7 @@
       if (own) { var p = across(100 * (now - own[1]) / (own[2] - own[1])); one[1].setAttribute("x1", p); one[1].setAttribute("x2", p); }
     });
   }
-  document.addEventListener("biodyn-time", function (event) { now = event.detail; mark(); });
+  document.addEventListener("biodyn-time", function (event) { now = event.detail.time; mark(); });
   function shown(side) { return root.querySelector("input[value=" + side + "]").checked; }
   function niceStep(span) {
     var raw = span / 5, power = Math.pow(10, Math.floor(Math.log10(raw))), ratio = raw / power;

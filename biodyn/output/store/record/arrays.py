@@ -49,6 +49,9 @@ def result_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
     model = analysis.model
     if analysis.imported is not None:
         arrays |= own_arrays(analysis.imported.motion)
+    if analysis.uncertainty is not None and analysis.uncertainty.places is not None:
+        places = analysis.uncertainty.places
+        arrays |= {"place_sd_frames": places.frames, "place_sd_m": places.sd_m.astype(np.float32)}
     return (
         arrays
         | marker_arrays(analysis)

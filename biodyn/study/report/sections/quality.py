@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from biodyn.output.report.page import resource
 from biodyn.output.report.section import Data
 from biodyn.study.report.bar_figures import Limits, quality_figure
 from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.scenes import worst_scenes
 from biodyn.study.report.source import Trial
 from biodyn.study.report.study_page import SECTIONS, StudyPage
 from biodyn.study.report.table import Table, link, table
@@ -25,6 +27,16 @@ _TEMPLATE = """
 {{ picture("quality") }}
 <p class="small quiet">Of the trials with a result; "beyond" counts trials beyond the limit, of the residual by its RMS and by its largest value. {{ limits }} Only where all contacts of both feet are known can motion and forces be compared.</p>
 {% if worst %}<h3>Trials with the largest errors</h3>{{ table(worst) }}{% endif %}
+{% if scenes %}
+<h3>Look at these first</h3>
+{% for one in scenes %}
+<details class="worst"{{ " open" if loop.first }}><summary>{{ one.who }}: {{ one.measure }}{% if one.failed %}; fail: {{ one.failed }}{% endif %}</summary>
+<p class="small"><a href="{{ one.link }}">{{ one.who }}</a>{% if one.why %} <span class="quiet">No 3-D view: {{ one.why }}</span>{% endif %}</p>
+{{ one.view }}
+</details>
+{% endfor %}
+<script>{{ script }}</script>
+{% endif %}
 """
 
 
@@ -38,6 +50,8 @@ def quality(page: StudyPage) -> Data | None:
         "figures": {"quality": quality_figure(trials, limits_of(page.facts))},
         "limits": limit_sources(page.facts),
         "worst": worst_trials(trials),
+        "scenes": worst_scenes(page.source, {name: f"{words} ({unit})" for name, words, unit in MEASURES}),
+        "script": resource("scene.js"),
     }
 
 
@@ -67,7 +81,7 @@ def worst_trials(trials: Sequence[Trial]) -> Table:
         known.sort(key=lambda pair: -pair[0])
         for rank, (value, trial) in enumerate(known[:_WORST]):
             rows.append((
-                words if rank == 0 else "", link(trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
+                words if rank == 0 else "", link(trial.report or trial.link, f"{trial.subject}, {trial.trial}"), trial.place, number(value, "%"),
                 unit, trial.metrics.get("marker_worst", "") if name == "marker_rms_mm" else "",
             ))  # fmt: skip
     return table(("measure", "trial", "session, condition", "#value", "unit", "worst marker"), rows)

@@ -10,22 +10,33 @@ import pandas as pd
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
+from biodyn.output.figures.cycles import nan_statistics
 from biodyn.output.figures.standard import Described, further_grid, standard_grid, standard_names
+from biodyn.output.report.page import resource, script_json
 from biodyn.output.report.section import Data
+from biodyn.output.report.together import MeanCurve, cursor_data
 from biodyn.study.group.subject_cycles import STANCE, SubjectCycles
 from biodyn.study.report.curve_figures import Norm, SideCycles, display_figures, subject_keys, subject_panel
 from biodyn.study.report.source import rows_of
 from biodyn.study.report.subject_page import SECTIONS, SubjectPage
 from biodyn.study.report.words import side_words
+from biodyn.variables import variable
 
 _TEMPLATE = """
 {% if parts %}
 {% if outliers %}<p class="small">Outliers: {{ outliers | join("; ") }}.</p>{% endif %}
+{% if store %}<div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">{% endif %}
+
 {% for part in parts %}
 {% if parts | length > 1 %}<details{{ " open" if loop.first }}><summary><b>{{ part.title }}</b>, {{ part.counts }}</summary>{% else %}<p class="small quiet">{{ part.counts }}</p>{% endif %}
 {{ part.grids }}
 {% if parts | length > 1 %}</details>{% endif %}
 {% endfor %}
+{% if store %}
+<p class="reading small" aria-live="polite"></p></div>
+<script type="application/json" id="explorer-data">{{ store }}</script>
+<script>{{ script }}</script>
+{% endif %}
 {% else %}
 <p>No trial of this subject has a gait cycle.</p>
 {% endif %}
@@ -48,7 +59,29 @@ def curves(page: SubjectPage) -> Data:
     if not found:
         return {"title": "No curves", "link": "", "parts": []}
     outliers = odd_cycles(page.tables.cycles) if len(page.tables.cycles) else []
-    return {"parts": found, "outliers": outliers}
+    if page.scene is None or page.data is None:
+        return {"parts": found, "outliers": outliers, "store": ""}
+    # one cursor for the curves and the 3-D view
+    means = _means(page.data)
+    shown = [name for name in dict.fromkeys((*standard_names(), *means)) if name in means]
+    store = cursor_data([""], shown, [means], page.scene["scene"]["persons"][0]["cycles"])
+    return {"parts": found, "outliers": outliers, "store": script_json(store), "script": resource("cursor.js")}
+
+
+def _means(data: SubjectCycles) -> dict[str, dict[str, MeanCurve]]:
+    """Mean over all cycles by variable and side, in the clinical sign."""
+    sides = data.cycles["side"].astype(str).to_numpy()
+    return {
+        str(name): {
+            side: MeanCurve(
+                *nan_statistics(variable(str(name)).clinical(side) * data.values[sides == side, place]),
+                data.units[str(name)],
+            )
+            for side in SIDES
+            if (sides == side).any()
+        }
+        for place, name in enumerate(data.variables)
+    }
 
 
 def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> list[Part]:
