@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,6 +20,15 @@ Entries = Annotated[
         "--set",
         help="One setting over all others, e.g. signals.cutoff_hz=8; may be given several times.",
         metavar="SECTION.KEY=VALUE",
+    ),
+]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf too: a few A4 pages for the file.")]
+Head = Annotated[
+    Path | None,
+    typer.Option(
+        "--head",
+        help="What the laboratory writes on the pages of the PDF: its lines, [entries], signed_by.",
+        metavar="HEAD.toml",
     ),
 ]
 Workers = Annotated[

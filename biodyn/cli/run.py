@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
-from biodyn.cli.options import Entries, Preset
+from biodyn.cli.options import Entries, Head, Pdf, Preset
 from biodyn.cli.screen import Shown, open_console, progress, tell_result
 from biodyn.cli.several import run_each
 
@@ -106,10 +106,13 @@ def run(
             "--json", help="Print run.json on standard output, of several walks a list; words go to standard error."
         ),
     ] = False,
+    pdf: Pdf = False,
+    head: Head = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
     """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
+    from biodyn.output.report.paper_head import asked_paper
     from biodyn.output.store.replacing import default_folder, require_free
 
     console = open_console(on_error=as_json)
@@ -128,13 +131,14 @@ def run(
                 "--timings": timings or None,
             }
             chosen = (settings, entries or ())
-            _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
+            files = (folder, force, pdf, head)
+            _on_model(walk, model, forces, ik_setup, sizes, chosen, files, others, console, shown)
             return False
         frames = _frame_range(static_frames)
         with progress(console, shown.heading) as step:
             given = (walk, static, frames, mass, height, settings)
             result = _analysed(*given, preset, entries or (), vary, forces, step)
-            result.save(folder, force=force, progress=step)
+            result.save(folder, force=force, progress=step, pdf=pdf, head=head)
         tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
         if timings:
             _tell_timings(folder, time.perf_counter() - began, console)
@@ -142,6 +146,7 @@ def run(
 
     shown = Shown(quiet, as_json, open_page)
     with plain_errors():
+        asked_paper(pdf, head)  # refused before any work is done
         if len(walks) > 1:
             raise typer.Exit(run_each(walks, out, force, analyse, shown))
         failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), shown)
@@ -165,8 +170,7 @@ def _on_model(
     ik_setup: Path | None,
     sizes: tuple[Path | None, Path | None, float | None],
     chosen: tuple[Path | None, Sequence[str]],
-    folder: Path,
-    force: bool,
+    files: tuple[Path, bool, bool, Path | None],
     others: Mapping[str, object],
     console: Console,
     shown: Shown,
@@ -194,6 +198,7 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries = chosen
+    folder, force, pdf, head = files
     unused = [entry for entry in entries if not _is_followed(entry.partition("=")[0].strip())]
     if unused:
         raise SettingsError(
@@ -205,11 +210,13 @@ def _on_model(
         body = OnModel(model, forces, ik_setup, scale_setup, static, mass)
         result = run_on_model(motion, body, options, progress=step)
         if isinstance(result, TrialResult):
-            result.save(folder, force=force, progress=step)
+            result.save(folder, force=force, progress=step, pdf=pdf, head=head)
         else:
             result.save(folder, force=force)
     if not isinstance(result, TrialResult):
         tell_result(console, result.summary(), result.findings, folder, shown)
+        if pdf:
+            console.print("There is no PDF: this model gives torques alone, and they have no report.", highlight=False)
         return
     tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
     if result.failed:

@@ -15,7 +15,7 @@ from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.replacing import writing
-from biodyn.output.store.write import Progress, seal, write_report, write_view
+from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.trial.clock import Clock
 
@@ -90,13 +90,23 @@ class TrialResult(ShownResult):
     def _judged(self) -> TrialAnalysis:
         return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
 
-    def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        force: bool = False,
+        progress: Progress | None = None,
+        *,
+        pdf: bool = False,
+        head: str | Path | None = None,
+    ) -> Path:
         """Write the result folder, all or nothing, and return its path.
 
         An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
-        ResultError otherwise.
+        ResultError otherwise. `pdf`: with report.pdf, `head` a TOML file with the laboratory's lines (docs/results.md).
         """
-        target = Path(folder)
+        from biodyn.output.report.paper_head import asked_paper
+
+        target, above = Path(folder), asked_paper(pdf, head)
         output = self.analysis.settings.output
         clock = Clock(progress)
         with writing(target, force) as place:
@@ -108,6 +118,9 @@ class TrialResult(ShownResult):
             if output.report:
                 with clock.step("report", "writing the report"):
                     write_report(self.view, place, figures=False, report=True, dpi=output.figure_dpi)
+            if above is not None:
+                with clock.step("pdf", "writing the PDF"):
+                    write_paper(self.view, place, above)
             seal(place, clock.seconds, output.packed)
         return target
 
