@@ -226,8 +226,8 @@ def _layer(drawing: Drawing, layer: Layer, place: Place) -> None:
         case Points():
             known = np.isfinite(layer.x) & np.isfinite(layer.y)
             with drawing.brush(layer.color):
-                for x, y in drawing.points(place.px(layer.x[known]), place.py(layer.y[known])):
-                    drawing.pages.circle(x, y, 0.5 * drawing.scale * layer.size, style="F")
+                for dot in drawing.points(place.px(layer.x[known]), place.py(layer.y[known])):
+                    drawing.pages.circle(*dot, 0.5 * drawing.scale * layer.size, style="F")
         case Outline():
             x, y = place.px(layer.points[:, 0]), place.py(layer.points[:, 1])
             if layer.fill:
@@ -303,6 +303,6 @@ def _sample(drawing: Drawing, key: Key, left: float, middle: float) -> None:
         else:
             drawing.line([left, left + SAMPLE], [middle, middle])
     if key.point:
-        ((x, y),) = drawing.points(np.array([left + SAMPLE / 2]), np.array([middle]))
+        (at,) = drawing.points(np.array([left + SAMPLE / 2]), np.array([middle]))
         with drawing.brush(key.color):
-            drawing.pages.circle(x, y, 2.5 * drawing.scale, style="F")
+            drawing.pages.circle(*at, 2.5 * drawing.scale, style="F")

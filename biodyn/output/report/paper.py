@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import ResultError
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.layout import SMALL_HEIGHT, SMALL_WIDTH
@@ -248,6 +249,6 @@ def _beside(rows: Sequence[StandardRow]) -> list[tuple[StandardRow | None, Stand
     return list(zip(left, right, strict=True))
 
 
-def told(check: Mapping[str, Any], words: Mapping[str, str]) -> str:
+def told(check: Mapping[str, Any]) -> str:
     """A check as a sentence, its outcome first."""
-    return f"{words[check['status']]}: {check['title']}: {check['text']} {check.get('hint') or ''}".strip()
+    return f"{STATUS_WORDS[check['status']]}: {check['title']}: {check['text']} {check.get('hint') or ''}".strip()

@@ -54,7 +54,7 @@ def _first(paper: Paper, page: TrialPage) -> None:
     paper.facts([_told_fact(fact) for fact in head_facts(page)])
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
     paper.paragraph(VERDICTS[record["verdict"]])
-    paper.list([told(cause, STATUS_WORDS) for cause in record.get("verdict_checks") or ()])
+    paper.list([told(cause) for cause in record.get("verdict_checks") or ()])
     paper.title("Spatio-temporal parameters")
     _parameters(paper, page)
     paper.title("How it was computed")
@@ -132,7 +132,7 @@ def _checks(paper: Paper, page: TrialPage) -> None:
     """Every check, and the warnings."""
     record = page.record
     paper.title("All checks")
-    paper.list([told(check, STATUS_WORDS) for check in record["checks"]])
+    paper.list([told(check) for check in record["checks"]])
     warnings = [note for note in record["diagnostics"] if note["severity"] != "info"]
     if warnings:
         paper.title("Warnings")

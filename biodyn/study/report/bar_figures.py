@@ -135,7 +135,7 @@ def profile_figure(
             continue
         per_subject = own.groupby(["subject", "side"], sort=False)[[*columns, "gps"]].mean().reset_index()
         bars = []
-        places = [
+        places: list[tuple[str, list[str], float, str, float, int]] = [
             (side, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34, 0)
             for shift, side in zip((-0.19, 0.19), SIDES, strict=True)
         ]
@@ -151,7 +151,7 @@ def profile_figure(
         title = ", ".join(
             filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()) if several else ""))
         )
-        panels.append(Panel(title, x, Axis("degrees", floor=0.0, grid=True), tuple(bars)))
+        panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
     keys = [Key(SIDE_NAMES[side], SIDE_NAMES[side], "area") for side in SIDES]
     keys += [Key("both sides", "muted", "area")]
     keys += [Key("± 1 SD between subjects", "ink", width=1.0)] if several else []
@@ -173,6 +173,12 @@ def _factor(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
     several = [len({c[i] for c in cells}) > 1 for i in (0, 1)]
     words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return (", ".join(words) or "All", "condition")
+
+
+def _score_axis(scores: pd.DataFrame) -> str:
+    """What the scores measure: whose gait they are the distance to, where that is known."""
+    reference = str(scores["reference"].iloc[0]) if "reference" in scores else ""
+    return f"degrees from {reference}" if reference else "degrees"
 
 
 def _with_errors(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:

@@ -24,7 +24,7 @@ from biodyn.study.report.source import Trial, rows_of
 from biodyn.study.report.study_page import StudyPage, study_facts
 from biodyn.study.report.subject_page import SubjectPage
 from biodyn.study.report.subject_sections.curves import odd_cycles, parts
-from biodyn.study.report.subject_sections.norm_numbers import norm_numbers
+from biodyn.study.report.subject_sections.norm_numbers import norm_parts
 from biodyn.study.report.subject_sections.parameters import parameter_tables
 from biodyn.study.report.subject_sections.scores import profile
 from biodyn.study.report.subject_sections.trials import OUTCOMES
@@ -84,7 +84,7 @@ def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
         paper.title(_of("Time and distance", title))
         _table(paper, found)
     paper.paragraph("Mean ± standard deviation over the cycles (number of cycles).", smaller=1.5)
-    for part in (norm_numbers(person) or {"parts": ()})["parts"]:
+    for part in norm_parts(person):
         paper.title(_of("Against norms", part["title"]))
         paper.paragraph(" ".join(part["reasons"]), smaller=1.0)
         _table(paper, part["rows"])
