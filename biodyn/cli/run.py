@@ -139,7 +139,7 @@ def run(
             given = (walk, static, frames, mass, height, settings)
             result = _analysed(*given, preset, entries or (), vary, forces, step)
             result.save(folder, force=force, progress=step, pdf=pdf, head=head)
-        tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+        tell_result(console, result.told(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
         if timings:
             _tell_timings(folder, time.perf_counter() - began, console)
         return result.failed
@@ -214,11 +214,11 @@ def _on_model(
         else:
             result.save(folder, force=force)
     if not isinstance(result, TrialResult):
-        tell_result(console, result.summary(), result.findings, folder, shown)
+        tell_result(console, [(line, None) for line in result.summary()], result.findings, folder, shown)
         if pdf:
             console.print("There is no PDF: this model gives torques alone, and they have no report.", highlight=False)
         return
-    tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+    tell_result(console, result.told(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
     if result.failed:
         raise typer.Exit(CHECKS_FAILED)
 

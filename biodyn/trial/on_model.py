@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.analysis import Imported
-from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.model.from_osim.subject import imported_model
 from biodyn.processing.dynamics.imported import OwnMotion
@@ -58,17 +57,10 @@ class ModelResult(TrialResult):
 
     own: CoordinateResult | None = None
 
-    def summary(self) -> list[str]:
-        """Plain lines for the console: the verdict, the model, motion and loads, and what the checks say."""
-        told = [] if self.own is None else self.own.summary()
-        width = max(len(word) for word in STATUS_WORDS.values())
+    def _used(self) -> list[str]:
+        """The model, its motion and loads."""
         activity = self.analysis.activity
-        return [
-            f"{self.verdict.sentence}.",
-            *told,
-            f"Activity: {activity.kind}: {activity.reason}",
-            *(f"{STATUS_WORDS[c.status]:<{width}} {c.title}: {c.text}" for c in self.verdict.checks),
-        ]
+        return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
 
 
 def run_on_model(
