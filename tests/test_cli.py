@@ -586,7 +586,7 @@ def test_one_line_of_several_walks_and_its_report(
     monkeypatch.setattr("webbrowser.open", lambda place: not opened.append(place))
     (tmp_path / "report.html").touch()
     shown = Shown(open_page=True, heading="2 of 3, walk.c3d")
-    tell_result(open_console(), ["Verdict: pass.", "more"], (), tmp_path, shown)
+    tell_result(open_console(), [("Verdict: pass.", "pass"), ("more", None)], (), tmp_path, shown)
     assert capsys.readouterr().out == f"2 of 3, walk.c3d: Verdict: pass. Result: {tmp_path}\n"
     assert opened == [(tmp_path / "report.html").as_uri()]
 

@@ -23,6 +23,15 @@ Entries = Annotated[
         metavar="SECTION.KEY=VALUE",
     ),
 ]
+Pdf = Annotated[bool, typer.Option("--pdf", help="Write report.pdf too: a few A4 pages for the file.")]
+Head = Annotated[
+    Path | None,
+    typer.Option(
+        "--head",
+        help="What the laboratory writes on the pages of the PDF: its lines, [entries], signed_by.",
+        metavar="HEAD.toml",
+    ),
+]
 Workers = Annotated[
     int | None, typer.Option(help="Processes on this machine; by default one per core.", min=1, metavar="N")
 ]

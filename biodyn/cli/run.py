@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, plain_errors
-from biodyn.cli.options import Entries, Preset
+from biodyn.cli.options import Entries, Head, Pdf, Preset
 from biodyn.cli.screen import Shown, open_console, progress, tell_result
 from biodyn.cli.several import run_each
 
@@ -108,10 +108,13 @@ def run(
             "--json", help="Print run.json on standard output, of several walks a list; words go to standard error."
         ),
     ] = False,
+    pdf: Pdf = False,
+    head: Head = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Print where the time went.")] = False,
 ) -> None:
     """Analyse one walk, or several: joint torques, moments, angles, powers, tables, figures and a report."""
+    from biodyn.output.report.paper_head import asked_paper
     from biodyn.output.store.replacing import default_folder, require_free
 
     console = open_console(on_error=as_json)
@@ -127,7 +130,8 @@ def run(
                 "--preset": preset,
             }
             chosen = (settings, entries or (), vary)
-            failed = _on_model(walk, model, forces, ik_setup, sizes, chosen, folder, force, others, console, shown)
+            files = (folder, force, pdf, head)
+            failed = _on_model(walk, model, forces, ik_setup, sizes, chosen, files, others, console, shown)
             if timings:
                 _tell_timings(folder, time.perf_counter() - began, console)
             return failed
@@ -135,14 +139,15 @@ def run(
         with progress(console, shown.heading) as step:
             given = (walk, static, frames, mass, height, settings)
             result = _analysed(*given, preset, entries or (), vary, forces, step)
-            result.save(folder, force=force, progress=step)
-        tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+            result.save(folder, force=force, progress=step, pdf=pdf, head=head)
+        tell_result(console, result.told(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
         if timings:
             _tell_timings(folder, time.perf_counter() - began, console)
         return result.failed
 
     shown = Shown(quiet, as_json, open_page)
     with plain_errors():
+        asked_paper(pdf, head)  # refused before any work is done
         if len(walks) > 1:
             raise typer.Exit(run_each(walks, out, force, analyse, shown))
         failed = analyse(walks[0], out if out is not None else default_folder(walks[0]), shown)
@@ -166,8 +171,7 @@ def _on_model(
     ik_setup: Path | None,
     sizes: tuple[Path | None, Path | None, float | None, float | None],
     chosen: tuple[Path | None, Sequence[str], str | None],
-    folder: Path,
-    force: bool,
+    files: tuple[Path, bool, bool, Path | None],
     others: Mapping[str, object],
     console: Console,
     shown: Shown,
@@ -197,6 +201,7 @@ def _on_model(
             + (" and coordinates: they are those of a model that has its own size and mass." if coordinates else ".")
         )
     settings, entries, vary = chosen
+    folder, force, pdf, head = files
     unused = [entry for entry in entries if not _is_followed(entry.partition("=")[0].strip())]
     if unused:
         raise SettingsError(
@@ -212,13 +217,15 @@ def _on_model(
         else:
             result = vary_on_model(motion, body, _factors(vary), options, progress=step)
         if isinstance(result, TrialResult):
-            result.save(folder, force=force, progress=step)
+            result.save(folder, force=force, progress=step, pdf=pdf, head=head)
         else:
             result.save(folder, force=force)
     if not isinstance(result, TrialResult):
-        tell_result(console, result.summary(), result.findings, folder, shown)
+        tell_result(console, [(line, None) for line in result.summary()], result.findings, folder, shown)
+        if pdf:
+            console.print("There is no PDF: this model gives torques alone, and they have no report.", highlight=False)
         return False
-    tell_result(console, result.summary(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
+    tell_result(console, result.told(), tuple(result.verdict.besides(result.diagnostics)), folder, shown)
     return result.failed
 
 

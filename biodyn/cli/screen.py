@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _PIPE_CLOSED = 141  # as shells say of a program that SIGPIPE ended
 SEVERITY_STYLE = {"info": "dim", "warning": "yellow", "error": "red"}
 
+STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "red", "not_assessed": "dim"}
+_PAGES = ("report.html", "report.pdf")
+
 
 def print_what_the_terminal_can() -> None:
     """A letter that the terminal's encoding lacks is printed as its code: no name of a marker may end the program."""
@@ -85,24 +88,38 @@ class Shown:
 
 
 def tell_result(
-    console: Console, lines: Sequence[str], findings: tuple[Diagnostic, ...], folder: Path, shown: Shown
+    console: Console,
+    lines: Sequence[tuple[str, str | None]],
+    findings: tuple[Diagnostic, ...],
+    folder: Path,
+    shown: Shown,
 ) -> None:
-    """Print what an analysis says of itself, where its result lies, and what else was asked for."""
+    """Print what an analysis says of itself, where its result lies, and what else was asked for.
+
+    `lines`: with the status that colours each, as its first word says it; None: no colour.
+    """
     if shown.heading:
-        text = f"{shown.heading}: {' '.join(lines[:1])} Result: {folder}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        text = f"{shown.heading}: {' '.join(text for text, _ in lines[:1])} Result: {folder}"
+        console.print(text, style=_style(lines[0][1]), highlight=False, markup=False, soft_wrap=True)
         if shown.open_page:
             open_in_browser(folder / "report.html", console)
         return
-    for line in lines[:1] if shown.quiet else lines:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    for line, status in lines[:1] if shown.quiet else lines:
+        console.print(line, style=_style(status), highlight=False, markup=False, soft_wrap=True)
     if not shown.quiet:
         print_diagnostics(console, findings)
     console.print(f"Result: {folder}", highlight=False, markup=False, soft_wrap=True)
+    for name in () if shown.quiet else _PAGES:
+        if (folder / name).is_file():
+            console.print(f"Report: {folder / name}", highlight=False, markup=False, soft_wrap=True)
     if shown.as_json:
         print((folder / "run.json").read_text(encoding="utf-8"), end="")
     if shown.open_page:
         open_in_browser(folder / "report.html", console)
+
+
+def _style(status: str | None) -> str | None:
+    return STATUS_STYLE.get(status) if status else None
 
 
 def open_in_browser(page: Path, console: Console) -> None:

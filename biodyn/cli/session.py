@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from biodyn.cli.endings import plain_errors
-from biodyn.cli.options import Entries, Preset, Workers, model_entry
+from biodyn.cli.options import Entries, Head, Pdf, Preset, Workers, model_entry
 from biodyn.cli.screen import open_console
 from biodyn.cli.study import end_as, run_shown
 
@@ -40,15 +40,19 @@ def session(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Analyse walks again that failed before.")
     ] = False,
+    pdf: Pdf = False,
+    head: Head = None,
 ) -> None:
     """Analyse several walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
     with plain_errors():
+        from biodyn.output.report.paper_head import asked_paper
         from biodyn.study import open_session
 
         chosen = [*(entries or ()), *([] if model is None else [model_entry(model)])]
         found = open_session(walks, preset, chosen, static, mass)
         folder = out if out is not None else found.default_folder
-        progress = run_shown(console, found, folder, workers, None, retry_failed)
+        paper = asked_paper(pdf, head)
+        progress = run_shown(console, found, folder, workers, None, retry_failed, paper)
         console.print(f"Session: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
     end_as(progress)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from biodyn.cli.endings import CHECKS_FAILED, SOME_FAILED, plain_errors
-from biodyn.cli.options import Entries, Preset, Workers, model_entry
+from biodyn.cli.options import Entries, Head, Pdf, Preset, Workers, model_entry
 from biodyn.cli.screen import SEVERITY_STYLE, as_status, open_console
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from biodyn.output.report.paper_head import PaperHead
     from biodyn.study import Study
     from biodyn.study.progress import Progress
     from biodyn.study.running.task import Outcome
@@ -64,13 +65,17 @@ def study(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Analyse trials again that failed before.")
     ] = False,
+    pdf: Pdf = False,
+    head: Head = None,
 ) -> None:
     """Analyse a whole folder of recordings: one data set, group results, a report. Resumes where it stopped."""
     console = open_console()
     with plain_errors():
+        from biodyn.output.report.paper_head import asked_paper
         from biodyn.study import Study
         from biodyn.study.discovery import plan_lines, write_definition
 
+        paper = asked_paper(pdf, head)
         chosen = list(entries or ())
         if model is not None:
             chosen.append(model_entry(model))
@@ -82,7 +87,7 @@ def study(
                 console.print(f"Written: {write_definition(found.plan)}", highlight=False, soft_wrap=True)
             return
         folder = out if out is not None else found.default_folder
-        progress = run_shown(console, found, folder, workers, scheduler, retry_failed)
+        progress = run_shown(console, found, folder, workers, scheduler, retry_failed, paper)
         console.print(f"Study: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
     end_as(progress)
 
@@ -96,14 +101,20 @@ def end_as(progress: Progress) -> None:
 
 
 def run_shown(
-    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
+    console: Console,
+    found: Study,
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,
+    paper: PaperHead | None,
 ) -> Progress:
     """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
     from biodyn.study.progress import Progress
 
     progress = Progress(len(found.plan.trials))
     try:
-        _run_study(console, found, folder, workers, scheduler, retry_failed, progress)
+        _run_study(console, found, folder, workers, scheduler, (retry_failed, paper), progress)
     except (KeyboardInterrupt, SystemExit):
         console.print(f"Stopped: {progress.remaining()} The same command resumes where it stopped.", highlight=False)
         raise
@@ -117,7 +128,7 @@ def _run_study(
     folder: Path,
     workers: int | None,
     scheduler: str | None,
-    retry_failed: bool,
+    asked: tuple[bool, PaperHead | None],
     progress: Progress,
 ) -> None:
     """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
@@ -142,4 +153,5 @@ def _run_study(
                 told = time.monotonic()
                 console.print(progress.line(), highlight=False)
 
-        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
+        retry_failed, paper = asked
+        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)

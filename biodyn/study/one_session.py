@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from biodyn.errors import StudyError
+from biodyn.output.report.paper_head import asked_paper
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.settings import joined
 from biodyn.study.choices import with_choices, with_entries
@@ -177,14 +178,16 @@ def run_session(
     mass_kg: float | None = None,
     on_outcome: OnOutcome = lambda _: None,
     progress: Say | None = None,
+    pdf: bool = False,
+    head: str | Path | None = None,
 ) -> StudyResult:
     """Analyse the walks of one person and day with one subject model, as `biodyn session` does.
 
     Parameters: `source`, `preset`, `entries`, `static`, `mass_kg`: see `open_session`; `out`: by default
     reports/<person>[, <session>].
-    `progress`: see `run_study`; the others and what is raised: see `Study.run`.
+    `progress`, `pdf`, `head`: see `run_study`; the others and what is raised: see `Study.run`.
     """
-    session = open_session(source, preset, entries, static, mass_kg)
+    paper, session = asked_paper(pdf, head), open_session(source, preset, entries, static, mass_kg)
     target = session.default_folder if out is None else out
     ended, say = told(progress, len(session.plan.trials), on_outcome)
-    return session.run(target, workers, on_outcome=ended, say=say)
+    return session.run(target, workers, on_outcome=ended, say=say, paper=paper)

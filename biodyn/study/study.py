@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import StudyError
+from biodyn.output.report.paper_head import PaperHead, asked_paper
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
@@ -87,6 +88,7 @@ class Study:
         retry_failed: bool = False,
         on_outcome: OnOutcome = _silent,
         say: Say = _silent,
+        paper: PaperHead | None = None,
     ) -> StudyResult:
         """Do everything: analyse what is new or changed, collect, compare, report. Returns the results.
 
@@ -96,6 +98,7 @@ class Study:
             scheduler: address of a Dask cluster whose workers see the same files, instead of local processes.
             retry_failed: analyse trials again that failed before with the same inputs.
             on_outcome: called as each trial ends. say: called with the name of each step.
+            paper: write report.pdf too, with this head.
 
         Raises StudyError where nothing can be run (no trials, folder taken by another study or run).
         """
@@ -113,7 +116,7 @@ class Study:
             try:
                 self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open, say)
                 require_there(folder)
-                self.summarise(folder, say)
+                self.summarise(folder, say, paper)
             except OSError as error:
                 where = f": '{error.filename}'" if error.filename else ""
                 raise StudyError(
@@ -121,7 +124,7 @@ class Study:
                 ) from error
         return StudyResult(folder)
 
-    def summarise(self, out: str | Path, say: Say = _silent) -> None:
+    def summarise(self, out: str | Path, say: Say = _silent, paper: PaperHead | None = None) -> None:
         """Collect the trials' results again, compare and report, without analysing any trial."""
         from biodyn.study.collecting import collect, export
         from biodyn.study.group import analyse_study
@@ -140,7 +143,7 @@ class Study:
         record = study_record(self.definition, self.plan, folder, collected.files, findings, self.kind)
         write_whole(folder / STUDY_RECORD_NAME, record)
         say("writing the report")
-        write_study_report(folder)
+        write_study_report(folder, paper)
 
     # -- inside -------------------------------------------------------------------------------------------------
 
@@ -199,13 +202,16 @@ def run_study(
     retry_failed: bool = False,
     on_outcome: OnOutcome = _silent,
     progress: Say | None = None,
+    pdf: bool = False,
+    head: str | Path | None = None,
 ) -> StudyResult:
     """Run the study of a folder or a study.toml, as `biodyn study` does; `out` is by default reports/<its name>.
 
     `progress`: called with the name of each step as it begins, as of `run_trial`, and with a line of how many trials are done;
-    `progress=print` shows them. See `Study.run` for the other parameters and what is raised.
+    `progress=print` shows them. `pdf`: write report.pdf too, `head` a TOML file with the laboratory's lines (docs/results.md).
+    See `Study.run` for the other parameters and what is raised.
     """
-    study = Study.open(source)
+    paper, study = asked_paper(pdf, head), Study.open(source)
     target = study.default_folder if out is None else out
     ended, say = told(progress, len(study.plan.trials), on_outcome)
-    return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
+    return study.run(target, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)

@@ -9,7 +9,6 @@ from typing import Any
 
 from biodyn.analysis import Imported
 from biodyn.checks.consistency import STEP as PROOF_STEP
-from biodyn.diagnostics import STATUS_WORDS
 from biodyn.errors import InputFileError, ModelError, SettingsError
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.reading import NO_FORCES
@@ -65,17 +64,10 @@ class ModelResult(TrialResult):
 
     own: CoordinateResult | None = None
 
-    def summary(self) -> list[str]:
-        """Plain lines for the console: the verdict, the model, motion and loads, and what the checks say."""
-        told = [] if self.own is None else self.own.summary()
-        width = max(len(word) for word in STATUS_WORDS.values())
+    def _used(self) -> list[str]:
+        """The model, its motion and loads."""
         activity = self.analysis.activity
-        return [
-            f"{self.verdict.sentence}.",
-            *told,
-            f"Activity: {activity.kind}: {activity.reason}",
-            *(f"{STATUS_WORDS[c.status]:<{width}} {c.title}: {c.text}" for c in self.verdict.checks),
-        ]
+        return [*([] if self.own is None else self.own.summary()), f"Activity: {activity.kind}: {activity.reason}"]
 
 
 def run_on_model(

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import examine, judge
 from biodyn.conventions import SIDE_NAMES
-from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Verdict
+from biodyn.diagnostics import STATUS_WORDS, Diagnostic, Status, Verdict
 from biodyn.errors import ResultError
 from biodyn.output.report.in_python import ShownResult
+from biodyn.output.report.peaks import peak_lines
 from biodyn.output.store.replacing import writing
-from biodyn.output.store.write import Progress, seal, write_report, write_view
+from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
 from biodyn.trial.clock import Clock
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from biodyn.output.report.view import TrialView
     from biodyn.trial.export import Export
 
+_LOOKED_AT = 3  # causes whose hint is told first
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
 
 
@@ -43,16 +45,15 @@ class TrialResult(ShownResult):
     analysis: TrialAnalysis
 
     @cached_property
-    def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Every table of this analysis by name, made when it is first asked for."""
+    def _kept(self) -> Mapping[str, pd.DataFrame]:
         return trial_tables(self.analysis)
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table by name; ResultError names those there are, or how this one is asked for."""
-        if name not in self.tables:
+        if name not in self._kept:
             request = TABLES[name].request if name in TABLES else ""
-            raise ResultError(f"There is no table '{name}'.", request or f"There are {', '.join(self.tables)}.")
-        return self.tables[name]
+            raise ResultError(f"There is no table '{name}'.", request or f"There are {', '.join(self._kept)}.")
+        return self._kept[name]
 
     def _table_attributes(self) -> Collection[str]:
         return TABLES
@@ -62,7 +63,7 @@ class TrialResult(ShownResult):
         """Record, tables and arrays: what a result folder keeps."""
         from biodyn.output.store.view import view_of
 
-        return view_of(self._judged, self.tables)
+        return view_of(self._judged, self._kept)
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -90,13 +91,23 @@ class TrialResult(ShownResult):
     def _judged(self) -> TrialAnalysis:
         return self.analysis if self.analysis.verdict is not None else judge(examine(self.analysis))
 
-    def save(self, folder: str | Path, force: bool = False, progress: Progress | None = None) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        force: bool = False,
+        progress: Progress | None = None,
+        *,
+        pdf: bool = False,
+        head: str | Path | None = None,
+    ) -> Path:
         """Write the result folder, all or nothing, and return its path.
 
         An existing result is replaced only with `force`, and only where it holds nothing but what biodyn wrote;
-        ResultError otherwise.
+        ResultError otherwise. `pdf`: with report.pdf, `head` a TOML file with the laboratory's lines (docs/results.md).
         """
-        target = Path(folder)
+        from biodyn.output.report.paper_head import asked_paper
+
+        target, above = Path(folder), asked_paper(pdf, head)
         output = self.analysis.settings.output
         clock = Clock(progress)
         with writing(target, force) as place:
@@ -108,6 +119,9 @@ class TrialResult(ShownResult):
             if output.report:
                 with clock.step("report", "writing the report"):
                     write_report(self.view, place, figures=False, report=True, dpi=output.figure_dpi)
+            if above is not None:
+                with clock.step("pdf", "writing the PDF"):
+                    write_paper(self.view, place, above)
             seal(place, clock.seconds, output.packed)
         return target
 
@@ -122,12 +136,25 @@ class TrialResult(ShownResult):
         return export(self, to, folder, convention=convention, force=force)
 
     def summary(self) -> list[str]:
-        """Plain lines for the console: the verdict, what was used, and what the checks say."""
+        """Plain lines for the console: the verdict, what to look at, peaks, what was used, and what the checks say."""
+        return [text for text, _ in self.told()]
+
+    def told(self) -> list[tuple[str, Status | None]]:
+        """The lines of `summary`, those of the verdict and of a check with its status."""
+        verdict = self.verdict
+        checks = [(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}", c.status) for c in verdict.checks]
+        hints = dict.fromkeys((cause.title, cause.hint) for cause in verdict.causes if cause.hint)
+        first: list[tuple[str, Status | None]] = [(f"{verdict.sentence}.", verdict.status)]
+        looked = [f"Look at: {title}: {hint}" for title, hint in list(hints)[:_LOOKED_AT]]
+        plain = [*looked, *peak_lines(self.view.values), *self._used()]
+        return [*first, *((text, None) for text in plain), *checks]
+
+    def _used(self) -> list[str]:
+        """What the analysis rests on, a line each."""
         a = self.analysis
         who = a.subject
         points = "poses" if a.recording.on_poses else "markers"
         return [
-            f"{self.verdict.sentence}.",
             a.static.sentence,
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{_measured(a)} of {a.mapping.title}",
@@ -138,5 +165,4 @@ class TrialResult(ShownResult):
                 f"{c.decision}: {c.reason}"
                 for c in a.contacts
             ),
-            *(f"{STATUS_WORDS[c.status]:<{_WORD_WIDTH}} {c.title}: {c.text}" for c in self.verdict.checks),
         ]

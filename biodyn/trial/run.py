@@ -12,7 +12,7 @@ from biodyn.errors import SettingsError
 from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
 from biodyn.output.store.read import read_view
 from biodyn.output.store.user_files import changed_since, require_unchanged
-from biodyn.output.store.write import Progress, adding, write_report
+from biodyn.output.store.write import Progress, adding, write_paper, write_report
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
@@ -155,12 +155,9 @@ def remake_report(
     `say` is called with a sentence for every file of the user that is no longer what the result was made with. `pdf`: write
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
-    from biodyn.output.report.paper import paper, read_head
+    from biodyn.output.report.paper_head import asked_paper
 
-    target = Path(folder)
-    if head is not None and not pdf:
-        raise SettingsError("A head of the pages belongs to a PDF.", "Ask for one: --pdf.")
-    above = None if head is None else read_head(head)
+    target, above = Path(folder), asked_paper(pdf, head)
     view = read_view(target)
     if say is not None:
         for note in changed_since(view.record, target):
@@ -175,6 +172,6 @@ def remake_report(
             dpi=int(view.record["settings"]["output"]["figure_dpi"]),
             progress=progress,
         )
-        if pdf:
-            (place / PAPER_NAME).write_bytes(paper(view, above))
+        if above is not None:
+            write_paper(view, place, above)
     return target

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from biodyn.variables.limits import CurveFault, curve_faults
 from biodyn.variables.meaning import PERCENT, Variable, coordinate_title, is_known, same_side, variable, variables
-from biodyn.variables.norm_choice import NormChoice, Walker, choose_norms, score_reference
+from biodyn.variables.norm_choice import NormChoice, ScoreReference, Walker, choose_norms, score_reference
 from biodyn.variables.norms import NormCurve, Norms, NormScalar, NormSet, load_norm_set, load_norms, unknown_norms
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "NormScalar",
     "NormSet",
     "Norms",
+    "ScoreReference",
     "Variable",
     "Walker",
     "choose_norms",

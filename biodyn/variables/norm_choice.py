@@ -151,18 +151,33 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def score_reference(setting: str, walker: Walker | None) -> tuple[Norms, str]:
-    """Return the norms that gait scores are taken against, and whose they are in words.
+@dataclass(frozen=True)
+class ScoreReference:
+    """Whose gait the scores are taken against: norms, the people in words, and whether the person is of another age."""
+
+    norms: Norms
+    words: str
+    of_another_age: bool = False
+
+
+def score_reference(setting: str, walker: Walker | None) -> ScoreReference:
+    """Return the norms that gait scores are taken against.
 
     A score is the distance to one fixed reference, so that conditions and sessions can be compared: children at their free
-    speed, the only published norms with all nine variables, or those that the settings name, at the walker's speed.
+    speed, the only published norms with all nine variables on axes as ours, or those that the settings name, at the walker's
+    speed. (Bovi 2011 has nine variables of adults; the zero of pelvic tilt, hip flexion and ankle is its own protocol's.)
     """
-    if setting in (AUTO, NONE):
-        norms = score_norms().at(score_norms().usual_speed)
-        adult = walker is not None and walker.stage == "adult"
-        return norms, norms.words + ("; no published norms of adults have all nine variables" if adult else "")
-    own = load_norm_set(setting)
+    automatic = setting in (AUTO, NONE)
+    own = score_norms() if automatic else load_norm_set(setting)
+    serves = own.table.get("serves")
+    other = False
+    if walker is not None and walker.stage and serves is not None:
+        other = not walker.is_served((serves[0], serves[1]))
+    if automatic:
+        norms = own.at(own.usual_speed)
+        beside = "; no published norms of adults have all nine variables on comparable axes"
+        return ScoreReference(norms, norms.words + (beside if other else ""), other)
     speed = own.usual_speed if walker is None else walker.speed(own.measure)
     low, high = own.speeds
     norms = own.at(min(max(speed if math.isfinite(speed) else own.usual_speed, low), high))
-    return norms, norms.words
+    return ScoreReference(norms, norms.words, other)

@@ -197,3 +197,29 @@ def test_a_walk_without_cycles_says_so(walk_result: TrialResult) -> None:
     empty = walk_result.gait_cycles.iloc[:0]
     assert len(in_signs("gait_cycles", empty, "clinical")) == 0
     assert in_signs("gait_cycles", empty, "clinical").attrs["positive"] == {}
+
+
+def test_tables_by_name_say_what_they_are(walk_result: TrialResult) -> None:
+    fresh = TrialResult(walk_result.analysis)
+    assert fresh.tables["joint_angles"].attrs["units"]["knee_angle_r_deg"] == "deg"
+    assert fresh.tables["joint_angles"] is fresh.joint_angles
+    # what is written and drawn does not pay for it
+    assert "units" not in fresh.view.tables["joint_powers"].attrs
+    with pytest.raises(KeyError, match="Did you mean 'joint_angles'"):
+        fresh.tables["joint_angle"]
+
+
+def test_norms_that_are_no_name_are_refused_in_a_sentence(walk_result: TrialResult) -> None:
+    with pytest.raises(ResultError, match="norms is False"):
+        walk_result.plot("knee_angle", norms=False)  # type: ignore[call-overload]
+
+
+def test_the_screen_tells_the_peaks_with_their_bands(walk_result: TrialResult) -> None:
+    lines = walk_result.summary()
+    assert lines[0].startswith("Verdict")
+    (line,) = [text for text in lines if text.startswith("Peak ankle plantarflexion moment")]
+    curve = walk_result.view.values.curves["ankle_angle_moment"]["r"].mean
+    at = int(np.nanargmax(curve))
+    band = walk_result.view.values.bands["ankle_angle_moment"]["r"][at]
+    assert f"right {curve[at]:.2f} ± {band:.2f} at {at} %" in line
+    assert walk_result.told()[0][1] == walk_result.verdict.status

@@ -1,10 +1,11 @@
-"""The report on paper: at most four pages, every word of them text, whatever names and sentences come from outside."""
+"""The report on paper: a few pages, every word of them text, whatever names and sentences come from outside."""
 
 from __future__ import annotations
 
 import dataclasses
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,22 @@ import pytest
 from typer.testing import CliRunner
 
 from biodyn.cli import app
-from biodyn.errors import SettingsError
-from biodyn.output.report.paper import PaperHead, paper, read_head
+from biodyn.errors import ResultError, SettingsError
+from biodyn.output.report.paper_head import PaperHead, asked_paper, is_own_paper, read_head
+from biodyn.output.report.trial_paper import trial_paper
 from biodyn.output.report.view import TrialView
 from biodyn.trial.result import TrialResult
 
-pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[pdf]'")
+pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")
 pytest.importorskip("fpdf", reason="pip install 'biodyn[pdf]'")
 
-_HEAD = PaperHead("Laboratory {{ 7*7 }} <b>North</b>", "Street $x_1$ 1", '=HYPERLINK("x")')
+_HEAD = PaperHead(
+    "Laboratory {{ 7*7 }} <b>North</b>",
+    "Street $x_1$ 1",
+    '=HYPERLINK("x")',
+    {"<i>Referred</i>": "__Dr.__ \u202eX"},
+    "Dr. *Y*",
+)
 _NAME = "<script>alert(1)</script> **Müller** __Ω__ \u5f20\u4f1f %s \u202eABC \udcff"
 
 
@@ -35,6 +43,12 @@ def _words(page: Any) -> str:
 
 def _with(view: TrialView, **entries: Any) -> TrialView:
     return dataclasses.replace(view, record={**view.record, **entries})
+
+
+def _strokes(page: Any) -> Iterator[tuple[float, float]]:
+    """Every point that lines and shapes of a page go through, in points."""
+    for x, y in re.findall(rb"(-?[\d.]+) (-?[\d.]+) [ml]\s", page.get_contents().get_data()):
+        yield float(x), float(y)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +66,19 @@ def hostile(walk_result: TrialResult) -> list[Any]:
         diagnostics=[note] * 300,
     )
     no_curves = {**view.tables, "gait_cycles": view.tables["gait_cycles"].iloc[:0]}
-    return _pages(paper(dataclasses.replace(view, tables=no_curves), _HEAD))
+    return _pages(trial_paper(dataclasses.replace(view, tables=no_curves), _HEAD))
 
 
 @pytest.fixture(scope="module")
-def walk_pages(walk_result: TrialResult) -> list[Any]:
-    """Pages of a walk as it is."""
-    return _pages(paper(walk_result.view))
+def walk_pdf(walk_result: TrialResult) -> bytes:
+    """The report of a walk as it is."""
+    return trial_paper(walk_result.view)
+
+
+@pytest.fixture(scope="module")
+def walk_pages(walk_pdf: bytes) -> list[Any]:
+    """Its pages."""
+    return _pages(walk_pdf)
 
 
 @pytest.mark.slow
@@ -70,10 +90,13 @@ def test_hostile_names_are_text_and_keep_to_four_pages(hostile: list[Any]) -> No
         _HEAD.address,
         _HEAD.contact,
         "<script>alert(1)</script>**Müller**__Ω__\\u5f20\\u4f1f%s",
+        "<i>Referred</i>",
+        "__Dr.__",
     ):
         assert "".join(text.split()) in first
     assert "Verdict:fail" in first
     assert "[red]mend[/red]it" in first
+    assert "Date,signature:Dr.*Y*" in "".join(map(_words, hostile))
     assert not any(page.get("/Annots") for page in hostile)  # no link to anywhere
 
 
@@ -92,33 +115,76 @@ def test_a_walk_on_three_pages(walk_result: TrialResult, walk_pages: list[Any]) 
     assert f"bodymass{record['subject']['mass_kg']:.1f}kg" in _words(pages[0]).lower()
     for check in record["checks"]:
         assert "".join(f"{check['title']}:{check['text']}".split()) in _words(pages[2])
-    for title in ("Knee flexion", "Hip extension moment", "Ankle power"):
+    for title in (
+        "Knee flexion",
+        "Foot progression angle",
+        "Hip extension moment",
+        "Ankle rotation moment",
+        "Ankle power",
+    ):
         assert "".join(title.split()) in _words(pages[1])
-    # curves are vectors, and everything lies on the sheet
+    assert "Againstnorms" in _words(pages[2])
+    # curves are vectors
     assert not pages[1].images
-    assert [float(length) for length in pages[1].mediabox[2:]] == pytest.approx([595.28, 841.89], abs=0.01)
+    assert sum(1 for _ in _strokes(pages[1])) > 5000
 
 
-def test_no_text_begins_beyond_the_margins(walk_pages: list[Any]) -> None:
-    places: list[tuple[float, float]] = []
+def test_nothing_reaches_beyond_the_margins(walk_pages: list[Any]) -> None:
     for page in walk_pages:
+        width, height = (float(length) for length in page.mediabox[2:])
+        assert sorted((width, height)) == pytest.approx([595.28, 841.89], abs=0.01)
+        places: list[tuple[float, float]] = []
         page.extract_text(
-            visitor_text=lambda text, cm, tm, font, size: (
-                places.append((tm[4] * cm[0] + cm[4], tm[5] * cm[3] + cm[5])) if text.strip() else None
+            visitor_text=lambda text, cm, tm, font, size, found=places: (
+                found.append((tm[4] * cm[0] + cm[4], tm[5] * cm[3] + cm[5])) if text.strip() else None
             )
         )
-    assert len(places) > 100
-    assert all(20 < x < 575 and 20 < y < 822 for x, y in places)
+        assert len(places) > 20
+        assert all(20 < x < width - 20 and 20 < y < height - 20 for x, y in [*places, *_strokes(page)])
+
+
+def test_curves_keep_to_their_grid_where_the_body_has_no_loads(walk_result: TrialResult) -> None:
+    # rows of motion alone stand side by side: nothing of them may hang over the edge
+    table = walk_result.view.tables["gait_cycles"]
+    motion = table[~table["variable"].astype(str).str.contains("moment|power|force")]
+    view = dataclasses.replace(walk_result.view, tables={**walk_result.view.tables, "gait_cycles": motion})
+    page = _pages(trial_paper(view))[1]
+    assert "Kneeflexion" in _words(page)
+    assert "Kneeextensionmoment" not in _words(page)
+    assert max(x for x, _ in _strokes(page)) < 841.89 - 20
 
 
 @pytest.mark.parametrize(
-    ("text", "told"), [("labratory = 'x'", "labratory"), ("address = 3", "address"), ("laboratory =", "TOML")]
+    ("text", "told"),
+    [
+        ("labratory = 'x'", "labratory"),
+        ("address = 3", "address"),
+        ("laboratory =", "TOML"),
+        ("[entries]\na = 1", "entries"),
+        ("[entries]\n" + "\n".join(f"a{i} = 'x'" for i in range(40)), "room"),
+    ],
 )
 def test_a_wrong_head_is_refused(tmp_path: Path, text: str, told: str) -> None:
     file = tmp_path / "head.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match=told):
         read_head(file)
+
+
+def test_a_pdf_is_refused_in_a_sentence_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biodyn.output.report.paper_head.find_spec", lambda name: None)
+    with pytest.raises(ResultError, match="fpdf2"):
+        asked_paper(True, None)
+    assert asked_paper(False, None) is None
+
+
+def test_only_its_own_pdf_is_known_as_such(tmp_path: Path, walk_pdf: bytes) -> None:
+    own, other = tmp_path / "own.pdf", tmp_path / "other.pdf"
+    own.write_bytes(walk_pdf)
+    other.write_bytes(b"%PDF-1.3 /Creator (somebody)")
+    assert is_own_paper(own)
+    assert not is_own_paper(other)
+    assert not is_own_paper(tmp_path / "none.pdf")
 
 
 @pytest.mark.slow
@@ -133,3 +199,5 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
     assert "Ourlaboratory" in _words(_pages((folder / "report.pdf").read_bytes())[0])
     walk_result.save(folder, force=True)  # the PDF is biodyn's own, and no foreign file in its way
     assert not (folder / "report.pdf").exists()
+    walk_result.save(folder, force=True, pdf=True)
+    assert len(_pages((folder / "report.pdf").read_bytes())) == 3

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from support.made_folder import MadeTrial, made_folder
 
-from biodyn.errors import SettingsError, StudyError
+from biodyn.errors import ResultError, SettingsError, StudyError
+from biodyn.output.report.paper_head import PaperHead
 from biodyn.study import open_session, run_session
 from biodyn.study.report import write_study_report
 from biodyn.study.study_record import STUDY_RECORD_NAME
@@ -93,6 +94,34 @@ def test_the_page_of_a_session_is_the_person_s(tmp_path: Path) -> None:
     links = {link for link in re.findall(r'href="([^"#]+)"', page) if "//" not in link}
     assert links == {"trials/S01/a/report.html", "trials/S01/b/"}
     assert all((out / link).exists() for link in links)
+
+
+def test_a_session_and_a_study_on_paper(tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf", reason="pip install 'biodyn[test]'")
+    pytest.importorskip("fpdf", reason="pip install 'biodyn[pdf]'")
+    name = "<b>S</b> $x$ \u5f20"
+    damaged = MadeTrial("S01", "c", error="InputFileError", reason="It is <i>damaged</i>.")
+    out = made_folder(tmp_path / "out", [MadeTrial("S01", "a"), MadeTrial("S01", "b", offset=0.3), damaged])
+    record = json.loads((out / STUDY_RECORD_NAME).read_text(encoding="utf-8"))
+    counts = {}
+    for kind in ("study", "session"):
+        (out / STUDY_RECORD_NAME).write_text(json.dumps({**record, "kind": kind, "name": name}), encoding="utf-8")
+        write_study_report(out, PaperHead("Our laboratory", entries={"Referred by": "<u>Dr.</u>"}, signed_by="Dr. Y"))
+        pages = ["".join(page.extract_text().split()) for page in pypdf.PdfReader(out / "report.pdf").pages]
+        counts[kind] = len(pages)
+        text = "".join(pages)
+        for words in ("<b>S</b>$x$\\u5f20", "<u>Dr.</u>", "<i>damaged</i>", "Kneeflexion", "Date,signature:Dr.Y"):
+            assert words in text, (kind, words)
+    assert counts["session"] <= 4
+    assert counts["study"] <= 4
+    # the pages of an earlier report would tell other numbers than the new page
+    write_study_report(out)
+    assert not (out / "report.pdf").exists()
+    (out / "report.pdf").write_bytes(b"%PDF somebody's")
+    with pytest.raises(ResultError, match="not biodyn's"):
+        write_study_report(out, PaperHead())
+    write_study_report(out)
+    assert (out / "report.pdf").read_bytes() == b"%PDF somebody's"
 
 
 @pytest.mark.slow

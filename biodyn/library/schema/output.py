@@ -37,6 +37,7 @@ class _Overview(Strict):
 class Display(Strict):
     """Which variables stand in which panel."""
 
+    screen: OneOrMore
     figure: Annotated[tuple[_CycleFigure, ...], Field(strict=False, min_length=1)]
     standard: Annotated[tuple[_StandardRow, ...], Field(strict=False, min_length=1)]
     stance_figure: _Figure

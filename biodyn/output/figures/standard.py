@@ -7,6 +7,7 @@ them by name; the grid says where they stand and in which order a narrow page sh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -24,13 +25,27 @@ def standard_names() -> list[str]:
     return [name for row in display_table()["standard"] for name in row["panels"] if name]
 
 
-def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
-    """Return the grid of the standard page; "" where none of its variables is `known`."""
-    rows = [
-        _row(str(row["title"]), str(row["side"]), [name if name in known else "" for name in row["panels"]], describe)
+@dataclass(frozen=True)
+class StandardRow:
+    """Panels of a joint side by side: `names` of variables, "" where a place stays empty; `side`: "motion" or "loads"."""
+
+    title: str
+    side: str
+    names: tuple[str, ...]
+
+
+def standard_rows(known: Collection[str]) -> list[StandardRow]:
+    """The rows of the standard page that have one of the `known` variables."""
+    return [
+        StandardRow(str(row["title"]), str(row["side"]), tuple(name if name in known else "" for name in row["panels"]))
         for row in display_table()["standard"]
         if any(name in known for name in row["panels"])
     ]
+
+
+def standard_grid(known: Collection[str], describe: Callable[[str], Described], keys: Sequence[Key]) -> Markup:
+    """Return the grid of the standard page; "" where none of its variables is `known`."""
+    rows = [_row(row.title, row.side, row.names, describe) for row in standard_rows(known)]
     return _grid(rows) + small_keys(keys) if rows else Markup()
 
 

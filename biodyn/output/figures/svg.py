@@ -40,20 +40,24 @@ from biodyn.output.figures.layout import (
     runs,
     small_place,
 )
+from biodyn.output.figures.spoken import spoken
 from biodyn.output.figures.style import FONTS, INK, MUTED, SMALL, TEXT, WIDTH, color
 
 _BASELINE = 0.35  # of the letters' size: from the middle of a line of words to what they stand on
 
 
 def svg(figure: Figure) -> Markup:
-    """Draw a figure as an element that stands in a page or alone. Every word is escaped."""
-    placed = layout(figure)
+    """Draw a figure as an element that stands in a page or alone. Every word is escaped.
+
+    `<desc>` says what is to be seen (`spoken`), for those who cannot see it.
+    """
+    placed, words = layout(figure), spoken(figure)
     parts = [_panel(place) for place in placed.places] + [_key_row(row) for row in placed.rows]
     width = f' style="max-width:{figure.width:.0f}px"' if figure.width < WIDTH else ""
     return Markup(
         f'<svg xmlns="http://www.w3.org/2000/svg" class="chart"{width} viewBox="0 0 {_u(placed.width)} {_u(placed.height)}" '
         f'role="img" font-family="{escape(FONTS)}" font-size="{_u(TEXT)}" fill="{MUTED}">'
-        f"<title>{escape(figure.title)}</title>{''.join(parts)}</svg>"
+        f"<title>{escape(figure.title)}</title>{f'<desc>{escape(words)}</desc>' if words else ''}{''.join(parts)}</svg>"
     )
 
 

@@ -176,6 +176,8 @@ class ShownResult(TableAttributes):
         values = self.view.values
         if name is None or name == "none":
             return ()
+        if not isinstance(name, str):
+            raise ResultError(f"norms is {name!r}, and no name.", 'Give "auto", None, or norms by name or file.')
         if name == "auto":
             return values.norms
         chosen = choose_norms(name, walker_of(self.view.record, values.speed_m_s)).norms

@@ -106,26 +106,31 @@ def trial_report(view: TrialView, figures: Mapping[str, Markup]) -> str:
         title=f"{record['input']['file']} – gait report",
         heading=record["subject"]["name"],
         line="",
-        facts=_facts(page),
+        facts=head_facts(page),
         program=record["versions"]["biodyn"],
         foot=_FOOT,
     )
     return framed(frame, SECTIONS.of(page))
 
 
-def _facts(page: TrialPage) -> list[Fact]:
+def head_facts(page: TrialPage) -> list[Fact]:
     """Who was measured, when and how, as far as it is known: what a reader must know before any number."""
     record = page.record
-    subject, words = record["subject"], record["settings"].get("header") or {}
-    shown = [Fact(title, words[name]) for name, title in _HEADER.items() if words.get(name)]
+    subject = record["subject"]
     activity = [Fact("Activity", record["activity"]["kind"])] if record.get("activity") else []
     return [
-        *shown,
+        *header_facts(record),
         *(replace(fact, note="") for fact in _body(subject)),
         *activity,
         *_headline(page.tables["spatiotemporal"]),
         Fact("File", record["input"]["file"]),
     ]
+
+
+def header_facts(record: Mapping[str, Any]) -> list[Fact]:
+    """What the user tells of the recording: settings [header]."""
+    words = record["settings"].get("header") or {}
+    return [Fact(title, words[name]) for name, title in _HEADER.items() if words.get(name)]
 
 
 def analysis_facts(page: TrialPage) -> list[Fact]:

@@ -41,13 +41,12 @@ class StoredResult(ShownResult):
         return self._source.table_names
 
     @cached_property
-    def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Every table that the folder holds, by name, read when it is first asked for."""
+    def _kept(self) -> Mapping[str, pd.DataFrame]:
         return LazyTables(self.table_names, self._source.table)
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table by name; ResultError names those there are."""
-        return self.tables[name] if name in self.tables else self._source.table(name)
+        return self._kept[name] if name in self._kept else self._source.table(name)
 
     def _table_attributes(self) -> Collection[str]:
         return self.table_names

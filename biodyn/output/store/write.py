@@ -23,6 +23,7 @@ from biodyn.output.store.names import (
     FILES_ENTRY,
     MODEL_NAME,
     MOTION_NAME,
+    PAPER_NAME,
     RECORD_NAME,
     REPORT_NAME,
     TABLES_FOLDER,
@@ -49,6 +50,7 @@ from biodyn.output.tables.registry import TABLES
 if TYPE_CHECKING:
     import pandas as pd
 
+    from biodyn.output.report.paper_head import PaperHead
     from biodyn.output.report.view import TrialView
 
 Progress = Callable[[str], None]
@@ -120,6 +122,13 @@ def write_report(
         from biodyn.output.report.trial_page import trial_report
 
         (folder / REPORT_NAME).write_text(trial_report(view, view.figures_svg()), encoding="utf-8")
+
+
+def write_paper(view: TrialView, folder: Path, head: PaperHead) -> None:
+    """Write the report as PDF into an existing folder."""
+    from biodyn.output.report.trial_paper import trial_paper
+
+    (folder / PAPER_NAME).write_bytes(trial_paper(view, head))
 
 
 def seal(folder: Path, timings: Mapping[str, float] | None = None, pack: bool = False) -> None:

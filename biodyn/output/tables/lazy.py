@@ -8,6 +8,7 @@ from functools import partial
 import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.library.load import nearest
 from biodyn.output.tables.columns import tell_meaning
 from biodyn.output.tables.registry import made_table, tables_of
 from biodyn.output.tables.signs import COORDINATES, Signs, in_signs, tell_signs
@@ -44,6 +45,15 @@ class LazyTables(Mapping[str, pd.DataFrame]):
         return list(self._names)
 
 
+class ToldTables(LazyTables):
+    """The tables of a result as people take them: their `attrs` say what they are, and a wrong name what was meant."""
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self:
+            raise KeyError(f"{name}: there is no such table. {nearest(name, self)}")
+        return self._make(name)  # the result keeps it
+
+
 def trial_tables(analysis: TrialAnalysis) -> LazyTables:
     """Return the tables of an analysis by name."""
     return LazyTables(tuple(tables_of(analysis)), partial(made_table, analysis))
@@ -54,7 +64,12 @@ class TableAttributes:
 
     @property
     def tables(self) -> Mapping[str, pd.DataFrame]:
-        """Every table there is, by name."""
+        """Every table there is, by name, made or read when it is first asked for; `attrs` as of `table`."""
+        return ToldTables(tuple(self._kept), self.table)
+
+    @property
+    def _kept(self) -> Mapping[str, pd.DataFrame]:
+        """The tables without words about them, as the program itself uses them."""
         raise NotImplementedError
 
     def table(self, name: str, signs: Signs = COORDINATES) -> pd.DataFrame:

@@ -49,6 +49,24 @@ def cycle_table(data: SubjectCycles, variables: Sequence[str], fence: float) -> 
     )
 
 
+def representative_walks(table: pd.DataFrame) -> dict[tuple[str, str, str], str]:
+    """The walk of every subject, session and condition that stands for all: {(subject, session, condition): trial}.
+
+    It is the one whose cycles are the nearest to the median cycles of both sides (mean of the sides' mean distances), among
+    the walks that have cycles of most sides. Where there is only one walk, nothing is chosen.
+    """
+    keys = ["subject", "session", "condition"]
+    found: dict[tuple[str, str, str], str] = {}
+    known = table[table["distance"].notna()] if len(table) else table
+    for key, rows in known.groupby(keys, sort=False) if len(known) else ():
+        sides = rows.groupby(["trial", "side"], sort=False)["distance"].mean().groupby("trial", sort=False)
+        walks = sides.agg(["mean", "count"])
+        if len(walks) > 1:
+            whole = walks[walks["count"] == walks["count"].max()]
+            found[tuple(map(str, key))] = str(whole["mean"].idxmin())  # type: ignore[assignment, index]
+    return found
+
+
 def outliers(table: pd.DataFrame) -> BoolArray:
     """Which cycles (N,) of `cycle_table` are unlike the others."""
     return table["outlier"].to_numpy(dtype=bool)

@@ -15,12 +15,14 @@ from biodyn.output.figures.style import DASHED
 from biodyn.output.figures.svg import svg
 from biodyn.study.collecting.metrics import DECISIONS
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
+from biodyn.study.group.statistics.session_means import SCORE
 from biodyn.study.report.means import Cell
 from biodyn.study.report.source import Trial
 from biodyn.study.report.words import Names, level_words
 
 _BINS = 24
 _MOST_CYCLES = 8  # from here on counted together
+_MOST_OF_SCORE = 1.5  # how far beyond the largest score the profile reaches
 
 
 @dataclass(frozen=True)
@@ -113,36 +115,54 @@ def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
     return Panel(title, x, _counted("trials"), bars, corner=total)
 
 
-def profile_figure(scores: pd.DataFrame, cells: Sequence[Cell], names: Names) -> Markup:
-    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel per cell."""
+def profile_figure(
+    scores: pd.DataFrame, cells: Sequence[Cell], names: Names, means: pd.DataFrame | None = None
+) -> Figure:
+    """Baker's Movement Analysis Profile: the scores side by side, the Gait Profile Score at the end; one panel per cell.
+
+    `means` (session_means.csv of one person and session): whiskers of one SEM, and above each bar the smallest change that
+    could be detected; of several people whiskers of the SD between them.
+    """
     nine = score_variables()
     labels = [names.title(one.variable) for one in nine]
     columns = [f"gvs_{one.name}" for one in nine]
     panels: list[Panel] = []
     several = scores["subject"].nunique() > 1
+    known = means if means is not None and len(means) and scores["session"].nunique() == 1 else None
     for cell in cells:
         own = scores[(scores["condition"] == cell[0]) & (scores["group"] == cell[1])]
         if not len(own):
             continue
         per_subject = own.groupby(["subject", "side"], sort=False)[[*columns, "gps"]].mean().reset_index()
         bars = []
-        for shift, side in zip((-0.19, 0.19), SIDES, strict=True):
-            rows = per_subject[per_subject["side"] == side]
-            bars.append(_profile_bars(rows, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34))
-        overall = per_subject[per_subject["side"] == BOTH_SIDES]
-        bars.append(_profile_bars(overall, ["gps"], 0.0, "muted", 0.5, start=len(columns) + 1))
+        places: list[tuple[str, list[str], float, str, float, int]] = [
+            (side, [*columns, "gps"], shift, SIDE_NAMES[side], 0.34, 0)
+            for shift, side in zip((-0.19, 0.19), SIDES, strict=True)
+        ]
+        places.append((BOTH_SIDES, ["gps"], 0.0, "muted", 0.5, len(columns) + 1))
+        for side, shown, shift, color, width, start in places:
+            own_bars = _profile_bars(per_subject[per_subject["side"] == side], shown, shift, color, width, start)
+            if known is None:
+                bars.append(own_bars)
+            else:
+                bars += _with_errors(own_bars, shown, known[(known["condition"] == cell[0]) & (known["side"] == side)])
         words = [*(label.replace(" ", "\n") for label in labels), "GPS\nof a side", "GPS"]
         x = Axis(limits=(-0.6, len(words) - 0.4), ticks=tuple((float(i), label) for i, label in enumerate(words)))
         title = ", ".join(
             filter(None, (level_words(*_factor(cell, cells)), _people(own["subject"].nunique()) if several else ""))
         )
-        panels.append(Panel(title, x, Axis("degrees", floor=0.0, grid=True), tuple(bars)))
+        panels.append(Panel(title, x, Axis(_score_axis(scores), floor=0.0, grid=True), tuple(bars)))
     keys = [Key(SIDE_NAMES[side], SIDE_NAMES[side], "area") for side in SIDES]
     keys += [Key("both sides", "muted", "area")]
     keys += [Key("± 1 SD between subjects", "ink", width=1.0)] if several else []
-    largest = max((bars.reach for panel in panels for bars in panel.layers if isinstance(bars, Bars)), default=0.0)
-    panels = [replace(panel, y=replace(panel.y, holds=(largest,))) for panel in panels]
-    return svg(Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0))
+    drawn = [bars for panel in panels for bars in panel.layers if isinstance(bars, Bars)]
+    if known is not None and any(bars.outline for bars in drawn):
+        keys += [Key("± 1 SEM", "ink", width=1.0), Key("up to here a change may be chance (MDC95)", "muted", "outline")]
+    largest = max((bars.reach for bars in drawn if not bars.outline), default=0.0)
+    # The detectable change of two walks may be many times the score: its box is then open above, the table has the number.
+    most = max(largest, min(max((bars.reach for bars in drawn), default=0.0), _MOST_OF_SCORE * largest))
+    panels = [replace(panel, y=replace(panel.y, limits=(0.0, 1.04 * most or 1.0))) for panel in panels]
+    return Figure("Movement analysis profile", tuple(panels), tuple(keys), 1, 130.0)
 
 
 def _people(count: int) -> str:
@@ -153,6 +173,22 @@ def _factor(cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
     several = [len({c[i] for c in cells}) > 1 for i in (0, 1)]
     words = [level_words(cell[i], factor) for i, factor in enumerate(("condition", "group")) if several[i]]
     return (", ".join(words) or "All", "condition")
+
+
+def _score_axis(scores: pd.DataFrame) -> str:
+    """What the scores measure: whose gait they are the distance to, where that is known."""
+    reference = str(scores["reference"].iloc[0]) if "reference" in scores else ""
+    return f"degrees from {reference}" if reference else "degrees"
+
+
+def _with_errors(bars: Bars, columns: Sequence[str], means: pd.DataFrame) -> list[Bars]:
+    """The bars with whiskers of one SEM, and a narrow box above each as high as the smallest detectable change."""
+    scores = means[means["kind"] == SCORE].drop_duplicates("name").set_index("name").reindex(list(columns))
+    sem, mdc = scores["sem"].to_numpy(float), scores["mdc95"].to_numpy(float)
+    if not np.isfinite(sem).any():
+        return [bars]
+    box = Bars(bars.at, bars.top, bars.top + mdc, 0.5 * bars.width, bars.color, outline=True)
+    return [replace(bars, error=sem), box]
 
 
 def _profile_bars(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, FloatArray
 from biodyn.output.figures.cycles import (
@@ -27,7 +26,6 @@ from biodyn.output.figures.cycles import (
 from biodyn.output.figures.description import Area, Figure, Key, Layer, Line, Panel, Span, Strip
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.style import LEVEL_COLORS
-from biodyn.output.figures.svg import svg
 from biodyn.study.report.means import BOTH, Cell, CurveMeans
 from biodyn.study.report.source import parts_of, rows_of
 from biodyn.study.report.words import level_words, probability
@@ -111,41 +109,51 @@ def _within(tests: pd.DataFrame, factors: Sequence[str], level: str) -> pd.DataF
     return tests[tests["factor"].isin(factors) & (tests["within"] == level)]
 
 
-def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Markup:
+def group_figure(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm], alt: str) -> Figure:
     """Mean and SD between subjects of every level, tests below each panel; one level alone: its two sides."""
-    drawn = _drawn(view)
-    present = [name for name in names if any(means.curve(cell, side, name) for _, cell, side in drawn)]
-    panels, compared, spread = [], 0, False
-    for name, label in zip(present, labels_below("gait cycle (%)", len(present)), strict=True):
-        layers, counts = norm_layers(norms, name), []
-        for line, cell, side in drawn:
-            found = means.curve(cell, side, name)
-            if found is None:
-                continue
-            counts.append(int(found.subjects.max()))
-            spread = spread or bool(np.isfinite(found.sd).any())
-            layers.append(Area(PERCENT, found.mean - found.sd, found.mean + found.sd, line.color, 0.16))
-            layers.append(Line(PERCENT, found.mean, line.color, _MEAN, dash=line.dash))
-        strips = _strips(view.tests, name)
-        compared = max(compared, len(strips))
-        shown = variable(name)
-        panels.append(
-            Panel(
-                shown.title,
-                percent_axis(label),
-                value_axis(shown, means.units[name]),
-                bands_first(layers),
-                strips,
-                _people(counts),
-            )
-        )
-    keys = [line for line, _, _ in drawn]
-    if spread:
-        keys.append(Key("± 1 SD between subjects", "muted", "area", opacity=0.3))
-    keys += norm_keys(norms, present)
-    if compared:
+    present = present_in(means, view, names)
+    labels = labels_below("gait cycle (%)", len(present))
+    panels = tuple(group_panel(means, view, name, norms, label) for name, label in zip(present, labels, strict=True))
+    keys = group_keys(means, view, present, norms)
+    if any(panel.strips for panel in panels):
         keys.append(Key("beyond the threshold (SPM)", "ink", "area"))
-    return svg(Figure(alt, tuple(panels), tuple(keys)))
+    return Figure(alt, panels, tuple(keys))
+
+
+def present_in(means: CurveMeans, view: View, names: Sequence[str]) -> list[str]:
+    """Those of the variables that a level of the view has."""
+    return [name for name in names if any(means.curve(cell, side, name) for _, cell, side in _drawn(view))]
+
+
+def group_panel(means: CurveMeans, view: View, name: str, norms: Sequence[Norm], label: str = "") -> Panel:
+    """Mean and SD between subjects of one variable at every level, its tests below."""
+    layers, counts = norm_layers(norms, name), []
+    for line, cell, side in _drawn(view):
+        found = means.curve(cell, side, name)
+        if found is None:
+            continue
+        counts.append(int(found.subjects.max()))
+        layers.append(Area(PERCENT, found.mean - found.sd, found.mean + found.sd, line.color, 0.16))
+        layers.append(Line(PERCENT, found.mean, line.color, _MEAN, dash=line.dash))
+    shown = variable(name)
+    return Panel(
+        shown.title,
+        percent_axis(label),
+        value_axis(shown, means.units[name]),
+        bands_first(layers),
+        _strips(view.tests, name),
+        _people(counts),
+    )
+
+
+def group_keys(means: CurveMeans, view: View, names: Sequence[str], norms: Sequence[Norm]) -> list[Key]:
+    """The legend of panels of these variables: the levels, their spread, the norms."""
+    drawn = _drawn(view)
+    curves = [means.curve(cell, side, name) for name in names for _, cell, side in drawn]
+    keys = [line for line, _, _ in drawn]
+    if any(curve is not None and np.isfinite(curve.sd).any() for curve in curves):
+        keys.append(Key("± 1 SD between subjects", "muted", "area", opacity=0.3))
+    return [*keys, *norm_keys(norms, names)]
 
 
 def _drawn(view: View) -> list[tuple[Key, Cell, str]]:
@@ -209,7 +217,9 @@ class SideCycles:
 def subject_panel(
     name: str, cycles: Mapping[str, SideCycles], place: int, unit: str, norms: Sequence[Norm]
 ) -> tuple[Panel, str]:
-    """All cycles of one subject thin, outliers dashed, mean thick, representative cycle bold and dark; its extremes in words.
+    """All cycles of one subject thin, outliers dashed, mean ± SD thick in its band, representative cycle bold and dark.
+
+    Also the extremes of the means and the SD from cycle to cycle in words.
 
     `place` of the variable in the values of the cycles.
     """
@@ -228,21 +238,31 @@ def subject_panel(
         percent, coarse = PERCENT[::_EVERY], values[:, ::_EVERY]
         thin.append(Line(percent, coarse[known & ~own.outlier], color, SINGLE, 0.45))
         thin.append(Line(percent, coarse[known & own.outlier], color, 0.9, 0.9, _OUTLIER))
-        mean = nan_statistics(values[known])[0]
+        mean, sd = nan_statistics(values[known])
+        if known.sum() > 1:
+            thin.insert(0, Area(PERCENT, mean - sd, mean + sd, color, 0.16))
         bold.append(Line(*broken(mean, values[known]), color, _MEAN))
         bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
         words.append(
             f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
-            f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %"
+            f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %" + _spread_words(sd)
         )
     marks = [layer for side, own in cycles.items() for layer in foot_off_layer(side, own.foot_off)]
-    layers = (*norm_layers(norms, name), *marks, *thin, *bold)
-    return Panel(shown.title, percent_axis(), axis, layers, note="" if bold else "no valid cycle"), "; ".join(words)
+    layers = [*norm_layers(norms, name), *marks, *thin, *bold]
+    return Panel(
+        shown.title, percent_axis(), axis, bands_first(layers), note="" if bold else "no valid cycle"
+    ), "; ".join(words)
+
+
+def _spread_words(sd: FloatArray) -> str:
+    return f", SD {np.nanmean(sd):.2g} on average" if np.isfinite(sd).any() else ""
 
 
 def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names: Sequence[str]) -> list[Key]:
     """The legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
+    if any(len(own.values) > 1 for own in cycles.values()):
+        keys.append(Key("± 1 SD of the cycles", "muted", "area", opacity=0.3))
     keys += [
         Key("single cycle", "muted", width=SINGLE), Key("outlier", "muted", width=1.2, dash=_OUTLIER),
         Key("representative cycle", "ink", width=1.6), FOOT_OFF_KEY,

@@ -28,7 +28,7 @@ _WORDS = frozenset(
     (
         *LABELS, "side", "variable", "parameter", "unit", "family", "factor", "within", "comparison", "first", "second",
         "kind", "term", "name", "level", "test", "rank_test", "effect_size", "inference", "norms", "variables", "shown_as",
-        "citation", "title",
+        "citation", "title", "reference", "reference_age",
     )
 )  # fmt: skip
 

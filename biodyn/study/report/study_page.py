@@ -73,7 +73,7 @@ def study_page(page: StudyPage) -> str:
         heading=record["name"],
         line=outcome(page.source.trials),
         outcome=True,
-        facts=[Fact(label, value) for label, value in _head(page)],
+        facts=[Fact(label, value) for label, value in study_facts(page)],
         program=record["program"],
         foot="This page needs no network.",
         style=resource("study.css", PACKAGE),
@@ -82,7 +82,8 @@ def study_page(page: StudyPage) -> str:
     return framed(frame, SECTIONS.of(page))
 
 
-def _head(page: StudyPage) -> list[tuple[str, str]]:
+def study_facts(page: StudyPage) -> list[tuple[str, str]]:
+    """Words and numbers of the head."""
     trials = page.source.trials
     rows = [
         ("Subjects", str(len(page.source.subjects))),

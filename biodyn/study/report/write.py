@@ -11,6 +11,9 @@ import pandas as pd
 
 from biodyn.conventions import BoolArray
 from biodyn.errors import ResultError
+from biodyn.output.figures.standard import standard_names
+from biodyn.output.report.paper_head import PaperHead, is_own_paper
+from biodyn.output.store.names import PAPER_NAME
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.study_files import subject_pages
 from biodyn.study.collecting.read import iterate_subjects
@@ -24,6 +27,7 @@ from biodyn.study.report.curve_figures import display_figures, norms_of
 from biodyn.study.report.findings import Findings
 from biodyn.study.report.means import CurveMeans, parameter_means
 from biodyn.study.report.methods import RunFacts
+from biodyn.study.report.papers import session_paper, study_paper
 from biodyn.study.report.scenes import session_scene
 from biodyn.study.report.session_page import session_page
 from biodyn.study.report.source import StudySource, Trial, rows_of
@@ -37,29 +41,46 @@ from biodyn.variables.norm_record import walker_of
 REPORT_NAME, SUBJECTS_NAME = "report.html", "subjects"
 
 
-def write_study_report(out: Path) -> Path:
+def write_study_report(out: Path, paper: PaperHead | None = None) -> Path:
     """Write OUT/report.html and OUT/subjects/<subject>.html from what OUT holds; returns the path of report.html.
 
-    A session has one person, and report.html is the person's page.
-    The same results give the same bytes. Older pages stay until the new ones are whole.
+    A session has one person, and report.html is the person's page. `paper`: write OUT/report.pdf too, with this head; without
+    one a PDF of an earlier report is taken away, as it would tell other numbers than the page.
+    The same results give the same pages. Older pages stay until the new ones are whole.
 
-    Raises ResultError where OUT holds no finished study.
+    Raises ResultError where OUT holds no finished study, or a report.pdf that biodyn did not write.
     """
     source = StudySource(Path(out))
+    _require_own(source.out / PAPER_NAME, paper)
     found = _gather(source)
     if source.one_session:
         people = list(_people(found))
         text = session_page(found, people[0])
+        pages = None if paper is None else session_paper(found, people[0], paper)
     else:
         with replacing(source.out / SUBJECTS_NAME, subject_pages) as folder:
             for person in _people(found):
                 (folder / f"{person.subject}.html").write_text(subject_page(person), encoding="utf-8")
         text = study_page(found)
-    page = source.out / REPORT_NAME
-    part = page.with_name(f".{REPORT_NAME}.part")
-    part.write_text(text, encoding="utf-8")
+        pages = None if paper is None else study_paper(found, paper)
+    if pages is not None:
+        _replace(source.out / PAPER_NAME, pages)
+    elif is_own_paper(source.out / PAPER_NAME):
+        (source.out / PAPER_NAME).unlink()
+    return _replace(source.out / REPORT_NAME, text.encode())
+
+
+def _replace(page: Path, content: bytes) -> Path:
+    """Write a file beside its place, and then into it."""
+    part = page.with_name(f".{page.name}.part")
+    part.write_bytes(content)
     os.replace(part, page)
     return page
+
+
+def _require_own(page: Path, paper: PaperHead | None) -> None:
+    if paper is not None and page.exists() and not is_own_paper(page):
+        raise ResultError(f"'{page}' is not biodyn's: it will not be replaced.", "Move it away, and try again.")
 
 
 def _gather(source: StudySource) -> StudyPage:
@@ -73,7 +94,7 @@ def _gather(source: StudySource) -> StudyPage:
     parameters = parameter_means(
         source.out / "group" / "parameters.csv", source.table("cycles"), options["outliers"] == "leave_out"
     )
-    variables = [str(name) for figure in display_figures() for name in figure["panels"]]
+    variables = [str(name) for figure in display_figures() for name in figure["panels"]] + standard_names()
     names = Names({entry["name"]: (entry["title"], entry["unit"]) for entry in source.group["parameters"]})
     curves = CurveMeans(tuple(dict.fromkeys(variables)))
     norms = norms_of(source.table("normative_bands"))

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
+from biodyn.errors import printable
 from biodyn.trial.export.sheets import Sheet, sheets
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _info(view: TrialView, convention: str) -> dict[str, Any]:
     record = view.record
     subject = dict(record.get("subject") or {})
     return {
-        "file": str(record["input"].get("file", "")),
+        "file": printable(str(record["input"].get("file", ""))),  # bytes that are no Unicode as their escapes
         "sha256": str(record["input"].get("sha256", "")),
         "biodyn": str(dict(record.get("versions") or {}).get("biodyn", "")),
         "verdict": str(record.get("verdict", "")),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDES
-from biodyn.output.report.norm_numbers import number_rows
+from biodyn.output.report.norm_numbers import NumberRow, number_rows
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables.norm_record import walker_of
@@ -33,20 +33,27 @@ _TEMPLATE = """
 def norms(page: TrialPage) -> Data:
     """The choice in words, the table of numbers, and the sources."""
     values = page.view.values
-    strides = page.tables["spatiotemporal"]
-    sides = strides["side"].astype(str)
-    means = {str(side): _means(strides[sides == side]) for side in SIDES}
-    curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
     walker = walker_of(page.record, values.speed_m_s)
-    walked = values.walking and np.isfinite(values.speed_m_s)
     source = page.record["subject"].get("leg_length_source", "not known")
     stored = "" if walker.leg_length_m else ", 0.530 of the body height"
     return {
         "reasons": values.norm_reasons,
-        "rows": number_rows(means, curves, walker, values.norms) if walked else [],
+        "rows": numbers_against_norms(page),
         "norms": values.norms,
         "leg": "" if not np.isfinite(walker.leg_m) else f"{walker.leg_m:.3f} m{stored or f', {source}'}",
     }
+
+
+def numbers_against_norms(page: TrialPage) -> list[NumberRow]:
+    """Dimensionless parameters of the stride, and every number that the walk's norms know; none where nobody walked."""
+    values = page.view.values
+    if not values.walking or not np.isfinite(values.speed_m_s):
+        return []
+    strides = page.tables["spatiotemporal"]
+    sides = strides["side"].astype(str)
+    means = {str(side): _means(strides[sides == side]) for side in SIDES}
+    curves = {name: {side: one.mean for side, one in found.items()} for name, found in page.curves.items()}
+    return number_rows(means, curves, walker_of(page.record, values.speed_m_s), values.norms)
 
 
 def _means(strides: pd.DataFrame) -> dict[str, float]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
-_VERDICTS = {
+#: What a verdict means.
+VERDICTS = {
     "pass": "Every check passed.",
     "warn": "Usable; review recommended.",
     "fail": "Do not use these numbers before the cause is corrected.",
@@ -32,7 +33,7 @@ def quality(page: TrialPage) -> Data:
     """The sentence of the verdict and the first of its causes."""
     causes = page.record.get("verdict_checks") or []
     return {
-        "sentence": _VERDICTS[page.record["verdict"]],
+        "sentence": VERDICTS[page.record["verdict"]],
         "causes": causes[:_MOST],
         "more": max(len(causes) - _MOST, 0),
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,8 @@ from biodyn.study.group.registry import Found, GroupData, group_statistic
 from biodyn.variables import Norms, score_reference, variable
 
 BOTH_SIDES = "both"
+#: What stands in `reference_age` where the reference is of people of another age.
+OTHER_AGE = "other"
 _OVERALL_PELVIS = "l"  # the pelvis counts once, by convention in the left cycle
 SCORE_KEYS = ["subject", "session", "condition", "group", "side"]
 
@@ -37,12 +39,15 @@ class Reference:
 
     Attributes:
         title: for people. by_condition: whether curves are given for each condition.
-        curves: (condition or "", variable, side) -> mean curve (101,).
+        curves: (condition or "", variable, side) -> mean curve (101,). short: whose they are, for axes.
+        of_another_age: whether the person is older or younger than those of the norms.
     """
 
     title: str
     by_condition: bool
     curves: Mapping[tuple[str, str, str], FloatArray]
+    short: str = ""
+    of_another_age: bool = False
 
     def curve(self, condition: str, variable: str, side: str) -> FloatArray | None:
         """The reference curve, None where there is none."""
@@ -62,7 +67,8 @@ def gait_scores(data: GroupData) -> Found:
     """gait_scores.csv against published norms or a group of the study."""
     reference = score_reference_of(data)
     scores = score_table(data.observations.cells, data.observations.variables, reference)
-    return Found({"gait_scores": scores.table}, {"gait_scores": scores.notes})
+    table = scores.table.assign(reference=reference.short, reference_age=OTHER_AGE if reference.of_another_age else "")
+    return Found({"gait_scores": table}, {"gait_scores": scores.notes})
 
 
 def score_reference_of(data: GroupData) -> Reference:
@@ -70,8 +76,9 @@ def score_reference_of(data: GroupData) -> Reference:
     observations, options, person = data.observations, data.options, mean_walker(data.walkers)
     if options.reference_group is not None:
         return group_reference(observations.cells, options.reference_group, observations.variables)
-    norms, title = score_reference(options.norms, person)
-    return norm_reference(norms, title)
+    found = score_reference(options.norms, person)
+    reference = norm_reference(found.norms, found.words)
+    return replace(reference, of_another_age=found.of_another_age)
 
 
 def score_variables() -> tuple[ScoreVariable, ...]:
@@ -86,7 +93,7 @@ def norm_reference(norms: Norms, title: str = "") -> Reference:
         for name, curve in norms.curves.items()
         for side in SIDES
     }
-    return Reference(f"{title or norms.words} ({norms.citation})", False, curves)
+    return Reference(f"{title or norms.words} ({norms.citation})", False, curves, norms.short)
 
 
 def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str]) -> Reference:
@@ -103,7 +110,8 @@ def group_reference(cells: Sequence[Cell], group: str, variables: Sequence[str])
         for number, name in enumerate(variables):
             curves[(condition, name, side)] = mean[number]
     people = len({cell.subject for cell in cells if cell.group == group})
-    return Reference(f"group {group} of this study ({people} subjects, each part of its own reference)", True, curves)
+    title = f"group {group} of this study ({people} subjects, each part of its own reference)"
+    return Reference(title, True, curves, f"group {group}")
 
 
 def score_table(cells: Sequence[Cell], variables: Sequence[str], reference: Reference) -> Scores:
@@ -164,5 +172,10 @@ def _notes(reference: Reference, missing: Mapping[str, int], sides: int, table: 
         notes.append(
             f"Without a score, as a curve or a reference is missing: {listed}. A gait profile score is given only where all "
             f"of its variables are ({known} of {len(table)} rows)."
+        )
+    if reference.of_another_age:
+        notes.append(
+            "The reference is not of the person's age: these scores serve for changes between sessions and conditions, not as a "
+            "distance from normal. Norms of one's own people serve for that ('biodyn norms build', [analysis] norms = FILE)."
         )
     return tuple(notes)

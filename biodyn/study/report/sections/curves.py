@@ -7,6 +7,7 @@ from typing import Any
 from markupsafe import Markup
 
 from biodyn.conventions import SIDES
+from biodyn.output.figures.svg import svg
 from biodyn.output.report.section import Data
 from biodyn.study.report.curve_figures import TEST_KEY, View, display_figures, group_figure, test_letters
 from biodyn.study.report.means import BOTH
@@ -59,7 +60,7 @@ def _figures(page: StudyPage, view: View) -> list[tuple[str, Markup]]:
     return [
         (
             str(one["title"]),
-            group_figure(page.curves, view, one["panels"], page.norms, f"{one['title']}, {view.title}"),
+            svg(group_figure(page.curves, view, one["panels"], page.norms, f"{one['title']}, {view.title}")),
         )
         for one in display_figures()
         if any(name in page.curves.units for name in one["panels"])

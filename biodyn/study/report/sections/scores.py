@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from biodyn.output.figures.svg import svg
 from biodyn.output.report.section import Data
 from biodyn.study.group.statistics.gait_scores import score_variables
 from biodyn.study.report.bar_figures import profile_figure
@@ -33,7 +34,7 @@ def scores(page: StudyPage) -> Data | None:
         return None
     if not len(own):
         return {"scores": None, "link": ""}
-    figures = {"profile": profile_figure(own, page.curves.cells, page.names)}
+    figures = {"profile": svg(profile_figure(own, page.curves.cells, page.names))}
     return {"scores": score_table(own, page.names), "figures": figures}
 
 

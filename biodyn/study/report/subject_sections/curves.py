@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from markupsafe import Markup
 
 from biodyn.conventions import SIDES
 from biodyn.output.figures.cycles import nan_statistics
+from biodyn.output.figures.description import Key
 from biodyn.output.figures.standard import Described, further_grid, standard_grid, standard_names
 from biodyn.output.report.page import resource, script_json
 from biodyn.output.report.section import Data
@@ -45,11 +47,42 @@ _TEMPLATE = """
 
 @dataclass(frozen=True)
 class Part:
-    """Curves of one session and condition."""
+    """Curves of one session and condition: cycles by side."""
 
     title: str
-    grids: Markup
-    counts: str
+    cycles: Mapping[str, SideCycles]
+    data: SubjectCycles
+    norms: Sequence[Norm]
+
+    @property
+    def counts(self) -> str:
+        """How many cycles there are."""
+        return ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in self.cycles.items()) + " cycles"
+
+    @property
+    def standard(self) -> list[str]:
+        """Variables of the standard page that there are."""
+        return [name for name in standard_names() if name in self._places]
+
+    @property
+    def keys(self) -> list[Key]:
+        """The legend of the standard page."""
+        return subject_keys(self.cycles, self.norms, self.standard)
+
+    def describe(self, name: str) -> Described:
+        """The panel of a variable, and its extremes in words."""
+        return subject_panel(name, self.cycles, self._places[name], self.data.units[name], self.norms)
+
+    @property
+    def grids(self) -> Markup:
+        """The standard page, and below it the variables that the trial report shows besides."""
+        panels = dict.fromkeys(name for one in display_figures() for name in one["panels"])
+        further = [name for name in panels if name in self._places and name not in self.standard]
+        return standard_grid(self.standard, self.describe, self.keys) + further_grid(further, self.describe)
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {str(name): place for place, name in enumerate(self.data.variables)}
 
 
 @SECTIONS.section("curves", place=20, title="Curves over the gait cycle", link="Curves", template=_TEMPLATE)
@@ -110,22 +143,8 @@ def parts(data: SubjectCycles, flags: pd.DataFrame, norms: Sequence[Norm]) -> li
                 data.values[rows], marks[:, 0], marks[:, 1], float(known.mean()) if len(known) else np.nan
             )
         title = ", ".join(filter(None, (key[0], key[1]))) or "All cycles"
-        counts = ", ".join(f"{len(own.values)} {side_words(side)}" for side, own in cycles.items())
-        found.append(Part(title, _grids(cycles, data, norms), f"{counts} cycles"))
+        found.append(Part(title, cycles, data, norms))
     return found
-
-
-def _grids(cycles: Mapping[str, SideCycles], data: SubjectCycles, norms: Sequence[Norm]) -> Markup:
-    """The standard page, and below it the variables that the trial report shows besides."""
-    places = {str(name): place for place, name in enumerate(data.variables)}
-
-    def describe(name: str) -> Described:
-        return subject_panel(name, cycles, places[name], data.units[name], norms)
-
-    standard = [name for name in standard_names() if name in places]
-    panels = dict.fromkeys(name for one in display_figures() for name in one["panels"])
-    further = [name for name in panels if name in places and name not in standard]
-    return standard_grid(standard, describe, subject_keys(cycles, norms, standard)) + further_grid(further, describe)
 
 
 def odd_cycles(flags: pd.DataFrame) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,14 @@ _TEMPLATE = """
 @SECTIONS.section("norms", place=35, title="Against norms", link="Norms", template=_TEMPLATE)
 def norm_numbers(page: SubjectPage) -> Data | None:
     """A table a session and condition; None where there is no cycle."""
+    found = norm_parts(page)
+    return {"parts": found} if found else None
+
+
+def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
+    """Of every session and condition: its title, why these norms, the table of numbers, and the sources."""
     if page.data is None or page.walker is None:
-        return None
+        return []
     cells: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
     for key, rows in page.data.cells():
         cells.setdefault(key[:2], {})[key[3]] = rows
@@ -49,7 +56,7 @@ def norm_numbers(page: SubjectPage) -> Data | None:
                 "sources": [f"{one.words}: {one.citation}. Licence: {one.licence}." for one in choice.norms],
             }
         )
-    return {"parts": parts}
+    return parts
 
 
 def _means(

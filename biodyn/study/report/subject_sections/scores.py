@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from biodyn.output.figures.description import Figure
+from biodyn.output.figures.svg import svg
 from biodyn.output.report.section import Data
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
 from biodyn.study.group.statistics.session_means import SCORE
@@ -31,8 +33,7 @@ def scores(page: SubjectPage) -> Data | None:
     found = score_table(page.tables.scores, page.names, of_one=True)
     if not found:
         return None
-    cells = list(dict.fromkeys(zip(page.tables.scores["condition"], page.tables.scores["group"], strict=True)))
-    figures = {"profile": profile_figure(page.tables.scores, cells, page.names)}
+    figures = {"profile": svg(profile(page))}
     errors = error_table(page.means)
     return {
         "scores": found,
@@ -41,6 +42,13 @@ def scores(page: SubjectPage) -> Data | None:
         "errors": errors,
         "mean_notes": page.mean_notes,
     }
+
+
+def profile(page: SubjectPage) -> Figure:
+    """The scores as bars, a panel a condition."""
+    scores = page.tables.scores
+    cells = list(dict.fromkeys(zip(scores["condition"], scores["group"], strict=True)))
+    return profile_figure(scores, cells, page.names, page.means)
 
 
 def error_table(means: pd.DataFrame) -> Table:

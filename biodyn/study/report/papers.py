@@ -1,0 +1,275 @@
+"""A session and a study on paper: what their pages say first, with the curves as vectors. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from biodyn.conventions import SIDES
+from biodyn.output.report.paper import Paper, set_pages
+from biodyn.output.report.paper_head import PaperHead
+from biodyn.study.group.cycles import representative_walks
+from biodyn.study.group.definitions import group_table
+from biodyn.study.group.statistics.gait_scores import BOTH_SIDES
+from biodyn.study.group.statistics.session_means import SCORE
+from biodyn.study.report.bar_figures import profile_figure
+from biodyn.study.report.curve_figures import View, group_keys, group_panel, present_in
+from biodyn.study.report.findings import exclusions, failures, outcome
+from biodyn.study.report.means import over_subjects
+from biodyn.study.report.sections.curves import test_lines
+from biodyn.study.report.sections.parameters import comparison_sections, parameter_table
+from biodyn.study.report.session_page import session_facts, session_outcome
+from biodyn.study.report.source import Trial, rows_of
+from biodyn.study.report.study_page import StudyPage, study_facts
+from biodyn.study.report.subject_page import SubjectPage
+from biodyn.study.report.subject_sections.curves import odd_cycles, parts
+from biodyn.study.report.subject_sections.norm_numbers import norm_parts
+from biodyn.study.report.subject_sections.parameters import parameter_tables
+from biodyn.study.report.subject_sections.scores import profile
+from biodyn.study.report.subject_sections.trials import OUTCOMES
+from biodyn.study.report.table import Table, table
+from biodyn.study.report.words import number
+
+_MORE = "Methods, sources, repeatability and every number: report.html and the tables beside it."
+_WIDEST = 44  # letters of a column that decide its width
+_PAGES_OF_STUDY = 3
+_PROFILE_MM = 62.0  # height of the bars of one condition
+
+
+def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None = None) -> bytes:
+    """Return the pages of a session as PDF: four, and two more for every further condition.
+
+    Raises ResultError where the library for it is not installed.
+    """
+    record = page.source.record
+    curves = [] if person.data is None else parts(person.data, person.tables.cycles, person.norms)
+    conditions = max(len(curves), 1)
+
+    def write(paper: Paper) -> bool:
+        paper.page()
+        _person(paper, page, person)
+        fits = paper.count <= conditions
+        for part in curves:
+            below = f"0 and 100 %: foot strike. {part.counts}. Moments are internal, net, by body mass."
+            paper.curves(
+                f"Motion and loads over the gait cycle{f': {part.title}' if conditions > 1 else ''}",
+                part.standard,
+                part.describe,
+                part.keys,
+                below,
+            )
+        paper.page()
+        _scores(paper, person)
+        _findings(paper, page)
+        _numbers(paper, person)
+        paper.paragraph(_MORE, smaller=1.0)
+        return fits and paper.count <= 2 + 2 * conditions
+
+    name = str(record["name"])
+    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, name)
+
+
+def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
+    """Who, how the walks ended, parameters of the stride, numbers against norms."""
+    paper.laboratory()
+    paper.title(str(page.source.record["name"]), 15.0)
+    paper.facts([(fact.label, fact.value) for fact in session_facts(page, person)])
+    paper.title(session_outcome(person), 12.0)
+    typical = set(representative_walks(person.tables.cycles).values())
+    heads = ("walk", "condition", "outcome", "why", "#speed (m/s)", "#cycles R, L")
+    _table(paper, table(heads, [_walk(trial, trial.trial in typical) for trial in person.trials]))
+    means = person.tables.parameters
+    for title, found in parameter_tables(means[_of_strides(means)], person.names, person.means):
+        paper.title(_of("Time and distance", title))
+        _table(paper, found)
+    paper.paragraph("Mean ± standard deviation over the cycles (number of cycles).", smaller=1.5)
+    for part in norm_parts(person):
+        paper.title(_of("Against norms", part["title"]))
+        paper.paragraph(" ".join(part["reasons"]), smaller=1.0)
+        _table(paper, part["rows"])
+        for source in part["sources"]:
+            paper.paragraph(source, smaller=2.5)
+    paper.signature()
+
+
+def _of_strides(means: pd.DataFrame) -> pd.Series:
+    """Which parameters are times and distances."""
+    strides = [one["name"] for one in group_table("parameters")["parameter"] if one["operation"] == "stride"]
+    return means["parameter"].isin(strides)
+
+
+def _of(words: str, part: str) -> str:
+    """A heading, and of which session and condition where there are several."""
+    return words if part == "All cycles" else f"{words}: {part}"
+
+
+def _walk(trial: Trial, typical: bool) -> tuple[str, ...]:
+    why = trial.reason or trial.metrics.get("checks_failed") or trial.metrics.get("checks_warn") or ""
+    if trial.excluded:
+        why = f"{why} In no group result: {trial.excluded}.".strip()
+    cycles = f"{trial.metrics.get('cycles_right', 0)}, {trial.metrics.get('cycles_left', 0)}" if trial.done else "–"
+    name = f"{trial.trial} (representative)" if typical else trial.trial
+    return name, trial.place, OUTCOMES.get(trial.status, trial.status), why, number(trial.number("speed_m_s")), cycles
+
+
+def _scores(paper: Paper, person: SubjectPage) -> None:
+    """The profile as bars, and its numbers with their errors; nothing where there are no scores."""
+    if not len(person.tables.scores):
+        return
+    paper.title("Movement Analysis Profile and Gait Profile Score")
+    figure = profile(person)
+    paper.figure(figure, _PROFILE_MM * len(figure.panels))
+    for condition, found in _score_tables(person.means):
+        if condition:
+            paper.paragraph(condition, bold=True)
+        _table(paper, found)
+    for note in (*person.score_notes, *person.mean_notes):
+        paper.paragraph(note, smaller=1.5)
+
+
+def _score_tables(means: pd.DataFrame) -> Iterator[tuple[str, Table]]:
+    """Scores of both sides with SEM and MDC95; a table a condition."""
+    own = means[means["kind"] == SCORE] if len(means) else means
+    for condition in dict.fromkeys(own["condition"]) if len(own) else ():
+        found = {(r.name, r.side): r for r in rows_of(own[own["condition"] == condition])}
+        titles = {r.name: r.title for r in found.values()}
+        rows = [
+            (title, *(cell for side in (*SIDES, BOTH_SIDES) for cell in _score(found.get((name, side)))))
+            for name, title in titles.items()
+        ]
+        heads = [f"#{words}" for side in ("right", "left", "both") for words in (side, "SEM", "MDC95")]
+        yield condition, Table(("score (degrees)", *heads), tuple(rows))
+
+
+def _score(row: object) -> tuple[str, str, str]:
+    if row is None:
+        return "", "", ""
+    return number(row.mean, "deg"), number(row.sem), number(row.mdc95)  # type: ignore[attr-defined]
+
+
+def _findings(paper: Paper, page: StudyPage) -> None:
+    """What the checks object, with an example, and what must be known of all trials together."""
+    found = page.findings.of("error", "warning")
+    paper.title("Findings" if found else "All checks of all trials with a result passed.")
+    several = len(page.source.trials) > 1
+    paper.list(
+        [
+            f"{one.title}{f' ({one.count} of {len(page.source.trials)} trials)' if several else ''}: {one.example} {one.hint}"
+            for one in found
+        ]
+    )
+    doubts = [f"{page.names.spoken(one['message'])} {one['hint']}" for one in page.source.record["diagnostics"]]
+    if doubts:
+        paper.title("About all trials together")
+        paper.list(doubts)
+
+
+def _numbers(paper: Paper, person: SubjectPage) -> None:
+    """Every parameter but those of the first page, and the outliers."""
+    if len(person.tables.cycles) and (odd := odd_cycles(person.tables.cycles)):
+        paper.title("Cycles unlike the others")
+        paper.list(odd)
+    means = person.tables.parameters
+    for title, found in parameter_tables(means[~_of_strides(means)], person.names, person.means):
+        paper.title(_of("Parameters", title))
+        _table(paper, found)
+
+
+def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
+    """Return the pages of a study as PDF: outcome and failures, group curves, parameters and scores.
+
+    Raises ResultError where the library for it is not installed.
+    """
+    record = page.source.record
+    views = page.views[:1]
+
+    def write(paper: Paper) -> bool:
+        paper.page()
+        paper.laboratory()
+        paper.title(str(record["name"]), 15.0)
+        paper.facts(study_facts(page))
+        paper.title(outcome(page.source.trials), 12.0)
+        _lost(paper, page)
+        _findings(paper, page)
+        fits = paper.count == 1
+        for view in views:
+            _group_curves(paper, page, view)
+        _group_numbers(paper, page)
+        paper.paragraph(_MORE, smaller=1.0)
+        paper.signature()
+        return fits and paper.count <= _PAGES_OF_STUDY + paper.longer
+
+    name = str(record["name"])
+    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, name)
+
+
+def _lost(paper: Paper, page: StudyPage) -> None:
+    """Trials without a result, and those that count in no group result."""
+    trials = page.source.trials
+    for title, groups in (
+        ("Trials without a result", failures(trials)),
+        ("Not in the group results", exclusions(trials)),
+    ):
+        if groups:
+            paper.title(title)
+            paper.list([f"{len(one.trials)}: {one.title} {one.hint}" for one in groups])
+
+
+def _group_curves(paper: Paper, page: StudyPage, view: View) -> None:
+    """The standard page of the group: mean and SD between subjects."""
+    known = present_in(page.curves, view, list(page.curves.units))
+    below = " ".join(
+        [
+            "0 and 100 %: foot strike. Moments are internal, net, by body mass.",
+            *map(page.names.spoken, test_lines(view)),
+        ]
+    )
+    more = len(page.views) - 1
+    if more:
+        below += f" {more} more comparisons: report.html."
+    paper.curves(
+        f"Group curves over the gait cycle{f': {view.title}' if view.title else ''}",
+        known,
+        lambda name: (group_panel(page.curves, view, name, page.norms), ""),
+        group_keys(page.curves, view, known, page.norms),
+        below,
+    )
+
+
+def _group_numbers(paper: Paper, page: StudyPage) -> None:
+    """Parameters, comparisons and scores of the group."""
+    paper.page()
+    cells = page.curves.cells
+    shown = [name for name in page.options.compared_parameters if name in page.names.parameters]
+    found = parameter_table(over_subjects(page.parameters), page.names, shown, cells)
+    if found:
+        paper.title("Discrete parameters")
+        _table(paper, found)
+        paper.paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
+    compared = comparison_sections(page.table("comparisons"), page.names, page.options.alpha)
+    for one in compared:
+        paper.title(one.title)
+        _table(paper, one.table)
+    if compared:
+        paper.paragraph(f"*: p corrected below {page.options.alpha:g}. Difference: second minus first.", smaller=1.5)
+    scores = page.table("gait_scores")
+    if len(scores):
+        paper.title("Movement Analysis Profile and Gait Profile Score")
+        figure = profile_figure(scores, cells, page.names)
+        paper.figure(figure, _PROFILE_MM * len(figure.panels))
+        for note in page.notes("gait_scores"):
+            paper.paragraph(note, smaller=1.5)
+
+
+def _table(paper: Paper, found: Table) -> None:
+    """A table of the page on paper; rows that are bold there have a star."""
+    if found:
+        rows = [(f"{row[0]} *", *row[1:]) if number in found.strong else row for number, row in enumerate(found.rows)]
+        paper.table(found.heads, rows, _widths(found))
+
+
+def _widths(found: Table) -> Sequence[float]:
+    """Shares of the columns by the longest words in each."""
+    columns = zip(*([head.removeprefix("#") for head in found.heads], *found.rows), strict=True)
+    return [min(max(len(str(cell)) for cell in column), _WIDEST) + 2 for column in columns]
