@@ -164,7 +164,7 @@ def _spans(markers: FloatArray) -> tuple[float, float]:
     0 where two markers are never seen together.
     """
     frames = markers[:: max(1, markers.shape[0] // 50)]
-    seen: BoolArray = np.isfinite(frames).all(axis=-1)
+    seen = np.asarray(np.isfinite(frames).all(axis=-1))
     counts = seen.sum(axis=1)
     extents = []
     for count in np.unique(counts[counts >= 2]):  # frames with equally many markers at once

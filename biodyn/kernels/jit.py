@@ -61,7 +61,10 @@ class _KernelCache:
         return f"{self.prefix(codegen)}{key}"
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told."""
+        """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told.
+
+        Numba's implementations are not installed to load it: only compiling needs them, and does so by itself.
+        """
         content = storage.read(self._file_name(signature, target.codegen()))
         if content is None:
             tell(COMPILING if storage.storage().writable is not None else COMPILING_AGAIN)

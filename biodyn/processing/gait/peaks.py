@@ -14,7 +14,7 @@ def distinct_peaks(x: FloatArray, prominence: float, distance: float) -> IntArra
 
     Of maxima closer than `distance` samples the highest stays; those that remain stand out by `prominence` in the unit of `x`
     at least: so far one has to descend on the higher side before a higher value or the end. A flat top counts at its middle;
-    an end is no maximum. (Here, because `scipy.signal` takes longer to import than a walk to be analysed.)
+    an end is no maximum. Here, so that no run waits for what `scipy.signal` imports.
     """
     change = np.flatnonzero(np.diff(x))  # last samples of stretches of equal values
     heights = x[np.append(change, len(x) - 1)]
