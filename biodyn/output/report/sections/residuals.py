@@ -34,7 +34,8 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 {% endfor %}
 </tbody></table></div>
 <p class="small">Forces are {{ "%+.1f" % estimate.force_delay.delay_ms }} ms late (&plusmn; {{ number(estimate.force_delay.sd_ms) }}). The torques are without these errors of
-the plates; forces in tables and figures stay as measured.</p>
+the plates; forces in tables and figures stay as measured.{% if estimate.constants_from_walks > 1 %} Mass centres, mass and plates were found
+from {{ estimate.constants_from_walks }} walks of the session together.{% endif %}</p>
 {% endif %}
 <div class="scroll"><table><thead><tr><th>coordinate</th><th class="number">moved, RMS (deg)</th><th class="number">at most</th><th class="number">torque changed, RMS (Nm)</th><th class="number">its 1 SD (Nm)</th></tr></thead><tbody>
 {% for name, row in coordinates %}
