@@ -88,6 +88,8 @@ def _of_walk(
         told = estimated(other).told
     except (BiodynError, OSError) as error:
         return str(getattr(error, "message", error))
+    except Exception as error:  # a companion that nobody thought of costs itself, not the walk
+        return f"it is not understood ({type(error).__name__}: {error})"
     return "no frame of it is in balance" if told is None else told
 
 
