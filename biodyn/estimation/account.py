@@ -35,6 +35,7 @@ class EstimateAccount:
         plates: what was found of the force plates, and taken into account.
         torque_change: (C,) Nm RMS where the torque is known before and after.
         random: one standard deviation (T, C) of angles and torques from what is random in the measurements; None if not asked.
+        walks: of the session that told mass centres, mass and plates, this one among them.
     """
 
     raw_fit: Fit
@@ -56,6 +57,7 @@ class EstimateAccount:
     torque_change: FloatArray
     plates: PlateAccount
     random: Posterior | None = None
+    walks: int = 1
 
 
 def account_of(
@@ -68,6 +70,7 @@ def account_of(
     balance_sd: tuple[float, float],
     plates: PlateAccount,
     random: Posterior | None = None,
+    walks: int = 1,
 ) -> EstimateAccount:
     """Return the account of an estimate of the trial `inputs`."""
     before, model = inputs.fit, fit.model
@@ -101,6 +104,7 @@ def account_of(
         torque_change=np.asarray(rms((dynamics.torques - inputs.dynamics.torques).T)),
         plates=plates,
         random=random,
+        walks=walks,
     )
 
 

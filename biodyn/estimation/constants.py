@@ -16,6 +16,7 @@ from biodyn.estimation.banded import Factor
 from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
+from biodyn.estimation.told import Told
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import effects_of_inertia
 
@@ -34,7 +35,7 @@ class Constants:
     Attributes:
         step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
         plates_sd: standard deviations left of the latter, in the same.
-        balance: (6,) error of the balance in a frame.
+        balance: (6,) error of the balance in a frame. told: what the stretch alone says of inertias and plates.
     """
 
     step: FloatArray
@@ -42,6 +43,7 @@ class Constants:
     plates: FloatArray
     plates_sd: FloatArray
     balance: FloatArray
+    told: Told
 
 
 def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray) -> Constants:
@@ -59,15 +61,16 @@ def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Pa
             several[i : i + len(own), :, 1:] += part.rows[:, :, i].transpose(0, 2, 1) @ own
     halved = factor.forward(several).reshape(-1, several.shape[2])
     motion, inertia, probed = halved[:, 0], halved[:, 1 : 1 + count], halved[:, 1 + count :]
-    told = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
+    information = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
     share = 1.0 / problem.sizes.alike_frames
-    certain = share * told + np.eye(count)
-    values = np.linalg.solve(certain, share * (asked - inertia.T @ motion))
+    names = (*problem.inertias.names, *problem.plates.names)
+    told = Told(names, share * information, share * (asked - inertia.T @ motion))
+    values, sd = told.with_others(problem.others)
     step = factor.backward((motion - inertia @ values).reshape(right.shape))
     left = _left(problem, balance, step, effect @ values)
     trace = float(np.sum(probed**2)) / _PROBES
-    first, sd = problem.inertias.count, np.sqrt(np.diag(np.linalg.inv(certain)))
-    return Constants(step, values[:first], values[first:], sd[first:], _balance_error(problem, left[:, _FORCE], trace))
+    first, error = problem.inertias.count, _balance_error(problem, left[:, _FORCE], trace)
+    return Constants(step, values[:first], values[first:], sd[first:], error, told)
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:

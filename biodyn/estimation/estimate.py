@@ -18,6 +18,7 @@ from biodyn.estimation.problem import Problem, torque_places
 from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
 from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import marker_information
+from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -49,12 +50,14 @@ class Estimate:
         fit, dynamics: of the estimated motion, on the model with the estimated inertias.
         reaction: the ground reaction without the errors of the plates that were found.
         account: what was left over, what was moved, what changed.
+        told: what this trial alone tells of inertias and plates, for the other walks of its session.
     """
 
     fit: Fit
     dynamics: Dynamics
     reaction: GroundReaction
     account: EstimateAccount
+    told: Told | None = None
 
 
 def estimate_trial(
@@ -65,11 +68,13 @@ def estimate_trial(
     magnitudes: Magnitudes,
     bands: bool = False,
     R_WL: FloatArray | None = None,
+    others: tuple[Told, ...] = (),
 ) -> Estimate:
     """Return the estimate of a trial; `reaction` is the ground reaction up to `force_cutoff_hz`, `inputs` the trial as fitted.
 
     bands: compute how certain it is, too (`posterior`), which takes about as long again.
     R_WL: (3, 3) turns the laboratory's axes into World's; None = they are the same.
+    others: what other walks of the session tell of inertias and plates, each `Estimate.told` of its own.
 
     The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
     of the balance; the others take them over.
@@ -86,6 +91,7 @@ def estimate_trial(
     )
     of_plates, plates_sd = np.zeros(plates.count), np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
+    told: Told | None = None
     q = inputs.fit.motion.q.copy()
     certain = _nothing_certain(inputs) if bands else None
     of_stretch: dict[int, FloatArray] = {}
@@ -93,7 +99,7 @@ def estimate_trial(
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
         problem = _problem(inputs, model, at_first, settings, sizes, window.rows, own)
         if number == 0:
-            problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows))
+            problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
@@ -108,7 +114,7 @@ def estimate_trial(
             certain.force[window.kept] = found.force[window.inner][:, columns]
         if number == 0:
             values, model, sizes = solution.inertias, solution.model, solution.sizes
-            of_plates, plates_sd = solution.plates, solution.plates_sd
+            of_plates, plates_sd, told = solution.plates, solution.plates_sd, solution.told
             at_first = replace(at_first, foot_wrenches=plates.put_right(at_first.foot_wrenches, of_plates))
     fit = _fit_of(inputs, model, q)
     reaction = reaction_put_right(reaction, sides, plates, of_plates)
@@ -124,8 +130,9 @@ def estimate_trial(
         balance_of(sizes, inputs.rate_hz),
         plates.account(of_plates, plates_sd),
         certain,
+        walks=1 + len(others),
     )
-    return Estimate(fit, dynamics, reaction, account)
+    return Estimate(fit, dynamics, reaction, account, told)
 
 
 @dataclass(frozen=True)

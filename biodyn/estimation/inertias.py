@@ -36,6 +36,12 @@ class InertiaUnknowns:
         """Number of unknowns."""
         return 3 * len(self.segments) + (1 if self.mass_share_sd else 0)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        centres = tuple(f"mass centre of {segment}, axis {axis}" for segment in self.segments for axis in "xyz")
+        return (*centres, "body mass") if self.mass_share_sd else centres
+
     def centre_shifts_m(self, values: FloatArray) -> dict[str, FloatArray]:
         """Return the shift (3,) m of each segment's mass centre in its own axes."""
         return {

@@ -62,6 +62,11 @@ class EstimationSettings(Section):
     force_delay_sd_s: float = Field(
         0.001, ge=0, le=0.02, description="how late or early all forces may be, 1 SD, s; 0 = they are in time"
     )
+    session: bool = Field(
+        True,
+        description="mass centres, mass and plates are found from all walks of the session together, where model.fit is "
+        '"session"; each walk is analysed once more for the others',
+    )
     force_cutoff_hz: float = Field(
         50.0, ge=10, le=1000, description="cut-off of the plate forces, Hz, at most 0.4 of the marker rate"
     )

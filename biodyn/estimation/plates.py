@@ -113,6 +113,14 @@ class PlateUnknowns:
         one = [self.sizes.place_m, self.sizes.place_m, self.sizes.gain]
         return np.array([*(one * len(self.numbers)), self.sizes.delay_s])
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the unknowns."""
+        if not self.count:
+            return ()
+        of_one = (*(f"place along {axis}" for axis in self.axes), "gain")
+        return (*(f"plate {number}, {what}" for number in self.numbers for what in of_one), "delay of the forces")
+
     def of_frames(self, rows: slice) -> PlateUnknowns:
         """The same for some frames."""
         return replace(self, carried=self.carried[rows])

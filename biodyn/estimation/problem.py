@@ -12,6 +12,7 @@ from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.sizes import Sizes
+from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
 from biodyn.rigid_body.jacobians import on_path
 
@@ -27,7 +28,8 @@ class Problem:
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
-        tells_constants: whether inertias and the error of the balance are found from this stretch.
+        tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
+        others: what other walks of the session tell of inertias and plates.
     """
 
     model: SubjectModel
@@ -44,6 +46,7 @@ class Problem:
     inertias: InertiaUnknowns
     plates: PlateUnknowns
     tells_constants: bool = True
+    others: tuple[Told, ...] = ()
 
     @cached_property
     def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:

@@ -25,6 +25,7 @@ from biodyn.estimation.terms import (
     smoothness,
     torque_derivatives,
 )
+from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
 
 
@@ -38,6 +39,7 @@ class Solution:
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
         plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations.
         sizes: with the error of the balance that was found.
+        told: what the stretch alone tells of inertias and plates; None where it was not asked.
     """
 
     coefficients: FloatArray
@@ -49,6 +51,7 @@ class Solution:
     plates_sd: FloatArray
     model: SubjectModel
     sizes: Sizes
+    told: Told | None
 
 
 def solve(problem: Problem, iterations: int, mean_information: FloatArray | None = None) -> Solution:
@@ -60,6 +63,7 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     c = np.zeros((problem.knots.count, nv))
     values = np.zeros(problem.inertias.count)
     of_plates, plates_sd = np.zeros(problem.plates.count), np.ones(problem.plates.count)
+    told_of_constants: Told | None = None
     told = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
     held = kept(model, problem.start.q, levers(problem, told[0]), problem.sizes)
@@ -83,10 +87,12 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))
             if number == last_telling:
                 values, changed = found.inertias, with_changed_inertias(model, problem.inertias, found.inertias)
-                of_plates, plates_sd = found.plates, found.plates_sd
+                of_plates, plates_sd, told_of_constants = found.plates, found.plates_sd, found.told
                 problem = replace(problem, wrenches=problem.plates.put_right(problem.wrenches, of_plates))
         else:
             step = factor.solve(normal.g)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
-    return Solution(c, path, factor, derivatives, values, of_plates, plates_sd, changed, problem.sizes)
+    return Solution(
+        c, path, factor, derivatives, values, of_plates, plates_sd, changed, problem.sizes, told_of_constants
+    )

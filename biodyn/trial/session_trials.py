@@ -72,6 +72,22 @@ def serving(session: SessionFiles) -> tuple[Companion, ...]:
     return tuple(c for c in session.companions if c.use in ("walk", "functional", "unreadable"))[:_MOST_FILES]
 
 
+def walks_of_session(session: SessionFiles, files: TrialFiles) -> list[Companion]:
+    """Return the other walks of the session whose markers sit where the walk's do, each movement once."""
+    judge, shapes, found = _Judge(session, files), {_movement(files.walk)}, []
+    for companion in serving(session):
+        if companion.use != "walk" or judge.against(companion):
+            continue
+        try:
+            shape = _movement(read(companion.path))
+        except (BiodynError, OSError):  # named where the model is fitted
+            continue
+        if shape not in shapes:
+            shapes.add(shape)
+            found.append(companion)
+    return found
+
+
 class _Judge:
     """Why a file of a session cannot serve its walk, by headers and glimpses."""
 

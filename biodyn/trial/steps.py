@@ -19,8 +19,9 @@ from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError, SettingsError
 from biodyn.estimation.bands import estimate_bands
-from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, estimate_trial
+from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_trial
 from biodyn.estimation.notes import estimate_notes
+from biodyn.estimation.told import Told
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
 from biodyn.model.from_library.markersets import recognise
@@ -51,6 +52,7 @@ from biodyn.recording import Contact, GaitEvent, GroundReaction
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
 from biodyn.trial.pose_offsets import pose_errors
+from biodyn.trial.session_constants import SessionConstants, constants_of_session
 from biodyn.trial.standing import Calibration, calibrate, calibration_note, standing_points
 from biodyn.trial.state import TrialState
 from biodyn.trial.subject import scaling_options
@@ -294,27 +296,35 @@ def estimate(trial: TrialState) -> None:
     settings = trial.settings
     if settings.signals.method != ESTIMATE:
         return
-    cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
-    _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
-    magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
-    found = estimate_trial(
-        trial.propagation,
-        reaction,
-        cutoff_hz,
-        settings.estimation,
-        magnitudes,
-        bands=settings.uncertainty.compute,
-        R_WL=trial.world.R_WL,
-    )
+    others = SessionConstants()
+    if settings.model.fit == "session" and settings.estimation.session:
+        others = constants_of_session(trial, _up_to_torques, _estimated)
+    found = _estimated(trial, others.told, bands=settings.uncertainty.compute)
     trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, found.reaction, found.account
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
     _, before = _events_by(trial, _points_of_steps(trial))
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    trial.events, after = _events_by(
-        trial, trial.points.of_steps(trial.rate_hz, math.inf)
-    )  # its motion passed no filter
-    trial.notes = [note for note in trial.notes if note not in before] + [*after, *estimate_notes(found.account)]
+    unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
+    trial.events, after = _events_by(trial, unfiltered)
+    kept = [note for note in trial.notes if note not in before]
+    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account)]
+
+
+def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = False) -> Estimate:
+    """The estimate of a trial after its inverse dynamics."""
+    settings = trial.settings
+    cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
+    _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
+    magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
+    chosen, R_WL = settings.estimation, trial.world.R_WL
+    return estimate_trial(trial.propagation, reaction, cutoff_hz, chosen, magnitudes, bands, R_WL, others)
+
+
+def _up_to_torques(trial: TrialState) -> None:
+    """All that comes before the estimate."""
+    for step in STEPS[: [step.name for step in STEPS].index("estimate")]:
+        step.run(trial)
 
 
 def uncertainty(trial: TrialState) -> None:

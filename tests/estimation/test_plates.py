@@ -15,6 +15,7 @@ from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.notes import estimate_notes
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns
+from biodyn.estimation.told import Told
 from biodyn.recording import Contact, GroundReaction
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.magnitudes import load_magnitudes
@@ -34,9 +35,11 @@ def settings(**changed: float) -> EstimationSettings:
     return EstimationSettings(**changed)  # type: ignore[arg-type]
 
 
-def estimated(walk: TrialAnalysis, reaction: GroundReaction, chosen: EstimationSettings) -> Estimate:
+def estimated(
+    walk: TrialAnalysis, reaction: GroundReaction, chosen: EstimationSettings, others: tuple[Told, ...] = ()
+) -> Estimate:
     assert walk.propagation is not None
-    return estimate_trial(walk.propagation, reaction, 6.0, chosen, load_magnitudes(), R_WL=TURNED)
+    return estimate_trial(walk.propagation, reaction, 6.0, chosen, load_magnitudes(), R_WL=TURNED, others=others)
 
 
 def unknowns_of(walk: TrialAnalysis, chosen: EstimationSettings) -> PlateUnknowns:
@@ -145,3 +148,17 @@ def test_what_people_are_shown_stays_as_measured(walk: TrialAnalysis, sound: Est
     moved: FloatArray = sound.reaction.centre_of_pressure[side] - walk.reaction.centre_of_pressure[side]
     assert np.nanmax(np.abs(moved)) > 0.0
     assert np.nanmax(np.abs(moved[:, 1])) < 1e-12  # along the floor
+
+
+def test_several_walks_tell_more_of_a_plate_than_one(walk: TrialAnalysis, sound: Estimate) -> None:
+    """A shift of 3 cm, of which a prior of 5 mm lets one walk say a part: others that saw the same plate bring it nearer."""
+    wrong = with_errors(walk, {0: 0.03})
+    alone = estimated(walk, wrong, settings())
+    assert alone.told is not None
+    again = estimated(walk, wrong, settings(), others=(alone.told,) * 3)
+    expected = float(sound.account.plates.errors[0].shift_m[0]) + 0.03
+    missed = [abs(float(found.account.plates.errors[0].shift_m[0]) - expected) for found in (alone, again)]
+    assert missed[1] < 0.7 * missed[0]
+    assert again.account.walks == 4
+    left = [found.account.plates.errors[0].shift_sd_m[0] for found in (alone, again)]
+    assert left[1] < 0.9 * left[0]

@@ -34,6 +34,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
             {"segment": name, "shift_cm": (100.0 * shift).tolist(), "sd_cm": 100.0 * account.centre_sd_m[name]}
             for name, shift in account.centre_shifts_m.items()
         ],
+        "constants_from_walks": account.walks,
         "plates": [
             {
                 "plate": error.number,

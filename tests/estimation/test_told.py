@@ -1,0 +1,76 @@
+"""What walks of a session tell together: the sum of what each tells, whichever constants it knows of."""
+
+from __future__ import annotations
+
+import shutil
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.estimation.told import Told
+from biodyn.trial.run import analyse_trial
+
+FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
+
+
+def told(names: tuple[str, ...], rng: np.random.Generator, rows: int = 6) -> tuple[Told, np.ndarray, np.ndarray]:
+    A, y = rng.normal(size=(rows, len(names))), rng.normal(size=rows)
+    return Told(names, A.T @ A, A.T @ y), A, y
+
+
+def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
+    """The second walk stood on another plate, too; the first does not know of that one, but of what it says of the mass."""
+    rng = np.random.default_rng(1)
+    (one, A, y), (other, B, z) = told(("mass", "plate 1"), rng), told(("plate 2", "mass"), rng)
+    rows = np.zeros((len(A) + len(B) + 3, 3))
+    rows[:6, :2], rows[6:12, [2, 0]], rows[12:] = A, B, np.eye(3)
+    expected, *_ = np.linalg.lstsq(rows, np.concatenate([y, z, np.zeros(3)]), rcond=None)
+    values, sd = one.with_others([other])
+    np.testing.assert_allclose(values, expected[:2], atol=1e-12)
+    np.testing.assert_allclose(sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
+
+
+def test_a_walk_alone_is_itself_and_the_order_of_others_is_none() -> None:
+    rng = np.random.default_rng(2)
+    one, *others = (told(("a", "b", "c"), rng)[0] for _ in range(3))
+    alone, _ = one.with_others([])
+    np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.pull), atol=1e-14)
+    np.testing.assert_allclose(one.with_others(others)[0], one.with_others(others[::-1])[0], atol=1e-12)
+
+
+def _analysed(folder: Path, together: bool) -> TrialAnalysis:
+    settings = {"signals": {"method": "estimate"}, "model": {"fit": "session"}, "estimation": {"session": together}}
+    return analyse_trial(folder / "walk01.c3d", settings=settings, torques_only=True)
+
+
+@pytest.mark.slow
+def test_a_session_of_one_walk_is_that_walk_and_of_two_knows_more(tmp_path: Path) -> None:
+    for name in ("static.c3d", "walk01.c3d"):
+        shutil.copy(FOLDER / name, tmp_path / name)
+    alone, itself = _analysed(tmp_path, False), _analysed(tmp_path, True)
+    np.testing.assert_array_equal(alone.dynamics.torques, itself.dynamics.torques)
+    shutil.copy(FOLDER / "walk02.c3d", tmp_path / "walk02.c3d")
+    one, two = _analysed(tmp_path, False).estimate, _analysed(tmp_path, True).estimate
+    assert one is not None
+    assert two is not None
+    assert (one.walks, two.walks) == (1, 2)
+    for before, after in zip(one.plates.errors, two.plates.errors, strict=True):
+        assert (after.shift_sd_m < before.shift_sd_m).all()
+        assert after.gain_sd < before.gain_sd
+
+
+@pytest.mark.slow
+def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
+        shutil.copy(FOLDER / name, tmp_path / name)
+    monkeypatch.setattr("biodyn.trial.session_constants._known", OrderedDict())
+    monkeypatch.setattr("biodyn.trial.session_constants._same_plates", lambda one, other: False)
+    found = _analysed(tmp_path, True)
+    assert found.estimate is not None
+    assert found.estimate.walks == 1
+    notes = [note for note in found.diagnostics if note.code == "session-walk-tells-nothing"]
+    assert [note.about for note in notes] == ["walk02.c3d"]
+    assert "plates lie elsewhere" in notes[0].message
