@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, FloatArray
+from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.store.write import write_view
 from biodyn.output.tables.packed import packed
 from biodyn.processing.contacts.at_plate_rate import FootForces, forces_at_plate_rate
@@ -167,3 +168,14 @@ def test_parameters_of_many_strides_are_read_from_a_packed_table(walk_result: Tr
         assert "start_s" not in own
         np.testing.assert_allclose(own["stride_time_s"], row["stride_time_s"], atol=1e-5)
         np.testing.assert_allclose(own["braking_force_max_BW"], row["braking_force_max_BW"], atol=1e-5)
+
+
+def test_the_report_shows_peaks_with_the_ground_reaction(walk_result: TrialResult) -> None:
+    """Not among the first parameters, which stand before the curves."""
+    table = walk_result.spatiotemporal
+    peaks = {row["label"]: row for row in parameter_rows(table, peaks=True)}
+    assert "Braking force max" in peaks
+    assert not {row["label"] for row in parameter_rows(table)} & set(peaks)
+    row = peaks["Vertical force first"]
+    assert row["unit"] == "BW"
+    assert 0.9 < float(row["r"]["mean"]) < 1.5

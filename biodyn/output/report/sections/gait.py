@@ -13,6 +13,7 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.output.report.words import evidence_words, parameter_label
 
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
+_FORCE_SUFFIX = "_BW"
 _PARAMETERS = """
 {% if parameters %}
 <table class="tight"><thead><tr><th>parameter</th>
@@ -67,11 +68,11 @@ def contacts(page: TrialPage) -> Data:
     return {"contacts": contact_rows(page.tables["contacts"])}
 
 
-def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
-    """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side."""
+def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list[dict[str, Any]]:
+    """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side; or of the peaks of the force."""
     rows = []
     for name in spatiotemporal.columns:
-        if name in _NOT_PARAMETERS:
+        if name in _NOT_PARAMETERS or str(name).endswith(_FORCE_SUFFIX) is not peaks:
             continue
         label, unit = parameter_label(str(name))
         row: dict[str, Any] = {"label": label, "unit": unit}
@@ -87,7 +88,7 @@ def parameter_rows(spatiotemporal: pd.DataFrame) -> list[dict[str, Any]]:
 def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
     if not len(values):
         return None
-    digits = 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
+    digits = 3 if unit == "BW" else 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
     sd = f"{values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
     return {"mean": f"{values.mean():.{digits}f}", "sd": sd, "n": len(values)}
 

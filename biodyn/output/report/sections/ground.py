@@ -1,12 +1,29 @@
-"""Ground reaction force and the paths of the centre of pressure."""
+"""Ground reaction force and the paths of the centre of pressure; the peaks of the force in numbers."""
 
 from __future__ import annotations
 
 from biodyn.output.report.section import Data
+from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
 _TEMPLATE = """
 {{ pictures("ground") }}
+{% if peaks %}
+<div class="scroll"><table class="tight"><thead><tr><th>peak of the stance</th>
+{% for side, side_name, color in sides %}
+<th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
+{% endfor %}
+</tr></thead><tbody>
+{% for row in peaks %}
+<tr><td>{{ row.label }}{% if row.unit %} <span class="word">{{ row.unit }}</span>{% endif %}</td>
+{% for side, side_name, color in sides %}
+<td class="number">{% if row[side] %}{{ row[side].mean }}{% if row[side].sd %} ± {{ row[side].sd }}{% endif %}{% else %}–{% endif %}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody></table></div>
+<p class="small quiet">In body weights, at the plates' own rate through 50 Hz; mean over the stances of whole cycles that were measured.</p>
+{% endif %}
 """
 
 
@@ -18,5 +35,9 @@ _TEMPLATE = """
     template=_TEMPLATE,
 )
 def ground(page: TrialPage) -> Data | None:
-    """Both figures say all."""
-    return {} if page.figures_in.get("ground") else None
+    """Both figures, and a row a peak; None without a figure."""
+    if not page.figures_in.get("ground"):
+        return None
+    return {
+        "peaks": parameter_rows(page.tables["spatiotemporal"], peaks=True) if "spatiotemporal" in page.tables else []
+    }
