@@ -201,6 +201,27 @@ def test_what_is_free_moves_as_it_moved(walk):
     np.testing.assert_allclose(back, moved.tau[rows], atol=1e-7)
 
 
+def test_the_kernels_of_the_free_coordinates_say_what_the_layers_say(walk):
+    """Place, rates, G and the bias beneath, by compiled functions and by the layers' own in NumPy."""
+    arrays = result_arrays(walk.analysis)
+    moved = model_motion(arrays, stored_actuated_motion(arrays), walk.analysis.imported.model_file).actuated
+    own, rows = moved.reduced, np.flatnonzero(moved.known)[::20]
+    zq, zv, G, bias = own.tree_state(moved.q[rows], moved.v[rows])
+    top, rates = np.repeat(own.held[None], len(rows), axis=0), np.zeros((len(rows), len(own.held)))
+    top[:, own.places], rates[:, own.places] = moved.q[rows, 7:], moved.v[rows, 6:]
+    bent, through = np.zeros_like(rates), np.eye(len(own.held))[None]
+    for layer in own.layers:
+        passed = layer.at(top, rates)
+        bent = passed.rates(bent) + passed.bias
+        top, rates, through = passed.z, passed.rates(rates), passed.matrix() @ through
+    at = own.tree.columns
+    np.testing.assert_allclose(zq[:, 7:], top[:, at], atol=1e-13)
+    np.testing.assert_allclose(zv[:, 6:], rates[:, at], atol=1e-12)
+    np.testing.assert_allclose(bias, bent[:, at], atol=1e-10)
+    np.testing.assert_allclose(G, through[:, at][:, :, own.places], atol=1e-13)
+    assert np.abs(bias).max() > 0.1  # the knees' splines bend
+
+
 def test_the_folder_is_a_result_like_any_other(walk, tmp_path):
     place = walk.save(tmp_path / "walk")
     again = biodyn.load(place)

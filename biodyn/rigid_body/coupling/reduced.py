@@ -8,20 +8,23 @@ with the free base as it is. A knee whose shift hangs on its angle has one equat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
+from biodyn.kernels import crba, manifold, rnea
+from biodyn.kernels import reduced as kernels
+from biodyn.kernels.laws import Laws
 from biodyn.rigid_body.coupling.floating import FloatingTree
+from biodyn.rigid_body.coupling.laws import laws_of, room_for
 from biodyn.rigid_body.coupling.maps import CoordinateMap
-from biodyn.rigid_body.dynamics import bias_forces, inverse_dynamics
+from biodyn.rigid_body.frames import external, workspace
 from biodyn.rigid_body.joint import Body, Joint
-from biodyn.rigid_body.motion import body_poses, difference, integrate
+from biodyn.rigid_body.motion import body_poses, integrate
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.rigid_body.simulation import coordinate_rates
-from biodyn.rigid_body.whole_body import centre_of_mass, mass_matrix
+from biodyn.rigid_body.whole_body import centre_of_mass, subtree_mass
 
 _BASE_Q, _BASE_V = 7, 6
 
@@ -66,37 +69,50 @@ class ReducedTree:
     def _base(self) -> Multibody:
         return Multibody((Body("base", None, Joint("free"), mass_kg=1.0, inertia_com=np.eye(3)),))
 
-    def _beneath(self, q: FloatArray, v: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return z (T, nz) of the tree's joints, G (T, nz, nu) and the bias g (T, nz) of their accelerations."""
-        at = np.repeat(self.held[None], len(q), axis=0)
-        at[:, self.places] = q[:, _BASE_Q:]
-        speeds, bias = np.zeros_like(at), np.zeros_like(at)
-        if v is not None:
-            speeds[:, self.places] = v[:, _BASE_V:]
-        G = np.zeros((len(q), at.shape[1], len(self.places)))
-        G[:, self.places, np.arange(len(self.places))] = 1.0
-        for layer in self.layers:
-            passed = layer.at(at, speeds)
-            below = np.zeros((len(q), layer.nz, layer.nq))
-            for out, source in layer.same:
-                below[:, out, source] = 1.0
-            for term, gradient in zip(layer.terms, passed.gradients, strict=True):
-                for g, source in zip(gradient, term.sources, strict=True):
-                    below[:, term.out, source] += g
-            bias = (below @ bias[..., None])[..., 0] + passed.bias
-            speeds, at, G = (below @ speeds[..., None])[..., 0], passed.z, below @ G
-        columns = self.tree.columns
-        return at[:, columns], G[:, columns], bias[:, columns]
+    @cached_property
+    def _laws(self) -> _FreeLaws:
+        return _free_laws(self.layers, self.places, self.tree.columns)
 
     def tree_state(self, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return q, v of the floating tree for those here (T, nq), (T, nv), with G (T, nz, nu) and the bias (T, nz)."""
-        z, G, bias = self._beneath(q, v)
-        zdot = (G @ v[:, _BASE_V:, None])[..., 0]
-        return np.hstack([q[:, :_BASE_Q], z]), np.hstack([v[:, :_BASE_V], zdot]), G, bias
+        own, frames = self._laws, len(q)
+        nz, values = len(self.tree.columns), len(own.laws.kind)
+        zq, zv = np.empty((frames, _BASE_Q + nz)), np.empty((frames, _BASE_V + nz))
+        bias, G = np.empty((frames, nz)), np.zeros((frames, nz, len(self.places)))
+        kernels.beneath(
+            own.laws, self.tree.columns, own.spot, _plain(self.held), _plain(q), _plain(v), room_for(own.laws),
+            np.empty(self.layers[-1].nz), np.empty(values), np.empty(values), np.empty(len(self.held)), zq, zv, bias, G,
+        )  # fmt: skip
+        return zq, zv, G, bias
+
+    @cached_property
+    def _mass_below(self) -> FloatArray:
+        return subtree_mass(self.tree.multibody.tree)
+
+    def _tree_mass(self, zq: FloatArray) -> FloatArray:
+        """Return the mass matrix of the tree: `mass_matrix` without looking at numbers that were made here."""
+        tree, frames, nv = self.tree.multibody.tree, len(zq), self.tree.multibody.nv
+        M = np.zeros((frames, nv, nv))
+        work = workspace(crba.work_size(tree, nv**2))
+        crba.mass_matrix(tree, self._mass_below, zq, M.reshape(frames, nv**2), work)
+        return M
+
+    def _tree_forces(
+        self, zq: FloatArray, zv: FloatArray, zdd: FloatArray, wrenches: FloatArray, bodies: IntArray
+    ) -> FloatArray:
+        """Return the forces (T, nv) of the tree: `inverse_dynamics` without looking at numbers that were made here."""
+        tree = self.tree.multibody.tree
+        path, start = _paths(self.tree.multibody, tuple(bodies))
+        tau = np.empty_like(zv)
+        work = workspace(rnea.work_size(tree))
+        rnea.inverse_dynamics(
+            tree, zq, zv, zdd, _plain(wrenches), path, start, tau, np.empty((0, len(tree.parent), 6)), work
+        )
+        return tau
 
     def tree_configuration(self, q: FloatArray) -> FloatArray:
         """Return q (T, .) of the floating tree."""
-        return np.hstack([q[:, :_BASE_Q], self._beneath(q)[0]])
+        return self.tree_state(q, np.zeros((len(q), self.nv)))[0]
 
     def of_tree(self, forces: FloatArray, G: FloatArray) -> FloatArray:
         """Return forces (T, nv) here of those along the tree's speeds."""
@@ -105,27 +121,28 @@ class ReducedTree:
 
     def _inertia(self, M: FloatArray, G: FloatArray) -> FloatArray:
         """Return G^T M G (T, nv, nv) with the base as it is."""
-        joints = M[:, :, _BASE_V:] @ G
-        half = np.concatenate([M[:, :, :_BASE_V], joints], axis=2)
-        lower = np.swapaxes(G, 1, 2) @ half[:, _BASE_V:]
-        return np.concatenate([half[:, :_BASE_V], lower], axis=1)
+        H = np.zeros((len(M), self.nv, self.nv))
+        kernels.inertia(M, G, self._laws.start, self._laws.entries, H)
+        return H
 
     def mass_matrix(self, q: FloatArray) -> FloatArray:
         """Return the mass matrix (T, nv, nv)."""
-        z, G, _ = self._beneath(q)
-        return self._inertia(mass_matrix(self.tree.multibody, np.hstack([q[:, :_BASE_Q], z])), G)
+        at, _, G, _ = self.tree_state(q, np.zeros((len(q), self.nv)))
+        return self._inertia(self._tree_mass(at), G)
 
     def forward_dynamics(
         self, q: FloatArray, v: FloatArray, tau: FloatArray, wrenches: FloatArray, bodies: IntArray
     ) -> FloatArray:
-        """Return vdot (T, nv) for tau (T, nv) and wrenches (T, K, 6) about the world origin on the bodies (K,)."""
-        mb = self.tree.multibody
+        """Return vdot (T, nv) for tau (T, nv) and wrenches (T, K, 6) about the world origin on the bodies (K,).
+
+        NaN where the coordinates leave a mass matrix that is not positive definite.
+        """
         zq, zv, G, bias = self.tree_state(q, v)
-        M = mass_matrix(mb, zq)
-        pull = bias_forces(mb, zq, zv, wrenches, bodies)
-        pull += (M[:, :, _BASE_V:] @ bias[..., None])[..., 0]
-        found = np.linalg.solve(self._inertia(M, G), (tau - self.of_tree(pull, G))[..., None])[..., 0]
-        return np.asarray(found, dtype=np.float64)
+        M = self._tree_mass(zq)
+        pull = self._tree_forces(zq, zv, np.zeros_like(zv), wrenches, bodies)
+        own, found = self._laws, np.empty((len(q), self.nv))
+        kernels.accelerations(M, pull, bias, G, own.start, own.entries, self._inertia(M, G), _plain(tau), found)
+        return found
 
     def inverse_dynamics(
         self, q: FloatArray, v: FloatArray, vdot: FloatArray, wrenches: FloatArray, bodies: IntArray
@@ -133,7 +150,7 @@ class ReducedTree:
         """Return tau (T, nv)."""
         zq, zv, G, bias = self.tree_state(q, v)
         zdd = np.hstack([vdot[:, :_BASE_V], (G @ vdot[:, _BASE_V:, None])[..., 0] + bias])
-        return self.of_tree(inverse_dynamics(self.tree.multibody, zq, zv, zdd, wrenches, bodies), G)
+        return self.of_tree(self._tree_forces(zq, zv, zdd, wrenches, bodies), G)
 
     def body_poses(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return R_WB (T, B, 3, 3) and p_WB (T, B, 3) of the tree's bodies."""
@@ -151,13 +168,52 @@ class ReducedTree:
     def difference(self, q0: FloatArray, q1: FloatArray) -> FloatArray:
         """Return the steps (T, nv) from q0 to q1 (T, nq)."""
         q0, q1 = np.broadcast_arrays(q0, q1)
-        base = difference(self._base, q0[:, :_BASE_Q].copy(), q1[:, :_BASE_Q].copy())
-        return np.hstack([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]])
+        base = np.empty((len(q0), _BASE_V))
+        manifold.difference(self._base.tree, _plain(q0[:, :_BASE_Q]), _plain(q1[:, :_BASE_Q]), base)
+        return np.concatenate([base, q1[:, _BASE_Q:] - q0[:, _BASE_Q:]], axis=1)
 
     def coordinate_rates(self, q: FloatArray, v: FloatArray) -> FloatArray:
         """Return dq/dt (T, nq)."""
-        base = coordinate_rates(self._base, q[:, :_BASE_Q].copy(), v[:, :_BASE_V].copy())
-        return np.hstack([base, v[:, _BASE_V:]])
+        base = np.empty((len(q), _BASE_Q))
+        manifold.coordinate_rates(self._base.tree, _plain(q[:, :_BASE_Q]), _plain(v[:, :_BASE_V]), base)
+        return np.concatenate([base, v[:, _BASE_V:]], axis=1)
+
+
+def _plain(values: FloatArray) -> FloatArray:
+    """Return a copy in the one layout that kernels are compiled for."""
+    return np.array(values, dtype=np.float64, order="C")
+
+
+@lru_cache(maxsize=8)
+def _paths(mb: Multibody, bodies: tuple[int, ...]) -> tuple[IntArray, IntArray]:
+    """Return the links from the root to each loaded body, and where each path begins."""
+    return external(mb, 0, np.zeros((0, len(bodies), 6)), [int(body) for body in bodies])[1:]
+
+
+@dataclass(frozen=True, eq=False)
+class _FreeLaws:
+    """The layers as the kernels take them.
+
+    Attributes:
+        laws: of all independent coordinates. spot: (n,) where each stands among the free ones, -1 = it is held.
+        start, entries: the columns of row j of G that are not always zero, entries[start[j]:start[j + 1]].
+    """
+
+    laws: Laws
+    spot: IntArray
+    start: IntArray
+    entries: IntArray
+
+
+def _free_laws(layers: tuple[CoordinateMap, ...], places: IntArray, columns: IntArray) -> _FreeLaws:
+    laws = laws_of(layers)
+    spot = np.full(layers[0].nq, -1, dtype=np.int64)
+    spot[places] = np.arange(len(places))
+    first = len(laws.kind) - layers[-1].nz
+    rows = [spot[laws.column[laws.entry[first + j] : laws.entry[first + j + 1]]] for j in columns]
+    entries = [row[row >= 0] for row in rows]
+    start = np.concatenate([[0], np.cumsum([len(row) for row in entries])]).astype(np.int64)
+    return _FreeLaws(laws, spot, start, np.concatenate([*entries, []]).astype(np.int64))
 
 
 def require_rates(layers: tuple[CoordinateMap, ...]) -> None:
