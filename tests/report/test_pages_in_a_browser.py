@@ -193,12 +193,19 @@ def test_every_control_is_reached_by_keyboard_and_seen(chrome: Browser, pages: d
     controls = '[...document.querySelectorAll("[data-scene] :is(canvas, button, input, select, summary)")]'
     count = chrome.run(f"{controls}.length")
     chrome.run(f"{_CANVAS}.focus()")
+    _tab(chrome)
+    _tab(chrome, back=True)  # what a script gave the focus to is outlined from the first key on
     for place in range(count):
         assert chrome.run(f"{controls}.indexOf(document.activeElement)") == place
         seen = "(({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1)"
         assert chrome.run(f"{seen}(getComputedStyle(document.activeElement))"), place
-        chrome.send("Input.dispatchKeyEvent", type="rawKeyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
-        chrome.send("Input.dispatchKeyEvent", type="keyUp", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        _tab(chrome)
+
+
+def _tab(chrome: Browser, back: bool = False) -> None:
+    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9, "modifiers": 8 if back else 0}
+    for kind in ("rawKeyDown", "keyUp"):
+        chrome.send("Input.dispatchKeyEvent", type=kind, **key)
 
 
 def test_fingers_turn_the_view_and_come_nearer(chrome: Browser, pages: dict[str, Path]) -> None:
