@@ -41,7 +41,7 @@ def power_parts(page: TrialPage) -> Data | None:
 
 def _means(table: pd.DataFrame, strides: pd.DataFrame, joint: str, plane: str, mass_kg: float) -> dict[str, FloatArray]:
     """Mean (101,) over the cycles by side, W/kg; sides without the column, or without a known value, are left out."""
-    found = {}
+    found: dict[str, FloatArray] = {}
     time_s = table["time_s"].to_numpy(dtype=np.float64)
     for side in SIDES:
         column = next((name for name in (f"{joint}_{side}_{plane}_W", f"{joint}_{plane}_W") if name in table), None)
