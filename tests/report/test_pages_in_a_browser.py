@@ -13,12 +13,13 @@ from support.made_folder import made_folder, two_by_two
 from support.standards import Point, points
 
 from biodyn.study import run_session
+from biodyn.trial.differences import compare
 from biodyn.trial.inspect import write_check_page
 
 pytestmark = pytest.mark.slow
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SCREEN, PHONE = (1200, 800), (390, 844)
-PAGES = ("trial", "session", "study", "check")
+PAGES = ("trial", "session", "study", "check", "compare")
 AXE = "axe-core@4.10.2"
 _CONTRAST = """(() => {
   const SKIP = ["SCRIPT", "STYLE", "OPTION"];
@@ -62,8 +63,11 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     session = run_session(SAMPLES / "subject01", folder / "session", workers=1).folder
     study = made_folder(folder / "study", two_by_two())
     _, check = write_check_page(SAMPLES / "subject01" / "walk01.c3d", folder / "check")
-    (trial, *_) = sorted((session / "trials").rglob("report.html"))
-    return {"trial": trial, "session": session / "report.html", "study": study / "report.html", "check": check}
+    trial, other, *_ = sorted((session / "trials").rglob("report.html"))
+    compared = compare(trial.parent, other.parent).save(folder / "compared") / "report.html"
+    return {
+        "trial": trial, "session": session / "report.html", "study": study / "report.html", "check": check, "compare": compared,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SCREEN, PHONE], ids=["screen", "phone"])
@@ -107,11 +111,12 @@ def test_the_scene_moves_and_the_cursor_with_it(chrome: Browser, pages: dict[str
         assert chrome.run(_CURSOR) != cursor
 
 
+_CANVAS = 'document.querySelector("[data-scene] canvas")'
 _CURSOR = '[...document.querySelectorAll(".now")].map((one) => one.getAttribute("x1") + one.getAttribute("visibility")).join()'
 
 
 def _pixels(chrome: Browser) -> str:
-    return str(chrome.run('document.querySelector("#scene canvas").toDataURL()'))
+    return str(chrome.run(f"{_CANVAS}.toDataURL()"))
 
 
 def test_a_curve_that_is_pointed_at_moves_all_cursors_and_the_scene(chrome: Browser, pages: dict[str, Path]) -> None:
@@ -144,6 +149,94 @@ def test_the_scene_draws_thirty_frames_a_second(chrome: Browser, pages: dict[str
     before = _script_seconds(chrome)
     chrome.run('for (let i = 0; i < 60; i += 1) { document.querySelector("[data-do=on]").click(); }')
     assert (_script_seconds(chrome) - before) / 60 <= 1.0 / 30.0
+
+
+@pytest.mark.parametrize("kind", ["compare", "session"])
+def test_two_walks_stand_in_one_view_and_move_the_cursor(chrome: Browser, pages: dict[str, Path], kind: str) -> None:
+    """Over each other or side by side, by gait cycle or by time; each by its key."""
+    chrome.open(pages[kind], *SCREEN)
+    chrome.run(f"{_CANVAS}.focus()")
+    for key, what in (("o", "beside"), ("t", "cycle")):
+        button = f'document.querySelector("[data-do={what}]").getAttribute("aria-pressed")'
+        before, pressed = _pixels(chrome), chrome.run(button)
+        chrome.key(key)
+        assert chrome.run(button) != pressed
+        assert _pixels(chrome) != before
+        chrome.key(key)
+        assert chrome.run(button) == pressed
+    cursor = chrome.run(_CURSOR)
+    for _ in range(5):
+        chrome.key(".")
+    assert chrome.run('document.querySelector("[data-scene] output").textContent') == "5 % of the cycle"
+    assert chrome.run(_CURSOR) != cursor
+    chrome.run('document.querySelector(".standard-page").focus()')
+    for _ in range(7):
+        chrome.key("ArrowRight")
+    assert "at 7 % of the cycle" in chrome.run('document.querySelector(".reading").textContent')
+
+
+def test_the_band_is_drawn_when_asked_for(chrome: Browser, pages: dict[str, Path]) -> None:
+    chrome.open(pages["trial"], *SCREEN)
+    chrome.run(f"{_CANVAS}.focus()")
+    before = _pixels(chrome)
+    chrome.key("g")
+    assert chrome.run('document.querySelector("[data-show=ghost]").checked') is True
+    assert _pixels(chrome) != before
+    chrome.key("g")
+    assert _pixels(chrome) == before
+
+
+@pytest.mark.parametrize("kind", ["trial", "compare"])
+def test_every_control_is_reached_by_keyboard_and_seen(chrome: Browser, pages: dict[str, Path], kind: str) -> None:
+    """The tab key meets each button, box, slider and choice of the view in turn, and what has the focus is outlined."""
+    chrome.open(pages[kind], *SCREEN)
+    controls = '[...document.querySelectorAll("[data-scene] :is(canvas, button, input, select, summary)")]'
+    count = chrome.run(f"{controls}.length")
+    chrome.run(f"{_CANVAS}.focus()")
+    _tab(chrome)
+    _tab(chrome, back=True)  # what a script gave the focus to is outlined from the first key on
+    for place in range(count):
+        assert chrome.run(f"{controls}.indexOf(document.activeElement)") == place
+        seen = "(({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1)"
+        assert chrome.run(f"{seen}(getComputedStyle(document.activeElement))"), place
+        _tab(chrome)
+
+
+def _tab(chrome: Browser, back: bool = False) -> None:
+    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9, "modifiers": 8 if back else 0}
+    for kind in ("rawKeyDown", "keyUp"):
+        chrome.send("Input.dispatchKeyEvent", type=kind, **key)
+
+
+def test_fingers_turn_the_view_and_come_nearer(chrome: Browser, pages: dict[str, Path]) -> None:
+    """One finger turns, two apart come nearer; the page does not move meanwhile."""
+    chrome.open(pages["trial"], *PHONE)
+    chrome.send("Emulation.setTouchEmulationEnabled", enabled=True)
+    try:
+        chrome.run(f'{_CANVAS}.scrollIntoView({{behavior: "instant", block: "center"}})')
+        left, top, wide, high = chrome.run(
+            f"(({{x, y, width, height}}) => [x, y, width, height])({_CANVAS}.getBoundingClientRect())"
+        )
+        x, y = left + wide / 2, top + high / 2
+
+        def touch(kind: str, *places: tuple[float, float]) -> None:
+            points = [{"x": place[0], "y": place[1], "id": number} for number, place in enumerate(places)]
+            chrome.send("Input.dispatchTouchEvent", type=kind, touchPoints=points)
+
+        scrolled, before = chrome.run("scrollY"), _pixels(chrome)
+        touch("touchStart", (x, y))
+        touch("touchMove", (x + 60, y + 5))
+        touch("touchEnd")
+        turned = _pixels(chrome)
+        assert turned != before
+        touch("touchStart", (x - 20, y), (x + 20, y))
+        touch("touchMove", (x - 40, y), (x + 40, y))
+        touch("touchMove", (x - 60, y), (x + 60, y))
+        touch("touchEnd")
+        assert _pixels(chrome) != turned
+        assert chrome.run("scrollY") == scrolled
+    finally:
+        chrome.send("Emulation.setTouchEmulationEnabled", enabled=False)
 
 
 def _script_seconds(chrome: Browser) -> float:

@@ -139,6 +139,26 @@ def test_powers_are_torque_times_rate(walk):
         np.testing.assert_allclose(column[20:-20], np.asarray(expected)[20:-20], rtol=1e-4, atol=1e-6)
 
 
+def test_powers_by_plane_are_those_of_the_axes_there_and_add_up(walk):
+    """Hip: each of its three coordinates is a plane's; a knee has the sagittal one alone; the sum is the joint's power."""
+    powers, parts = TABLES["joint_powers"].make(walk), TABLES["joint_power_parts"].make(walk)
+    torques, rates = TABLES["joint_torques"].make(walk), walk.fit.motion.v
+    column = {c.name: c.v_index for c in walk.model.coordinates}
+    for plane, name in (
+        ("sagittal", "hip_flexion_r"),
+        ("frontal", "hip_adduction_r"),
+        ("transverse", "hip_rotation_r"),
+    ):
+        expected = torques[f"{name}_Nm"] * rates[:, column[name]]
+        np.testing.assert_allclose(parts[f"hip_r_{plane}_W"], expected, atol=1e-12)
+    assert parts["knee_l_sagittal_W"].equals(powers["knee_l_W"].rename("knee_l_sagittal_W"))
+    assert "knee_l_frontal_W" not in parts
+    for name in powers.columns[1:]:
+        own = parts.filter(regex=f"^{name.removesuffix('_W')}_(sagittal|frontal|transverse)_W$")
+        assert own.shape[1] >= 1
+        np.testing.assert_allclose(own.sum(axis=1, skipna=False), powers[name], atol=1e-12, rtol=1e-12)
+
+
 def test_joint_moments_are_tidy_and_hold_every_frame(walk):
     table = TABLES["joint_moments"].make(walk)
     loads = walk.dynamics.joints

@@ -128,6 +128,19 @@ def joint_powers(analysis: TrialAnalysis) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@table("joint_power_parts", place=51, description="Power of every joint by plane, through time, W.")
+def joint_power_parts(analysis: TrialAnalysis) -> pd.DataFrame:
+    """Torque times rate of the axes of every joint by plane, W; the parts add up to the joint's power.
+
+    A joint has the planes in which it can turn, told by its own axes; what shifts in an imported model's joint is `translation`.
+    """
+    columns = {"time_s": analysis.time_s}
+    for load in analysis.dynamics.joints:
+        name = f"{load.joint}_{load.side}" if load.side else load.joint
+        columns |= {f"{name}_{part}_W": power for part, power in load.power_parts.items()}
+    return pd.DataFrame(columns)
+
+
 @table(
     "ground_reaction",
     place=60,

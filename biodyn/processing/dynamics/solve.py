@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +11,13 @@ from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction
-from biodyn.rigid_body import inverse_dynamics
+from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 
 FRAMES = ("proximal", "distal", "jcs")
+PLANES = ("sagittal", "frontal", "transverse")
+TRANSLATION = "translation"
+# Of a segment: x anterior, y proximal, z right.
+_PLANE_OF_AXIS = ("frontal", "transverse", "sagittal")
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class JointLoad:
             contact below was not measured. jcs: x the floating axis, y the distal long axis, z the proximal transverse
             axis (Grood & Suntay 1983); components are projections on these axes.
         power: (T,) W, the joint's torques times its coordinate rates.
+        power_parts: (T,) W each of the axes in a plane (`PLANES`) that the joint has, and of "translation" where it shifts; they
+            add up to `power`.
         valid: (T,) bool.
     """
 
@@ -34,6 +40,7 @@ class JointLoad:
     moment: Mapping[str, FloatArray]
     force: Mapping[str, FloatArray]
     power: FloatArray
+    power_parts: Mapping[str, FloatArray]
     valid: BoolArray
 
 
@@ -183,7 +190,8 @@ def joint_load(
     R_WB, _ = fit.body_pose(name)
     axes = {"proximal": R_WP, "distal": R_WB, "jcs": joint_coordinate_axes(R_WP, R_WB)}
     mine = model.joint_columns(name)
-    rates, torques = fit.motion.v[:, mine], tau[:, mine]
+    powers = fit.motion.v[:, mine] * tau[:, mine]
+    planes = np.array(axis_planes(model, name, mine))
 
     def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
         return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
@@ -194,9 +202,27 @@ def joint_load(
         side=definition.side,
         moment={frame: along(moment_W, R) for frame, R in axes.items()},
         force={frame: along(force_W, R) for frame, R in axes.items()},
-        power=np.where(valid, np.sum(rates * torques, axis=1), np.nan),
+        power=np.where(valid, np.sum(powers, axis=1), np.nan),
+        power_parts={
+            part: np.where(valid, np.sum(powers[:, planes == part], axis=1), np.nan)
+            for part in (*PLANES, TRANSLATION)
+            if part in planes
+        },
         valid=valid,
     )
+
+
+def axis_planes(model: SubjectModel, name: str, columns: Sequence[int]) -> list[str]:
+    """Return in which plane each of the columns of v turns a segment's joint, "translation" for those that shift it.
+
+    That of the parent segment which is nearest to perpendicular to the axis while all coordinates are zero.
+    """
+    mb = model.multibody
+    posture = mb.neutral()[None]
+    omega = joint_jacobians(mb, posture)[0, :3, columns]  # an axis a row
+    R_WP = model.body_poses(*body_poses(mb, posture), model.skeleton.body(name).parent)[0][0]
+    along = np.abs(omega @ R_WP)
+    return [_PLANE_OF_AXIS[int(axis.argmax())] if axis.any() else TRANSLATION for axis in along]
 
 
 def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:

@@ -105,6 +105,15 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     if (!p || !q) { return; }
     pen.strokeStyle = color; pen.lineWidth = thick; pen.beginPath(); pen.moveTo(p[0], p[1]); pen.lineTo(q[0], q[1]); pen.stroke();
   }
+  // many lines at one stroke: of [from, to] each
+  function lines(pairs, color, thick) {
+    pen.strokeStyle = color; pen.lineWidth = thick; pen.beginPath();
+    pairs.forEach(function (pair) {
+      var p = seen(pair[0]), q = seen(pair[1]);
+      if (p && q) { pen.moveTo(p[0], p[1]); pen.lineTo(q[0], q[1]); }
+    });
+    pen.stroke();
+  }
   function area(corners, fill, edge) {
     var flat = corners.map(seen);
     if (flat.indexOf(null) >= 0) { return; }
@@ -130,9 +139,10 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     pen.fillStyle = "#1f2933"; pen.font = "12px system-ui, sans-serif"; pen.textAlign = align; pen.fillText(words, p[0] + dx, p[1] + dy);
   }
   function floor() {
-    var k, x, z, x0 = Math.floor(target[0]) - 4, z0 = Math.floor(target[2]) - 3;
-    for (k = 0; k <= 16; k += 1) { x = x0 + k / 2; line([x, 0, z0], [x, 0, z0 + 6], "#e3e8ec", 1); }
-    for (k = 0; k <= 12; k += 1) { z = z0 + k / 2; line([x0, 0, z], [x0 + 8, 0, z], "#e3e8ec", 1); }
+    var k, x, z, x0 = Math.floor(target[0]) - 4, z0 = Math.floor(target[2]) - 3, grid = [];
+    for (k = 0; k <= 16; k += 1) { x = x0 + k / 2; grid.push([[x, 0, z0], [x, 0, z0 + 6]]); }
+    for (k = 0; k <= 12; k += 1) { z = z0 + k / 2; grid.push([[x0, 0, z], [x0 + 8, 0, z]]); }
+    lines(grid, "#e3e8ec", 1);
   }
   function ground() {
     me.data.plates.forEach(function (plate) {
@@ -147,14 +157,15 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
       p = seen(middle);
       if (p) { pen.fillStyle = "#66727f"; pen.font = "12px system-ui, sans-serif"; pen.textAlign = "center"; pen.fillText(plate.number, p[0], p[1] + 4); }
     });
-    var before = null, keep = me.row, now;
-    for (me.row = 0; me.row < me.times.length; me.row += Math.max(1, Math.floor(me.times.length / 150))) {
+    var before = null, keep = me.row, way = [], now;
+    for (me.row = 0; me.row < me.times.length; me.row += Math.max(1, Math.floor(me.times.length / 100))) {
       now = point(0);
       if (now) { now[1] = 0; }
-      if (before && now) { line(before, now, "#c3cbd3", 1.5); }
+      if (before && now) { way.push([before, now]); }
       before = now;
     }
     me.row = keep;
+    lines(way, "#c3cbd3", 1.5);
   }
   // a spindle's faces with their depth: those behind are drawn first
   function spindle(one, faces) {
@@ -170,6 +181,8 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
         var n = (k + 1) % SIDES, corners = [rings[r][k], rings[r][n], rings[r + 1][n], rings[r + 1][k]];
         var normal = unit(cross(minus(corners[1], corners[0]), minus(corners[3], corners[0])));
         var middle = [(corners[0][0] + corners[2][0]) / 2, (corners[0][1] + corners[2][1]) / 2, (corners[0][2] + corners[2][2]) / 2];
+        // normals point outwards: faces of the far side are hidden
+        if (dot(normal, minus(middle, place)) > 0) { continue; }
         faces.push([dot(minus(middle, place), ahead), corners, 0.62 + 0.38 * Math.abs(dot(normal, LAMP)), me.skin]);
       }
     }
@@ -178,7 +191,7 @@ document.querySelectorAll("[data-scene]").forEach(function (root) {
     var faces = [];
     drawn.forEach(function (p) { me = p; p.data.spindles.forEach(function (one) { spindle(one, faces); }); });
     faces.sort(function (a, b) { return b[0] - a[0]; });
-    pen.globalAlpha = 0.55;
+    pen.globalAlpha = 0.75;
     faces.forEach(function (face) {
       var l = face[2], s = face[3];
       area(face[1], "rgb(" + Math.round(s[0] * l) + "," + Math.round(s[1] * l) + "," + Math.round(s[2] * l) + ")", null);

@@ -1,0 +1,70 @@
+"""Joint powers by plane over the gait cycle: in which plane a joint generates and absorbs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
+from biodyn.output.figures.cycles import nan_statistics, percent_axis
+from biodyn.output.figures.description import Axis, Line, Panel
+from biodyn.output.figures.standard import Described, further_grid
+from biodyn.output.report.section import Data
+from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.variables import PERCENT, is_known, variable
+
+_PLANES = ("sagittal", "frontal", "transverse")
+_TEMPLATE = """
+<p class="quiet small">Mean over the cycles, right blue, left orange. Torque times rate of the joint's axes in each plane, divided by body mass,
+generation +; the parts add up to the joint's power on the standard page.</p>
+{{ grid }}
+"""
+
+
+@SECTIONS.section("power-parts", place=19, title="Joint powers by plane", folded=True, template=_TEMPLATE)
+def power_parts(page: TrialPage) -> Data | None:
+    """Panels of the joints that turn in more than one plane; None without cycles, and for results of before."""
+    if "joint_power_parts" not in page.tables or not page.curves:
+        return None
+    table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
+    powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
+    curves = {
+        f"{name}-{plane}": own
+        for name in powers
+        for plane in _PLANES
+        if (own := _means(table, strides, name.removesuffix("_power"), plane, page.view.values.mass_kg))
+    }
+    joints = [name.partition("-")[0] for name in curves]
+    shown = [name for name in curves if joints.count(name.partition("-")[0]) > 1]
+    return {"grid": further_grid(shown, lambda name: _panel(name, curves[name]))} if shown else None
+
+
+def _means(table: pd.DataFrame, strides: pd.DataFrame, joint: str, plane: str, mass_kg: float) -> dict[str, FloatArray]:
+    """Mean (101,) over the cycles by side, W/kg; sides without the column, or without a known value, are left out."""
+    found: dict[str, FloatArray] = {}
+    time_s = table["time_s"].to_numpy(dtype=np.float64)
+    for side in SIDES:
+        column = next((name for name in (f"{joint}_{side}_{plane}_W", f"{joint}_{plane}_W") if name in table), None)
+        own = strides[strides["side"].astype(str) == side]
+        if column is None or not len(own):
+            continue
+        values = table[column].to_numpy(dtype=np.float64) / mass_kg
+        whole = [
+            np.interp(start + (end - start) * PERCENT / 100.0, time_s, values)  # what is unknown stays so
+            for start, end in own[["start_s", "end_s"]].to_numpy(dtype=np.float64)
+        ]
+        mean = nan_statistics(np.stack(whole))[0]
+        if np.isfinite(mean).any():
+            found[side] = mean
+    return found
+
+
+def _panel(name: str, sides: dict[str, FloatArray]) -> Described:
+    power, _, plane = name.partition("-")
+    title = f"{variable(power).title}, {plane}"
+    words = [
+        f"{SIDE_NAMES[side]}: {np.nanmin(mean):.3g} to {np.nanmax(mean):.3g}"  # type: ignore[index]
+        for side, mean in sides.items()
+    ]
+    layers = tuple(Line(PERCENT, mean, SIDE_NAMES[side], 2.0) for side, mean in sides.items())  # type: ignore[index]
+    return Panel(title, percent_axis(), Axis("W/kg", holds=(0.0,), grid=True), layers), "; ".join([title, *words])
