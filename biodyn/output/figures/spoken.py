@@ -15,7 +15,8 @@ _MOST_LETTERS = 1500
 
 def spoken(figure: Figure) -> str:
     """Panel by panel its title, what y is, and of every thick curve or row of bars its numbers; "" where there are none."""
-    found, length = [], 0
+    found: list[str] = []
+    length = 0
     panels = [panel for panel in figure.panels if panel is not None]
     for number, panel in enumerate(panels):
         said = "; ".join(_seen(panel, figure.keys))
