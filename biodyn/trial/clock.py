@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 #: What a result's writing is made of, among the timings of `run.json`; all others are steps of its analysis.
-WRITING = ("tables", "figures", "report")
+WRITING = ("tables", "figures", "report", "pdf")
 
 
 @dataclass

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from biodyn.cli import app
 from biodyn.errors import ResultError, SettingsError
+from biodyn.output.figures.description import Axis, Figure, Line, Panel
+from biodyn.output.report.paper import Paper, set_pages
 from biodyn.output.report.paper_head import PaperHead, asked_paper, is_own_paper, read_head
 from biodyn.output.report.trial_paper import trial_paper
 from biodyn.output.report.view import TrialView
@@ -201,3 +204,31 @@ def test_on_the_command_line(walk_result: TrialResult, tmp_path: Path, blank_fig
     assert not (folder / "report.pdf").exists()
     walk_result.save(folder, force=True, pdf=True)
     assert len(_pages((folder / "report.pdf").read_bytes())) == 3
+
+
+def test_where_nothing_fits_there_are_more_pages_and_nothing_is_cut() -> None:
+    def write(paper: Paper) -> bool:
+        paper.page()
+        for number in range(60):
+            paper.paragraph(f"sentence {number} of those that must be told. " * 12)
+        return paper.count <= 1
+
+    pages = _pages(set_pages("title", "foot", PaperHead(), write))
+    text = "".join(map(_words, pages))
+    assert len(pages) > 1
+    assert all(f"sentence{number}ofthose" in text for number in range(60))
+
+
+def test_a_figure_is_not_squeezed_into_the_end_of_a_page() -> None:
+    panel = Panel("Curve", Axis(), Axis("degrees"), (Line(np.arange(3.0), np.arange(3.0), "ink"),))
+
+    def write(paper: Paper) -> bool:
+        paper.page()
+        while paper.rest > 30.0:
+            paper.paragraph("a line")
+        paper.figure(Figure("One", (panel,)), 100.0)
+        return True
+
+    pages = _pages(set_pages("title", "foot", PaperHead(), write))
+    assert len(pages) == 2
+    assert "Curve" in _words(pages[1])

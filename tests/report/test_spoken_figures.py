@@ -19,8 +19,8 @@ def _panel(title: str = "Knee <flexion>") -> Panel:
 
 def test_curves_are_told_by_their_range_and_the_legend() -> None:
     figure = Figure("Angles", (_panel(), None), (Key("right leg", "right"),))
-    assert spoken(figure) == "Knee <flexion> (degrees): right leg −3 to 62.4."
-    assert "<desc>Knee &lt;flexion&gt; (degrees): right leg −3 to 62.4.</desc>" in svg(figure)
+    assert spoken(figure) == "Knee <flexion> (degrees): right leg −3.0 to 62.4."
+    assert "<desc>Knee &lt;flexion&gt; (degrees): right leg −3.0 to 62.4.</desc>" in svg(figure)
 
 
 def test_bars_are_told_with_their_ticks() -> None:
@@ -28,7 +28,7 @@ def test_bars_are_told_with_their_ticks() -> None:
     bars = Bars(at - 0.2, np.zeros(2), np.array([3.5, np.nan]), 0.3, "left")
     box = Bars(at - 0.2, np.zeros(2), np.array([9.0, 9.0]), 0.1, "left", outline=True)
     panel = Panel("Profile", Axis(ticks=((0.0, "Pelvic\ntilt"), (1.0, "Hip"))), Axis("degrees"), (bars, box))
-    assert spoken(Figure("", (panel,), (Key("left", "left", "area"),))) == "Profile (degrees): left Pelvic tilt 3.5."
+    assert spoken(Figure("", (panel,), (Key("left", "left", "area"),))) == "Profile (degrees): left Pelvic tilt 3.50."
 
 
 def test_many_panels_are_counted_at_last() -> None:

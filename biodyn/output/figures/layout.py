@@ -33,7 +33,7 @@ _KEY_ROW, SAMPLE, _AFTER_SAMPLE, _BETWEEN = 24.0, 24.0, 5.0, 16.0
 
 #: A panel alone, for a grid that a page lays out, and the room left, right, above and below its plot.
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
-_SMALL_ROOM = (40.0, 9.0, 29.0, 18.0)
+_SMALL_ROOM = (40.0, 11.0, 29.0, 18.0)
 
 Ticks = tuple[tuple[float, str], ...]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -30,22 +31,23 @@ def spoken(figure: Figure) -> str:
 
 
 def _seen(panel: Panel, keys: Sequence[Key]) -> Iterator[str]:
+    digits = _digits(panel)
     for layer in panel.layers:
         if isinstance(layer, Line) and layer.width >= _THICK and np.isfinite(layer.y).any():
             low, high = float(np.nanmin(layer.y)), float(np.nanmax(layer.y))
-            yield f"{_name(keys, layer.color, layer.dash)}{_number(low)} to {_number(high)}"
+            yield f"{_name(keys, layer.color, layer.dash)}{_number(low, digits)} to {_number(high, digits)}"
         elif isinstance(layer, Bars) and not layer.outline and layer.drawn:
-            yield f"{_name(keys, layer.color, ())}{', '.join(_bars(panel, layer))}"
+            yield f"{_name(keys, layer.color, ())}{', '.join(_bars(panel, layer, digits))}"
 
 
-def _bars(panel: Panel, bars: Bars) -> Iterator[str]:
+def _bars(panel: Panel, bars: Bars, digits: int) -> Iterator[str]:
     """The height of each bar with the word of the tick it stands at."""
     along = (panel.y if bars.lying else panel.x).ticks or ()
     places: FloatArray = np.array([value for value, _ in along])
     for i in bars.drawn:
         near = int(np.abs(places - bars.at[i]).argmin()) if len(places) else -1
         word = along[near][1].replace("\n", " ") + " " if near >= 0 and abs(places[near] - bars.at[i]) < 0.5 else ""
-        yield f"{word}{_number(float(bars.top[i]))}"
+        yield f"{word}{_number(float(bars.top[i]), digits)}"
 
 
 def _name(keys: Sequence[Key], color: str, dash: Dash) -> str:
@@ -54,5 +56,14 @@ def _name(keys: Sequence[Key], color: str, dash: Dash) -> str:
     return f"{own[0]} " if own else ""
 
 
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
+def _digits(panel: Panel) -> int:
+    """Decimals with which the largest number of a panel has three digits."""
+    tops = [
+        layer.y if isinstance(layer, Line) else layer.top for layer in panel.layers if isinstance(layer, Line | Bars)
+    ]
+    largest = max((float(np.nanmax(np.abs(top))) for top in tops if np.isfinite(top).any()), default=0.0)
+    return min(max(2 - math.floor(math.log10(largest)), 0), 6) if largest > 0.0 else 0
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")

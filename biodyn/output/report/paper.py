@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from biodyn.diagnostics import STATUS_WORDS
-from biodyn.errors import ResultError
 from biodyn.output.figures.description import Figure, Key
 from biodyn.output.figures.layout import SMALL_HEIGHT, SMALL_WIDTH
 from biodyn.output.figures.letters import FONT, FONT_FILES, font_file, settable
@@ -40,18 +39,18 @@ _TRIED = (
 _LINE = 0.47  # mm from line to line a point of the letters
 
 
-def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool], what: str) -> bytes:
+def set_pages(title: str, foot: str, head: PaperHead, write: Callable[[Paper], bool]) -> bytes:
     """Return the pages that `write` sets, in the largest letters with which it says that everything fits.
 
-    `title`: of the file; `foot`: below every page; `what`: whose pages they are, in a message. Raises ResultError where the
-    library is not installed, or where nothing fits.
+    `title`: of the file; `foot`: below every page. Where nothing fits, the last try is taken: there are more pages then, and
+    nothing is cut. Raises ResultError where the library is not installed.
     """
     require_library()
     for size, most, longer in _TRIED:
         paper = Paper(_pages(title, foot), head, size, most, longer)
         if write(paper):
-            return bytes(paper.pages.output())
-    raise ResultError(f"The findings of '{what}' do not fit on the pages.")
+            break
+    return bytes(paper.pages.output())
 
 
 def _pages(title: str, foot: str) -> FPDF:
@@ -216,10 +215,12 @@ class Paper:
         below_grid = top + len(halves) * down
         high = draw_keys(pages, keys, left, below_grid, width, scale)
         pages.set_xy(left, below_grid + high + 1.0)
-        self._line(settable(below), 7.0, "")
+        self._line(settable(below), min(7.0, self.size - 1.5), "")
 
     def figure(self, figure: Figure, height: float) -> None:
-        """A figure as wide as the page, at most `height` mm high."""
+        """A figure as wide as the page, at most `height` mm high; on a new page where this one has less than half of that."""
+        if self.rest < 0.5 * min(height, self.pages.eph):
+            self.page()
         pages = self.pages
         high = draw_figure(pages, figure, pages.l_margin, pages.get_y(), pages.epw, min(self.rest, height))
         pages.set_y(pages.get_y() + high + 1.0)

@@ -43,7 +43,7 @@ def trial_paper(view: TrialView, head: PaperHead | None = None) -> bytes:
         return fits and paper.count <= _PAGES + paper.longer
 
     foot = f"{file} · biodyn {record['versions']['biodyn']}"
-    return set_pages(f"{record['subject']['name']}, {file}", foot, head or PaperHead(), write, file)
+    return set_pages(f"{record['subject']['name']}, {file}", foot, head or PaperHead(), write)
 
 
 def _first(paper: Paper, page: TrialPage) -> None:

@@ -67,7 +67,7 @@ def session_paper(page: StudyPage, person: SubjectPage, head: PaperHead | None =
         return fits and paper.count <= 2 + 2 * conditions
 
     name = str(record["name"])
-    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, name)
+    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write)
 
 
 def _person(paper: Paper, page: StudyPage, person: SubjectPage) -> None:
@@ -201,7 +201,7 @@ def study_paper(page: StudyPage, head: PaperHead | None = None) -> bytes:
         return fits and paper.count <= _PAGES_OF_STUDY + paper.longer
 
     name = str(record["name"])
-    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write, name)
+    return set_pages(name, f"{name} · biodyn {record['program']}", head or PaperHead(), write)
 
 
 def _lost(paper: Paper, page: StudyPage) -> None:
@@ -248,9 +248,11 @@ def _group_numbers(paper: Paper, page: StudyPage) -> None:
         _table(paper, found)
         paper.paragraph("Mean ± standard deviation between subjects (number of subjects).", smaller=1.5)
     compared = comparison_sections(page.table("comparisons"), page.names, page.options.alpha)
-    for one in compared:
+    for one in compared[: paper.most]:
         paper.title(one.title)
         _table(paper, one.table)
+    if len(compared) > paper.most:
+        paper.paragraph(f"{len(compared) - paper.most} more comparisons stand in report.html.", bold=True)
     if compared:
         paper.paragraph(f"*: p corrected below {page.options.alpha:g}. Difference: second minus first.", smaller=1.5)
     scores = page.table("gait_scores")
