@@ -27,6 +27,9 @@ def session(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Analyse walks again that failed before.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Analyse all walks again; by default what is done and unchanged stays.")
+    ] = False,
 ) -> None:
     """Analyse several walks of one person and day: one subject model, all cycles, means and repeatability, one report."""
     console = open_console()
@@ -35,6 +38,6 @@ def session(
 
         found = open_session(walks, preset, entries or ())
         folder = out if out is not None else found.default_folder
-        progress = run_shown(console, found, folder, workers, None, retry_failed)
+        progress = run_shown(console, found, folder, workers, None, retry_failed, force)
         console.print(f"Session: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
     end_as(progress)

@@ -97,14 +97,20 @@ def end_as(progress: Progress) -> None:
 
 
 def run_shown(
-    console: Console, found: Study, folder: Path, workers: int | None, scheduler: str | None, retry_failed: bool
+    console: Console,
+    found: Study,
+    folder: Path,
+    workers: int | None,
+    scheduler: str | None,
+    retry_failed: bool,
+    force: bool = False,
 ) -> Progress:
     """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
     from biodyn.study.progress import Progress
 
     progress = Progress(len(found.plan.trials))
     try:
-        _run_study(console, found, folder, workers, scheduler, retry_failed, progress)
+        _run_study(console, found, folder, workers, scheduler, retry_failed, force, progress)
     except (KeyboardInterrupt, SystemExit):
         console.print(f"Stopped: {progress.remaining()} The same command resumes where it stopped.", highlight=False)
         raise
@@ -119,6 +125,7 @@ def _run_study(
     workers: int | None,
     scheduler: str | None,
     retry_failed: bool,
+    force: bool,
     progress: Progress,
 ) -> None:
     """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
@@ -143,4 +150,4 @@ def _run_study(
                 told = time.monotonic()
                 console.print(progress.line(), highlight=False)
 
-        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say)
+        found.run(folder, workers, scheduler, retry_failed=retry_failed, force=force, on_outcome=ended, say=say)
