@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,13 +18,14 @@ from typer.testing import CliRunner
 
 import biodyn
 from biodyn.cli import app
-from biodyn.errors import ResultError
+from biodyn.errors import ResultError, printable
 from biodyn.io.opensim.storage import read_storage
 from biodyn.library.tables import entry_names
 from biodyn.output.store.exported import write_export
 from biodyn.output.tables.columns import described
 from biodyn.output.tables.csv import DECIMALS
 from biodyn.trial.export import export
+from biodyn.trial.export.c3d import _recording
 from biodyn.trial.export.conventions import channels
 from biodyn.trial.export.sheets import sheets
 from biodyn.trial.from_coordinates import run_coordinates
@@ -389,3 +391,26 @@ COMPARED = {
     "KneeMoment/x", "KneeMoment/z", "AnkleMoment/x", "AnklePower/z", "HipForce/z", "KneeForce/x", "KneeForce/z",
     "AnkleForce/x", "GroundReactionForce/x", "GroundReactionForce/y", "GroundReactionForce/z",
 }  # fmt: skip
+
+
+def test_coordinates_that_were_exported_are_not_filtered_again(walk_result, tmp_path):
+    made = export(walk_result, "opensim", tmp_path / "out").folder
+    files = (made / "coordinates.mot", made / "model.osim", made / "external_loads.xml")
+    again, asked = run_coordinates(*files), run_coordinates(*files, cutoff_hz=0.0)
+    assert again.record["settings"]["cutoff_hz"] == 0.0
+    assert "motion-smooth" in [note.code for note in again.notes]
+    np.testing.assert_array_equal(again.tau, asked.tau)
+    text = files[0].read_text()
+    files[0].write_text(text.replace("biodynSmooth=yes\n", ""))
+    assert run_coordinates(*files).cutoff_hz == 6.0
+    files[0].write_text(text)
+    assert run_coordinates(*files, cutoff_hz=4.0).cutoff_hz == 4.0
+
+
+def test_a_recording_whose_name_cannot_be_printed_is_found_again(walk_result, laboratory, tmp_path):
+    walk = tmp_path / "a\nb" / "walk\x07.c3d"
+    walk.parent.mkdir()
+    walk.write_bytes(laboratory.walk.read_bytes())
+    record = walk_result.view.record
+    moved = replace(walk_result.view, record={**record, "input": {**record["input"], "path": printable(walk)}})
+    assert _recording(moved, None) == walk

@@ -40,6 +40,9 @@ def session(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Analyse walks again that failed before.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Analyse all walks again; by default what is done and unchanged stays.")
+    ] = False,
     pdf: Pdf = False,
     head: Head = None,
 ) -> None:
@@ -53,6 +56,6 @@ def session(
         found = open_session(walks, preset, chosen, static, mass)
         folder = out if out is not None else found.default_folder
         paper = asked_paper(pdf, head)
-        progress = run_shown(console, found, folder, workers, None, retry_failed, paper)
+        progress = run_shown(console, found, folder, workers, None, retry_failed, paper, force)
         console.print(f"Session: {folder} (begin with report.html)", highlight=False, soft_wrap=True)
     end_as(progress)

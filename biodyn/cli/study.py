@@ -108,13 +108,14 @@ def run_shown(
     scheduler: str | None,
     retry_failed: bool,
     paper: PaperHead | None,
+    force: bool = False,
 ) -> Progress:
     """Run, tell how it goes and in a line how it ended; a run that is stopped says that it can be resumed."""
     from biodyn.study.progress import Progress
 
     progress = Progress(len(found.plan.trials))
     try:
-        _run_study(console, found, folder, workers, scheduler, (retry_failed, paper), progress)
+        _run_study(console, found, folder, workers, scheduler, (retry_failed, force, paper), progress)
     except (KeyboardInterrupt, SystemExit):
         console.print(f"Stopped: {progress.remaining()} The same command resumes where it stopped.", highlight=False)
         raise
@@ -128,7 +129,7 @@ def _run_study(
     folder: Path,
     workers: int | None,
     scheduler: str | None,
-    asked: tuple[bool, PaperHead | None],
+    asked: tuple[bool, bool, PaperHead | None],
     progress: Progress,
 ) -> None:
     """Run with a live line on a terminal, and a line now and then elsewhere; failures are told as they come."""
@@ -153,5 +154,7 @@ def _run_study(
                 told = time.monotonic()
                 console.print(progress.line(), highlight=False)
 
-        retry_failed, paper = asked
-        found.run(folder, workers, scheduler, retry_failed=retry_failed, on_outcome=ended, say=say, paper=paper)
+        retry_failed, force, paper = asked
+        found.run(
+            folder, workers, scheduler, retry_failed=retry_failed, force=force, on_outcome=ended, say=say, paper=paper
+        )

@@ -86,6 +86,7 @@ class Study:
         scheduler: str | None = None,
         *,
         retry_failed: bool = False,
+        force: bool = False,
         on_outcome: OnOutcome = _silent,
         say: Say = _silent,
         paper: PaperHead | None = None,
@@ -96,7 +97,7 @@ class Study:
             out: output folder; a run that was stopped resumes where it stopped.
             workers: processes of this machine (None: study.toml's, else one per core).
             scheduler: address of a Dask cluster whose workers see the same files, instead of local processes.
-            retry_failed: analyse trials again that failed before with the same inputs.
+            retry_failed: analyse trials again that failed before with the same inputs. force: all of them, whatever is there.
             on_outcome: called as each trial ends. say: called with the name of each step.
             paper: write report.pdf too, with this head.
 
@@ -114,6 +115,7 @@ class Study:
         alone = tidy_when_stopped(folder) if scheduler is None else nullcontext()
         with self._owned(folder) as keep_open, alone:
             try:
+                remove_obsolete(folder, () if force else self.plan.trials)
                 self._analyse(folder, workers, scheduler, retry_failed, on_outcome, keep_open, say)
                 require_there(folder)
                 self.summarise(folder, say, paper)
@@ -173,7 +175,6 @@ class Study:
         keep_open: tuple[int, ...],
         say: Say,
     ) -> None:
-        remove_obsolete(folder, self.plan.trials)
         running = self.definition.running
         limits = Limits(running.time_limit_s, running.memory_limit_mb)
         root = self.plan.root.resolve()

@@ -39,7 +39,7 @@ def run_coordinates(
     motion: str | Path,
     model: str | Path,
     forces: str | Path | None = None,
-    cutoff_hz: float = CUTOFF_HZ,
+    cutoff_hz: float | None = None,
     estimate: EstimationSettings | None = None,
 ) -> CoordinateResult:
     """Return the joint torques that move an OpenSim model as its coordinates say.
@@ -49,8 +49,8 @@ def run_coordinates(
             default.
         model: .osim. forces: ExternalLoads XML, or a table of forces whose columns name the foot; None = those of a spreadsheet
             itself, else no load; "none" = no load.
-        cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none. Forces are taken as they are, by OpenSim's
-            splines between their rows.
+        cutoff_hz: low-pass of the coordinates, as OpenSim's tool has it; 0 = none; None = 6 Hz, or none where the file says that
+            it is smooth (`biodyn export` writes so). Forces are taken as they are, by OpenSim's splines between their rows.
         estimate: motion, masses and the trunk's mass centre become what explains coordinates and forces best together
             (`balanced_coordinates`), starting from the coordinates low-passed so; None = the coordinates are taken as they are.
 
@@ -62,6 +62,9 @@ def run_coordinates(
         raise InputFileError(
             f"'{table.path.name}' has {len(table.time_s)} rows; accelerations need at least {LEAST_ROWS}."
         )
+    if cutoff_hz is None:
+        cutoff_hz = 0.0 if table.smooth else CUTOFF_HZ
+        notes = [*notes, *_smooth_already(table)]
     loads = own if forces is None else None if str(forces) == NO_FORCES else read_external_loads(forces)
     time_s = table.time_s if estimate is None else even_times(table.time_s, table.path.name)
     acting = no_loads(len(given)) if loads is None else table_loads(body, loads, time_s)
@@ -95,6 +98,13 @@ def run_coordinates(
         model_file=None if found is None else osim_text(body).encode(),
         source=_source(table, acting),
     )
+
+
+def _smooth_already(table: Storage) -> list[Diagnostic]:
+    if not table.smooth:
+        return []
+    text = f"'{table.path.name}' says that biodyn wrote it of a motion that was smoothed: it is not filtered again."
+    return [Diagnostic("motion-smooth", "info", text, hint="signals.cutoff_hz filters it all the same.")]
 
 
 def holds_coordinates(motion: str | Path) -> bool:

@@ -14,6 +14,7 @@ import pandas as pd
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io import file_sha256
+from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import storage_text
 from biodyn.output.store.names import (
     COORDINATES,
@@ -209,7 +210,7 @@ class CoordinateResult:
             return None
         columns = {c.name: self.q[:, k] for k, c in enumerate(self.model.coordinates)}
         note = f"Estimated together with {MODEL_NAME}: filter it no further. Radians and metres."
-        return storage_text("coordinates", {"time": self.time_s, **columns}, (note,)).encode()
+        return storage_text("coordinates", {"time": self.time_s, **columns}, (SMOOTH, note)).encode()
 
     def _table(self, values: FloatArray, turning: str, sliding: str, factor: float) -> pd.DataFrame:
         columns = {"time_s": self.time_s}

@@ -19,7 +19,7 @@ from biodyn.processing.dynamics.imported import OwnMotion
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
-from biodyn.trial.from_coordinates import CUTOFF_HZ, forces_unusable, holds_coordinates, loads_beside, run_coordinates
+from biodyn.trial.from_coordinates import forces_unusable, holds_coordinates, loads_beside, run_coordinates
 from biodyn.trial.from_markers import run_markers
 from biodyn.trial.model_analysis import MOST_ROWS, Acted, model_analysis
 from biodyn.trial.model_result import CoordinateResult
@@ -105,7 +105,7 @@ def run_on_model(
                 "Coordinates are those of a model that has its own size and mass: nothing scales or fits it."
             )
         clock.begin("estimate" if method else "inverse dynamics")
-        own = _on_coordinates(Path(motion), given, CUTOFF_HZ if hz is None else hz, estimate)
+        own = _on_coordinates(Path(motion), given, hz, estimate)
     else:
         sizes = (given.static, given.scale_setup, given.mass_kg)
         weights = options.inverse_kinematics.marker_weights
@@ -121,7 +121,7 @@ def run_on_model(
 
 
 def _on_coordinates(
-    motion: Path, given: OnModel, cutoff_hz: float, estimate: EstimationSettings | None
+    motion: Path, given: OnModel, cutoff_hz: float | None, estimate: EstimationSettings | None
 ) -> CoordinateResult:
     """The torques of coordinates, under the forces that are given, else under those beside the motion that belong to it."""
     forces, notes = (given.forces, []) if given.forces is not None else loads_beside(motion)

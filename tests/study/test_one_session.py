@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from support.made_folder import MadeTrial, made_folder
+from support.sessions import Laboratory
 
 from biodyn.errors import ResultError, SettingsError, StudyError
 from biodyn.output.report.paper_head import PaperHead
 from biodyn.study import open_session, run_session
+from biodyn.study.record import TrialRecord, read_record, write_record
 from biodyn.study.report import write_study_report
+from biodyn.study.running.lock import LOCK_NAME
+from biodyn.study.running.task import Task
 from biodyn.study.study_record import STUDY_RECORD_NAME
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -143,3 +149,26 @@ def test_a_session_from_its_files_to_its_page(tmp_path: Path) -> None:
     page = (result.folder / "report.html").read_text(encoding="utf-8")
     assert 'href="trials/S01/walk01/report.html"' in page
     assert "Movement Analysis Profile" in page
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_session_is_analysed_again_where_that_is_asked_for(
+    laboratory: Laboratory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, force: bool
+) -> None:
+    """What is done and unchanged stays else; the record of the walk tells a trial process."""
+    session = open_session(laboratory.copy(tmp_path / "P01").folder)
+    out = tmp_path / "out"
+    (trial,) = session.plan.trials
+    (out / trial.folder).mkdir(parents=True)
+    (out / LOCK_NAME).write_text(os.path.relpath(session.plan.root, out))
+    write_record(TrialRecord("key", "pass"), out / trial.folder)
+    seen = []
+
+    def ran(tasks: Sequence[Task], *others: object) -> None:
+        seen.extend(read_record(task.folder) for task in tasks)
+        raise StudyError("far enough")
+
+    monkeypatch.setattr("biodyn.study.study.run_local", ran)
+    with pytest.raises(StudyError, match="far enough"):
+        session.run(out, force=force)
+    assert seen == [None if force else TrialRecord("key", "pass")]

@@ -23,6 +23,8 @@ MOST_RADIANS: Final = 4.0 * np.pi
 _MOST_HEADER_LINES: Final = 500
 _JITTER: Final = 0.1  # of the time between two rows: rounding of the times
 _ROWS: Final = re.compile(r"(?im)^\s*(?:nrows\s*=|datarows\s)\s*([0-9]{1,15})\s*$")
+#: A line of a header: the coordinates need no filter, they passed one. Other programs pass over it.
+SMOOTH: Final = "biodynSmooth=yes"
 # What C runtimes print for a number that is none.
 _NO_NUMBER: Final = re.compile(r"[-+]?(1\.#(IND|QNAN|SNAN|INF)\w*|nan\(\w*\))", re.IGNORECASE)
 
@@ -37,6 +39,7 @@ class Storage:
         unclear: names that stand over several columns with different numbers; the first column is kept, and asking for it is
             an error.
         notes: what is odd about the table as a whole. sha256: of the bytes that were read, "" where no file of its own was.
+        smooth: the file says that biodyn wrote it of a motion that was smoothed.
     """
 
     path: Path
@@ -47,6 +50,7 @@ class Storage:
     unclear: frozenset[str] = frozenset()
     notes: tuple[Diagnostic, ...] = ()
     sha256: str = ""
+    smooth: bool = False
 
     def column(self, name: str) -> FloatArray:
         """Return one column (T,). Raises InputFileError where there is none, or several with different numbers."""
@@ -95,9 +99,9 @@ def read_storage(path: str | Path) -> Storage:
     first, unclear = _named([_plain(label) for label in labels[1:]], values[:, 1:])
     kept = np.ascontiguousarray(values[:, 1:][:, list(first.values())])
     notes = _counted(path, head, len(time_s))
-    return Storage(
-        path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, sha256(content).hexdigest()
-    )
+    smooth = any(line.strip() == SMOOTH for line in head)
+    digest = sha256(content).hexdigest()
+    return Storage(path, tuple(first), time_s.copy(), kept, _in_degrees(head), unclear, notes, digest, smooth)
 
 
 def _counted(path: Path, head: list[str], found: int) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from biodyn.conventions import SIDES, FloatArray
 from biodyn.output.figures.cycles import unit_words
-from biodyn.output.report.words import parameter_label
+from biodyn.output.report.words import decimal, parameter_label
 from biodyn.variables import Norms, NormScalar, Walker
 from biodyn.variables.dimensionless import SIZE_FREE, size_free
 
@@ -37,7 +37,7 @@ class NumberRow:
         if not np.isfinite(value):
             return "–"
         outside = self.norm is not None and abs(self.z[side]) > 1.96
-        return f"{value:.{self.digits}f}" + ((" ↑" if self.z[side] > 0 else " ↓") if outside else "")
+        return f"{decimal(value, self.digits)}" + ((" ↑" if self.z[side] > 0 else " ↓") if outside else "")
 
     @property
     def digits(self) -> int:
@@ -50,7 +50,7 @@ class NumberRow:
         if self.norm is None:
             return "–"
         low, high = self.norm.range95
-        return f"{self.norm.mean:.{self.digits}f} ({low:.{self.digits}f} to {high:.{self.digits}f})"
+        return f"{decimal(self.norm.mean, self.digits)} ({decimal(low, self.digits)} to {decimal(high, self.digits)})"
 
     @property
     def unit_text(self) -> str:

@@ -41,3 +41,8 @@ def evidence_words(name: str, value: float) -> str:
             words = words.replace("sole", "foot outline")
             return f"{words} {factor * value:.3g} {unit}".replace(" 95 ", " (95th percentile) ").replace("cop", "CoP")
     return f"{name.replace('_', ' ')} {value:.3g}"
+
+
+def decimal(value: float, digits: int) -> str:
+    """A number with so many decimals; what rounds to zero has no sign."""
+    return f"{value:z.{digits}f}"

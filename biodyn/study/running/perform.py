@@ -9,19 +9,19 @@ from pathlib import Path
 from biodyn.errors import BiodynError, InputFileError, ResultError, StudyError, printable
 from biodyn.io import file_sha256
 from biodyn.output.store.leftovers import remove_unfinished
-from biodyn.output.store.names import RECORD_NAME, REPORT_NAME
+from biodyn.output.store.names import REPORT_NAME
 from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.shard import write_cycles
-from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
+from biodyn.study.record import TrialRecord, write_record
 from biodyn.study.running.key import trial_key
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
-from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, kept_record, limited, outcome_of, write_failed
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.on_model import on_model, whole_result
 from biodyn.trial.result import TrialResult
@@ -47,7 +47,8 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     try:
         key = trial_key(task.trial, task.root)
         say_key(key)
-        kept = _kept(task, key)
+        earlier = kept_record(task, key)
+        kept = None if earlier is None else outcome_of(task.trial, earlier, kept=True)
         if kept is not None and _has_report(task, kept):
             return kept
         result = _analysed(task, recordings)
@@ -116,16 +117,6 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
         write_cycles(result, place)
         write_record(record, place)
         seal(place, pack=output.packed)
-
-
-def _kept(task: Task, key: str) -> Outcome | None:
-    """The outcome of an earlier run, where its key still holds and its files are there."""
-    record = read_record(task.folder)
-    if record is None or record.key not in (key, limited(key, task.limits)) or (record.failed and task.retry):
-        return None
-    if not record.failed and not all((task.folder / name).is_file() for name in (RECORD_NAME, CYCLES_NAME)):
-        return None
-    return outcome_of(task.trial, record, kept=True)
 
 
 def _has_report(task: Task, kept: Outcome) -> bool:

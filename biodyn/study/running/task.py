@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.output.store.leftovers import remove_unfinished
+from biodyn.output.store.names import RECORD_NAME
 from biodyn.output.store.owned import trial_files
 from biodyn.output.store.replacing import replacing
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import FAILED, Status, TrialRecord, write_record
+from biodyn.study.record import CYCLES_NAME, FAILED, Status, TrialRecord, read_record, write_record
 
 TRACEBACK_NAME = "error.txt"
 
@@ -106,6 +107,16 @@ class Outcome:
 def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
     """Return the outcome that a record tells of."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
+
+
+def kept_record(task: Task, key: str) -> TrialRecord | None:
+    """Return the record of an earlier run that holds for this key, with its files there; None where there is none."""
+    record = read_record(task.folder)
+    if record is None or record.key not in (key, limited(key, task.limits)) or (record.failed and task.retry):
+        return None
+    if not record.failed and not all((task.folder / name).is_file() for name in (RECORD_NAME, CYCLES_NAME)):
+        return None
+    return record
 
 
 def write_failed(folder: Path, record: TrialRecord, trace: str = "") -> None:

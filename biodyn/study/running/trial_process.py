@@ -12,12 +12,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
 from biodyn.study.running.lock import require_there
-from biodyn.study.running.task import Limits, Outcome, Task, limited, outcome_of, write_failed
+from biodyn.study.running.task import Limits, Outcome, Task, kept_record, limited, outcome_of, write_failed
 from biodyn.threads import ONE_THREAD
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
@@ -91,18 +92,18 @@ class TrialProcess:
                 self._end()
                 reason = f"The analysis did not finish within {self._limits.time_s:g} s."
                 hint = "Raise time_limit_s under [running] in study.toml if the recording is that long."
-                return self._failed(task, limited(key, self._limits), "TimeLimit", reason, hint)
+                return self._failed(task, key, limited(key, self._limits), "TimeLimit", reason, hint)
             except _DiedError as death:
                 self._end()
                 kills += death.code == -_SIGKILL
                 crashes += death.code != -_SIGKILL
                 if crashes >= _CRASHES:
                     reason = f"The analysis process broke down on it {crashes} times ({_how(death.code)})."
-                    return self._failed(task, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
+                    return self._failed(task, key, key, "Crash", reason, "Check the file with 'biodyn check FILE.c3d'.")
                 if kills >= _KILLS:
                     reason = f"The analysis process was killed {kills} times."
                     hint = "Usually the machine ran out of memory: use fewer --workers."
-                    return self._failed(task, "", "Killed", reason, hint)  # no key: another run tries again
+                    return self._failed(task, key, "", "Killed", reason, hint)  # no key: another run tries again
 
     def start(self) -> None:
         """Start the process if none runs, and wait until it is ready; StudyError if it cannot be, or was closed."""
@@ -201,9 +202,14 @@ class TrialProcess:
             yield json.loads(line)
 
     @staticmethod
-    def _failed(task: Task, key: str, error: str, reason: str, hint: str) -> Outcome:
+    def _failed(task: Task, key: str, tried: str, error: str, reason: str, hint: str) -> Outcome:
+        """Write the failure of a task down under the key `tried`; a result that is there for its `key` stays."""
         require_there(task.out)
-        record = TrialRecord(key, "failed", error, reason, hint)
+        earlier = kept_record(task, key) if key else None
+        if earlier is not None and not earlier.failed:
+            kept = outcome_of(task.trial, earlier, kept=True)
+            return replace(kept, reason=f"{kept.reason} Its report was not made: {reason}".strip())
+        record = TrialRecord(tried, "failed", error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)
 

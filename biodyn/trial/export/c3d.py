@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from biodyn.errors import ResultError
+from biodyn.errors import ResultError, printable
 from biodyn.io import file_sha256
 from biodyn.io.formats.c3d.append import NewEvent, NewPoint, appended
 from biodyn.trial.export.conventions import channels
@@ -40,6 +40,8 @@ def _recording(view: TrialView, given: Path | None) -> Path:
     made = view.record["input"]
     path = given if given is not None else Path(str(made.get("path", "")))
     again = "Name it with --recording FILE."
+    if given is None and not path.is_file():
+        path = _shown_as(path) or path
     if not path.is_file():
         raise ResultError(f"The recording '{made.get('file', path.name)}' is not at '{path}'.", again)
     if file_sha256(path) != made.get("sha256"):
@@ -49,6 +51,25 @@ def _recording(view: TrialView, given: Path | None) -> Path:
             f"'{path.name}' is no C3D file: there is nothing to write the result into.", "Export to mat or xlsx."
         )
     return path
+
+
+def _shown_as(path: Path) -> Path | None:
+    """The file whose path is recorded so: a record shows characters that cannot be printed by their escapes."""
+    found = Path(path.anchor)
+    for part in path.parts[1:] if path.anchor else path.parts:
+        exact = found / part
+        try:
+            named = [exact] if exact.exists() else [one for one in found.iterdir() if part in _shown(one.name)]
+        except OSError:
+            return None
+        if len(named) != 1:
+            return None
+        (found,) = named
+    return found
+
+
+def _shown(name: str) -> tuple[str, str]:
+    return printable(name), printable(name, keep="\n\t")
 
 
 def _events(view: TrialView) -> list[NewEvent]:

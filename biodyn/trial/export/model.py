@@ -8,6 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
+from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
 from biodyn.output.store.names import MODEL_NAME
 from biodyn.processing.signals.derivatives import MIN_STRETCH_FRAMES
@@ -39,7 +40,7 @@ def model_files(view: TrialView, model_file: bytes) -> tuple[dict[str, bytes], t
         _COORDINATES: storage_text(
             "coordinates",
             {"time": time_s} | dict(zip(names, angles.T, strict=True)),
-            ("The motion that the torques were computed from: smoothed already, so filter it no further.",),
+            (SMOOTH, "The motion that the torques were computed from: smoothed already, so filter it no further."),
             in_degrees=True,
         ),
         _TORQUES: storage_text(

@@ -11,6 +11,7 @@ import numpy as np
 from biodyn.conventions import SIDE_NAMES, FloatArray, Side
 from biodyn.errors import ResultError
 from biodyn.geometry.rotations import matrices_from_quaternions
+from biodyn.io.opensim.storage import SMOOTH
 from biodyn.io.opensim.write import external_loads_text, inverse_dynamics_setup, storage_text, trc_text
 from biodyn.output.report.view import TrialView
 from biodyn.processing.dynamics.actuated import ActuatedMotion, stored_actuated_motion
@@ -62,6 +63,7 @@ def opensim_files(view: TrialView) -> tuple[dict[str, bytes], tuple[str, ...]]:
             f"{title} coordinates",
             times | dict(zip(names, angles.T, strict=True)),
             (
+                SMOOTH,
                 "The motion that the torques were computed from: smoothed already, so filter it no further.",
                 "Rates and accelerations belong to quintic splines through these rows. Degrees and metres.",
             ),

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from biodyn.errors import StudyError
+from biodyn.output.store.names import RECORD_NAME
 from biodyn.study.plan import PlannedTrial
-from biodyn.study.record import read_record
+from biodyn.study.record import CYCLES_NAME, TrialRecord, read_record, write_record
 from biodyn.study.running.lock import LOCK_NAME
 from biodyn.study.running.task import Limits, Task
 from biodyn.study.running.trial_process import TrialProcess
@@ -155,3 +156,22 @@ def _is_alive(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+@pytest.mark.parametrize("role", ["crash", "hang"])
+def test_a_result_stays_where_only_its_report_breaks_the_process(
+    tmp_path: Path, process: TrialProcess, role: str
+) -> None:
+    task = _task(tmp_path, role)
+    task.folder.mkdir(parents=True)
+    for name in (RECORD_NAME, CYCLES_NAME):
+        (task.folder / name).write_text("made before")
+    write_record(TrialRecord("k", "warn", reason="Residual."), task.folder)
+    outcome = process.run(task)
+    assert (outcome.status, outcome.kept) == ("warn", True)
+    assert outcome.reason.startswith("Residual. Its report was not made: ")
+    assert read_record(task.folder) == TrialRecord("k", "warn", reason="Residual.")
+    assert (task.folder / CYCLES_NAME).read_text() == "made before"
+    write_record(TrialRecord("of other inputs", "warn"), task.folder)
+    assert process.run(task).failed
+    assert read_record(task.folder) not in (None, TrialRecord("of other inputs", "warn"))

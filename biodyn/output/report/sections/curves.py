@@ -13,6 +13,7 @@ from biodyn.output.figures.display import display_table
 from biodyn.output.figures.standard import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.output.report.words import decimal
 from biodyn.variables import variable
 
 _TEMPLATE = "{{ picture(figure) }}"
@@ -102,9 +103,9 @@ def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequenc
             mean, digits = np.round(curve.mean, 4), 1 if unit == "deg" else 2
             high, low = int(np.nanargmax(mean)), int(np.nanargmin(mean))
             row[side] = {
-                "max": f"{mean[high]:.{digits}f}",
+                "max": decimal(mean[high], digits),
                 "max_at": high,
-                "min": f"{mean[low]:.{digits}f}",
+                "min": decimal(mean[low], digits),
                 "min_at": low,
                 # Extremes of a curve that is not whole need not be those of the gait.
                 "whole": bool(np.isfinite(mean).all()),

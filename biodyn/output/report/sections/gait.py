@@ -10,7 +10,7 @@ from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.style import SIDE_COLORS
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.output.report.words import evidence_words, parameter_label
+from biodyn.output.report.words import decimal, evidence_words, parameter_label
 
 _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 _FORCE_SUFFIX = "_BW"
@@ -89,8 +89,8 @@ def _mean_sd(values: FloatArray, unit: str) -> dict[str, Any] | None:
     if not len(values):
         return None
     digits = 3 if unit == "BW" else 1 if unit.startswith("%") or unit in ("degrees", "steps/min") else 2
-    sd = f"{values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
-    return {"mean": f"{values.mean():.{digits}f}", "sd": sd, "n": len(values)}
+    sd = decimal(values.std(ddof=1), digits) if len(values) > 1 else ""
+    return {"mean": decimal(values.mean(), digits), "sd": sd, "n": len(values)}
 
 
 def contact_rows(contacts: pd.DataFrame) -> list[dict[str, Any]]:

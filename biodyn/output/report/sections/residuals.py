@@ -7,6 +7,7 @@ from typing import Any
 
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.output.report.words import decimal
 
 # Coordinates shown: those whose torque changed most.
 _SHOWN = 12
@@ -57,4 +58,4 @@ def residuals(page: TrialPage) -> Data | None:
 
 
 def _number(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
+    return "-" if value is None else decimal(value, digits)
