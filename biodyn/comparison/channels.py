@@ -22,6 +22,8 @@ _LEAST_SIZE = 0.15
 _CLEARLY = 0.4
 # Ways that leave up to this factor more than the best cannot be told from it.
 _ALIKE = 1.3
+# Of the squares of a channel, below which a misfit is round-off.
+_ROUND_OFF = 1e-12
 # How far a laboratory's segment axes may be turned against ours.
 _MOST_TURN_RAD = np.deg2rad(25.0)
 # A curve that computed ones explain less than this tells nothing of how it is written.
@@ -206,7 +208,8 @@ def _ways(
             shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (own @ seen), axis=0)
             for unit, factor in units.items():
                 left = square - 2.0 * shared / factor + alone / factor**2
-                yield Writing(unit, frame, axes, signs, side), float(weight @ left) / (3.0 * len(channel))
+                misfit = float(weight @ left) / (3.0 * len(channel))
+                yield Writing(unit, frame, axes, signs, side), max(misfit, _ROUND_OFF)
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from biodyn.errors import BiodynError, InputFileError
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.io.ground_forces.beside import forces_beside
 from biodyn.io.opensim.external_loads import ExternalForces, loads_of_sheet, read_external_loads
-from biodyn.io.opensim.storage import MOST_RADIANS, Storage, read_storage
+from biodyn.io.opensim.storage import MOST_RADIANS, TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.reading import NO_FORCES
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.processing.signals.coordinate_motion import LEAST_ROWS, coordinate_motion
@@ -31,8 +31,6 @@ from biodyn.trial.model_torques import Loads, no_loads, table_loads, torques
 
 #: What nearly all set-ups of OpenSim's tool ask for.
 CUTOFF_HZ: Final = 6.0
-#: Files of coordinates of an OpenSim model.
-COORDINATE_SUFFIXES: Final = (".mot", ".sto")
 
 
 def run_coordinates(
@@ -113,7 +111,7 @@ def holds_coordinates(motion: str | Path) -> bool:
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:
         roles = read_spreadsheet(path).roles
         return bool(roles.coordinates) and not (roles.markers or roles.poses)
-    return path.suffix.lower() in COORDINATE_SUFFIXES
+    return path.suffix.lower() in TABLE_SUFFIXES
 
 
 def _motion_table(path: Path) -> tuple[Storage, ExternalForces | None]:

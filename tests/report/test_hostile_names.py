@@ -43,7 +43,7 @@ def test_the_scene_gives_them_back_as_they_are(hostile: TrialPage) -> None:
     assert found is not None
     text = str(found["scene_json"])
     assert not re.search("[<>&]", text)  # nothing ends the element, nothing begins another
-    assert json.loads(text)["markers"]["labels"][: len(NAMES)] == NAMES
+    assert json.loads(text)["persons"][0]["markers"]["labels"][: len(NAMES)] == NAMES
 
 
 def test_the_page_of_the_scene_has_no_element_more(hostile: TrialPage, walk_result: TrialResult) -> None:

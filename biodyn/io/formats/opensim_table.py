@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from biodyn.io.format import FORMATS, Format
-from biodyn.io.opensim.storage import read_storage
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, read_storage
 from biodyn.io.tables import recording_of, roles_of
 from biodyn.recording import Recording
 
@@ -25,4 +25,4 @@ def _is_table(head: bytes) -> bool:
     return b"\0" not in head and any(line.strip().lower() == b"endheader" for line in head.splitlines())
 
 
-FORMATS.add("opensim_table", Format("OpenSim table", (".mot", ".sto"), _is_table, read_table))
+FORMATS.add("opensim_table", Format("OpenSim table", TABLE_SUFFIXES, _is_table, read_table))

@@ -11,11 +11,11 @@ from pathlib import Path
 from biodyn.errors import InputFileError, ModelError
 from biodyn.io.files import file_head
 from biodyn.io.ground_forces.read import LOADS_SUFFIX, read_ground_forces
+from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.force_columns import force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, read_spreadsheet
 from biodyn.library.load import load_table
 
-TABLE_SUFFIXES = (".mot", ".sto")
 _KINDS = ((LOADS_SUFFIX,), TABLE_SUFFIXES, SPREADSHEET_SUFFIXES)  # what stands over what
 _HEAD_BYTES = 65_536  # column names stand in it
 _MOST_FILES = 2_000  # of a folder

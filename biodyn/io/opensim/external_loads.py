@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from biodyn.errors import InputFileError, ModelError
-from biodyn.io.opensim.storage import Storage, read_storage
+from biodyn.io.opensim.storage import TABLE_SUFFIXES, Storage, read_storage
 from biodyn.io.tables.force_columns import ForceColumns, force_columns
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES, Spreadsheet, read_spreadsheet
 from biodyn.library.load import load_table
@@ -48,7 +48,7 @@ def read_external_loads(path: str | Path) -> ExternalForces:
     Raises InputFileError: no such file, no loads, columns that are not there or not three of a kind.
     """
     path = Path(path)
-    if path.suffix.lower() in (".mot", ".sto"):
+    if path.suffix.lower() in TABLE_SUFFIXES:
         table = read_storage(path)
         return ExternalForces(_on_feet(table, force_columns(table.names)), table)
     if path.suffix.lower() in SPREADSHEET_SUFFIXES:

@@ -16,6 +16,8 @@ from biodyn.errors import InputFileError
 from biodyn.io.files import COPY_AGAIN, check_path, file_bytes
 from biodyn.io.text import clean_text
 
+#: What its files are called: coordinates, forces, results.
+TABLE_SUFFIXES: Final = (".mot", ".sto")
 #: Tables larger than this are no motion; a minute at 1,000 Hz with 500 columns has 0.5 GB.
 MOST_BYTES: Final = 2_000_000_000
 #: No joint turns farther, rad: larger numbers of a table that does not tell its unit are degrees.

@@ -25,6 +25,11 @@ class _Coordinate(Strict):
     axis: Three
 
 
+class _Rules(Strict):
+    leg: OneOrMore
+    unsided: OneOrMore
+
+
 @SCHEMAS.register("body/opensim_models")
 class OpenSimModels(Strict):
     """What the parts of a model are called, and what they are here."""
@@ -33,4 +38,7 @@ class OpenSimModels(Strict):
     feet: _Feet
     root: _Root
     joints: dict[Name, OneOrMore]
+    segments: dict[Name, OneOrMore]
+    segment_rules: _Rules
+    joint_segments: dict[Name, Name]
     coordinates: dict[Name, _Coordinate]

@@ -18,6 +18,7 @@ from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_facts
 from biodyn.io.b3d import SeveralTrialsError
 from biodyn.io.ground_forces.beside import bare_name
+from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.io.tables.column_map import map_file
 from biodyn.io.tables.spreadsheet import SPREADSHEET_SUFFIXES
 from biodyn.library.load import load_table
@@ -26,9 +27,8 @@ from biodyn.recording import FileFacts
 # A folder that holds one of these is a result of this program: nothing in it is a recording to analyse.
 RESULT_MARKS = ("study.json", "run.json")
 _ALWAYS = (".c3d", ".trc", ".b3d")
-_COORDINATES = (".mot", ".sto")
 #: Files that are or may be recordings of a study; of two with one name in a folder, the first kind is taken.
-SUFFIXES = (*_ALWAYS, *SPREADSHEET_SUFFIXES, *_COORDINATES)
+SUFFIXES = (*_ALWAYS, *SPREADSHEET_SUFFIXES, *TABLE_SUFFIXES)
 _END_BYTES = 1 << 18
 
 
@@ -68,7 +68,7 @@ class Sought:
         suffix = path.suffix.lower()
         if suffix in SPREADSHEET_SUFFIXES:
             return self.named(path) or map_file(root / path) is not None
-        return suffix in _ALWAYS or (suffix in _COORDINATES and self.on_model)
+        return suffix in _ALWAYS or (suffix in TABLE_SUFFIXES and self.on_model)
 
 
 def take_inventory(root: Path, sought: Sought | None = None) -> Inventory:
@@ -107,7 +107,7 @@ def _looked_into(root: Path, path: Path) -> FoundFile | str:
     except SeveralTrialsError as error:
         return f"{error.message} {error.hint}"
     except InputFileError as error:
-        if path.suffix.lower() in _COORDINATES:  # results of programs are such tables too
+        if path.suffix.lower() in TABLE_SUFFIXES:  # results of programs are such tables too
             return error.message
         return FoundFile(path, trouble=error.message.replace(str(root / path), str(path)))
     except OSError as error:
@@ -118,7 +118,7 @@ def _looked_into(root: Path, path: Path) -> FoundFile | str:
 
 def _is_forces(path: Path, facts: FileFacts) -> bool:
     """Whether a table holds ground forces and no motion; columns beside forces may only look like coordinates."""
-    if path.suffix.lower() not in _COORDINATES or not facts.plate_count:
+    if path.suffix.lower() not in TABLE_SUFFIXES or not facts.plate_count:
         return not facts.has_motion
     beginnings = tuple(load_table("formats/opensim_names")["coordinates"]["beginnings"])
     return not any(name.lower().startswith(beginnings) for name in facts.coordinates)
@@ -165,7 +165,7 @@ def _conversions(paths: list[Path]) -> dict[Path, Path]:
     bare: dict[Path, Path] = {}
     conversions: dict[Path, Path] = {}
     for path in sorted(paths, key=lambda path: (SUFFIXES.index(path.suffix.lower()), path)):
-        if path.suffix.lower() in _COORDINATES:
+        if path.suffix.lower() in TABLE_SUFFIXES:
             markers = bare.get(path.parent / bare_name(path.stem))
             conversions |= {} if markers is None else {path: markers}
             continue
