@@ -28,7 +28,7 @@ Head = Annotated[
     Path | None,
     typer.Option(
         "--head",
-        help="What the laboratory writes on the pages of the PDF: its lines, [entries], signed_by.",
+        help="What the laboratory writes on the pages of the PDF: laboratory, address, signed_by and more lines.",
         metavar="HEAD.toml",
     ),
 ]
