@@ -50,13 +50,13 @@ class Asked:
 
 def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown) -> bool:
     """Analyse a walk, write its result and tell it; whether its checks failed."""
-    from biodyn.io.opensim.storage import TABLE_SUFFIXES
     from biodyn.output.store.replacing import require_free
+    from biodyn.trial.files import needs_model
     from biodyn.trial.result import TrialResult
 
     began = time.perf_counter()
     require_free(folder, asked.force)  # before any work is done
-    on_model = asked.model is not None or asked.ik_setup or asked.scale_setup or walk.suffix.lower() in TABLE_SUFFIXES
+    on_model = asked.model is not None or asked.ik_setup or asked.scale_setup or needs_model(walk)
     with progress(console, shown.heading) as step:
         result = _on_model(walk, asked, console, step) if on_model else _on_own_body(walk, asked, step)
         if isinstance(result, TrialResult):

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from biodyn.errors import InputFileError, PlateError, SettingsError, StaticTrialError
 from biodyn.io import format_of, read, read_facts, read_many
+from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
@@ -59,6 +60,11 @@ class TrialFiles:
                 "Give the first and the last frame of standing as the file counts them: --static-frames A-B.",
             )
         return first - begin, last - begin
+
+
+def needs_model(path: Path) -> bool:
+    """Whether a file can only be analysed on an OpenSim model, by its name: a table of coordinates."""
+    return path.suffix.lower() in TABLE_SUFFIXES
 
 
 def read_files(
