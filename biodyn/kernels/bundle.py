@@ -97,10 +97,10 @@ def _words(bundle: Any) -> bytes:
 
 
 def _kind(bundle: Any) -> BundleType:
-    """Return the numba type of a bundle; TypeError where something in it is not an array of numbers in C order."""
+    """Return the numba type of a bundle; TypeError where something in it is not such an array of numbers as kernels read."""
     for name, array in zip(bundle._fields, bundle, strict=True):
-        if not (isinstance(array, np.ndarray) and array.flags.c_contiguous):
-            raise TypeError(f"{name} of {type(bundle).__name__} must be an array in C order.")
+        if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.aligned):
+            raise TypeError(f"{name} of {type(bundle).__name__} must be an aligned array in C order.")
     key = (type(bundle), *((array.dtype, array.ndim) for array in bundle))
     if key not in _SEEN:
         arrays = tuple(types.Array(typeof(array).dtype, array.ndim, "C") for array in bundle)

@@ -55,7 +55,7 @@ def test_copies_have_addresses_of_their_own(copied: object) -> None:
 def test_only_whole_arrays_in_order_are_taken() -> None:
     mb = hinge()
     every_other = np.zeros((6, 3))[::2, 0]
-    with pytest.raises(TypeError, match="gravity_W of Tree must be an array in C order"):
+    with pytest.raises(TypeError, match="gravity_W of Tree must be an aligned array in C order"):
         moment(with_tree(mb, mb.tree._replace(gravity_W=every_other)))
-    with pytest.raises(TypeError, match="gravity_W of Tree must be an array in C order"):
+    with pytest.raises(TypeError, match="gravity_W of Tree must be an aligned array in C order"):
         moment(with_tree(mb, mb.tree._replace(gravity_W=[0.0, 0.0, 0.0])))
