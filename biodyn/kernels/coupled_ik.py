@@ -10,6 +10,7 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.kernels.bundle import bundle
 from biodyn.kernels.ik_terms import assemble, evaluate, gather_moments
 from biodyn.kernels.jit import kernel, merged, part
 from biodyn.kernels.laws import follow, lift, slopes
@@ -33,6 +34,7 @@ _WAIT = 50  # frames before such a pose is doubted again
 _BETTER = 0.999  # another start must lower the cost by more than rounding
 
 
+@bundle
 class Goal(NamedTuple):
     """What q is drawn to and held by; rows: 1 or T."""
 
@@ -44,6 +46,7 @@ class Goal(NamedTuple):
     base: BoolArray  # (n,) coordinates that place the whole body
 
 
+@bundle
 class Room(NamedTuple):
     """Numbers in use for one frame."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.kernels.bundle import bundle
 from biodyn.kernels.jit import inline, part
 from biodyn.kernels.joints import FREE, SPHERICAL, joint_column, joint_pose
 from biodyn.kernels.lanes import Turned, turn_all
@@ -28,6 +29,7 @@ from biodyn.kernels.vec3 import (
 _FORCE, _MOMENT, _TENSOR, _MOMENTS = 10, 13, 16, 25
 
 
+@bundle
 class Work(NamedTuple):
     """Numbers in use for one frame."""
 
@@ -55,6 +57,7 @@ class Work(NamedTuple):
     base: BoolArray  # (nv,) coordinates of free joints to the world
 
 
+@bundle
 class Problem(NamedTuple):
     """What is fitted to what."""
 

@@ -10,6 +10,7 @@ import math
 from typing import Final, NamedTuple
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.kernels.bundle import bundle
 from biodyn.kernels.jit import part
 
 GIVEN: Final = 0  # a coordinate q
@@ -23,6 +24,7 @@ SINE: Final = 5  # numbers: amplitude, omega, phase, offset
 ELLIPSOID: Final = 6  # numbers: radius, component
 
 
+@bundle
 class Laws(NamedTuple):
     """N values of which the first n are q and the last nz are z."""
 
@@ -37,6 +39,7 @@ class Laws(NamedTuple):
     target: IntArray  # per value, source and entry of that source: the entry of the value it adds to
 
 
+@bundle
 class Passed(NamedTuple):
     """What one evaluation leaves."""
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from biodyn.conventions import FloatArray
+from biodyn.kernels.bundle import bundle
 from biodyn.kernels.jit import inline, part
 from biodyn.kernels.joints import joint_column, joint_pose
 from biodyn.kernels.vec3 import add, compose, congruent, cross, rotate, row3, row6, row9, set3, set9, sub
 
 
+@bundle
 class Sweep(NamedTuple):
     """Numbers of one frame."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from biodyn.conventions import FloatArray, IntArray
+from biodyn.kernels.bundle import bundle
 
 
+@bundle
 class Tree(NamedTuple):
     """n links, link i moved by joint i; every parent comes before its children.
 

@@ -1,0 +1,127 @@
+"""Bundles: NamedTuples of arrays that kernels take as one pointer.
+
+Numba hands a NamedTuple on as the seven or more numbers of each of its arrays. The 24 arrays of a tree are then some 200
+arguments of every function that takes it, and reading one of them copies all: most of the code numba made was that, and
+most of the time that compiling took. A bundle is a list of addresses and lengths in memory; what is not read costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AttributeTemplate, infer_getattr
+from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+
+_Bundle = TypeVar("_Bundle")
+_WORD = ir.IntType(64)
+_SEEN: dict[tuple[Any, ...], BundleType] = {}
+
+
+class BundleType(types.Type):
+    """Numba type of a bundle with arrays of these names, dtypes and dimensions."""
+
+    def __init__(self, title: str, names: tuple[str, ...], arrays: tuple[types.Array, ...]) -> None:
+        self.names, self.arrays = names, arrays
+        # short: it becomes part of the name of every function that takes one
+        digest = hashlib.sha256(repr([names, arrays]).encode()).hexdigest()[:8]
+        super().__init__(name=f"{title}{digest}")
+
+    def place(self, name: str) -> tuple[types.Array, int]:
+        """Return the type of an array and where its words begin: its address, then its shape."""
+        k = self.names.index(name)
+        return self.arrays[k], sum(1 + array.ndim for array in self.arrays[:k])
+
+
+@register_model(BundleType)
+class _BundleModel(models.PrimitiveModel):
+    def __init__(self, dmm, fe_type):
+        super().__init__(dmm, fe_type, _WORD.as_pointer())
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):
+    key = BundleType
+
+    def generic_resolve(self, typ, attr):  # type: ignore[override]
+        return typ.place(attr)[0] if attr in typ.names else None
+
+
+@lower_getattr_generic(BundleType)
+def _field(context, builder, bundle, pointer, name):
+    array_type, first = bundle.place(name)
+    # nothing writes to the words while a kernel runs: they need not be read again after numbers were stored
+    constant = builder.module.add_metadata([])
+
+    def word(k, kind):
+        value = builder.load(builder.bitcast(builder.gep(pointer, [_WORD(first + k)]), kind.as_pointer()))
+        value.set_metadata("invariant.load", constant)
+        return value
+
+    array = cgutils.create_struct_proxy(array_type)(context, builder)
+    shape = [word(1 + axis, _WORD) for axis in range(array_type.ndim)]
+    size = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    strides: list[Any] = []
+    step = _WORD(size)
+    for length in reversed(shape):
+        strides.insert(0, step)
+        step = builder.mul(step, length)
+    array.data = word(0, array.data.type)
+    array.shape, array.strides = cgutils.pack_array(builder, shape, _WORD), cgutils.pack_array(builder, strides, _WORD)
+    array.itemsize, array.nitems = _WORD(size), builder.udiv(step, _WORD(size))
+    return array._getvalue()
+
+
+@unbox(BundleType)
+def _unbox(bundle, value, c):
+    words = c.pyapi.object_getattr_string(value, "_words")
+    with c.builder.if_then(cgutils.is_null(c.builder, words), likely=False):
+        c.builder.ret(c.pyapi.get_null_object())
+    pointer = c.builder.bitcast(c.pyapi.bytes_as_string(words), _WORD.as_pointer())
+    return NativeValue(pointer, cleanup=lambda: c.pyapi.decref(words))
+
+
+def _words(bundle: Any) -> bytes:
+    """Return address and shape of each array of a bundle."""
+    numbers: list[int] = []
+    for array in bundle:
+        numbers += (array.__array_interface__["data"][0], *array.shape)
+    return struct.pack(f"{len(numbers)}q", *numbers)
+
+
+def _kind(bundle: Any) -> BundleType:
+    """Return the numba type of a bundle; TypeError where something in it is not such an array of numbers as kernels read."""
+    for name, array in zip(bundle._fields, bundle, strict=True):
+        if not (isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.aligned):
+            raise TypeError(f"{name} of {type(bundle).__name__} must be an aligned array in C order.")
+    key = (type(bundle), *((array.dtype, array.ndim) for array in bundle))
+    if key not in _SEEN:
+        arrays = tuple(types.Array(typeof(array).dtype, array.ndim, "C") for array in bundle)
+        _SEEN[key] = BundleType(type(bundle).__name__, bundle._fields, arrays)
+    return _SEEN[key]
+
+
+def bundle(named_tuple: type[_Bundle]) -> type[_Bundle]:
+    """Have kernels take instances of a NamedTuple of arrays as one pointer; for its class.
+
+    An instance keeps its type and its words once a kernel asked: a tuple holds its arrays, and arrays stay where they are.
+    """
+    members = {
+        "__module__": named_tuple.__module__,
+        "__qualname__": named_tuple.__qualname__,
+        "__doc__": named_tuple.__doc__,
+        "__reduce__": lambda self: (type(self), tuple(self)),  # a copy has other addresses
+        "_kind": cached_property(_kind),
+        "_words": cached_property(_words),
+    }
+    extended: Any = type(named_tuple.__name__, (named_tuple,), members)
+    typeof_impl.register(extended, lambda one, _: one._kind)
+    kernel_ready: type[_Bundle] = extended
+    return kernel_ready
