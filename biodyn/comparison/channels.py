@@ -206,7 +206,8 @@ def _ways(
             shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (own @ seen), axis=0)
             for unit, factor in units.items():
                 left = square - 2.0 * shared / factor + alone / factor**2
-                yield Writing(unit, frame, axes, signs, side), float(weight @ left) / (3.0 * len(channel))
+                misfit = max(float(weight @ left), 0.0)  # round-off of a difference of squares
+                yield Writing(unit, frame, axes, signs, side), misfit / (3.0 * len(channel))
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:
