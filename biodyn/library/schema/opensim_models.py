@@ -20,6 +20,11 @@ class _Root(Strict):
     translations: Annotated[tuple[Name, Name, Name], Field(strict=False)]
 
 
+class _SegmentRules(Strict):
+    leg: OneOrMore
+    unsided: OneOrMore
+
+
 class _Coordinate(Strict):
     names: OneOrMore
     axis: Three
@@ -33,4 +38,7 @@ class OpenSimModels(Strict):
     feet: _Feet
     root: _Root
     joints: dict[Name, OneOrMore]
+    segments: dict[Name, OneOrMore]
+    segment_rules: _SegmentRules
+    joint_segments: dict[Name, Name]
     coordinates: dict[Name, _Coordinate]
