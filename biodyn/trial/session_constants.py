@@ -10,6 +10,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -90,7 +91,7 @@ def _of_walk(
         trial.settings,
         trial.user_files,
         static_frames=trial.static_frames,
-        companions=trial.companions,
+        companions=_beside(companion, trial),
     )
     try:
         fitted(other)
@@ -100,6 +101,13 @@ def _of_walk(
         return _Walk(str(getattr(error, "message", error)))
     except Exception as error:  # a companion that nobody thought of costs itself, not the walk
         return _Walk(f"it is not understood ({type(error).__name__}: {error})")
+
+
+def _beside(companion: Companion, trial: TrialState) -> list[Path] | None:
+    """What else is of the session, seen from a companion: the same model for whichever walk asks. None: what lies beside it."""
+    if trial.companions is None:
+        return None
+    return [path for path in (trial.path, *map(Path, trial.companions)) if path.resolve() != companion.path.resolve()]
 
 
 def _same_plates(one: FloatArray, other: FloatArray) -> bool:

@@ -11,9 +11,15 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.estimation.estimate import Estimate
 from biodyn.estimation.told import Told
+from biodyn.settings import settings_from
 from biodyn.trial import session_constants
+from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.session_constants import constants_of_session
+from biodyn.trial.state import TrialState
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
 
@@ -62,6 +68,29 @@ def test_a_session_of_one_walk_is_that_walk_and_of_two_knows_more(tmp_path: Path
     for before, after in zip(one.plates.errors, two.plates.errors, strict=True):
         assert (after.shift_sd_m < before.shift_sd_m).all()
         assert after.gain_sd < before.gain_sd
+
+
+def test_every_walk_sees_the_whole_session_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study names the companions of each walk, not the walk itself among them; a model of all needs all."""
+    static, *walks = (FOLDER / name for name in ("static.c3d", "walk01.c3d", "walk02.c3d"))
+    seen = {}
+
+    def fitted(other: TrialState) -> None:
+        assert other.companions is not None
+        seen[other.path.name] = {path.name for path in other.companions}
+        raise InputFileError("Seen enough.")
+
+    monkeypatch.setattr(session_constants, "_known", OrderedDict())
+    for walk in walks:
+        among = [path for path in (static, *walks) if path != walk]
+        trial = TrialState(walk, static, None, None, settings_from({}), (), read_files(walk, static), companions=among)
+        trial.mass = None
+        constants_of_session(trial, fitted, _never)
+    assert seen == {"walk01.c3d": {"static.c3d", "walk02.c3d"}, "walk02.c3d": {"static.c3d", "walk01.c3d"}}
+
+
+def _never(other: TrialState) -> Estimate:
+    raise AssertionError(other.path)
 
 
 @pytest.mark.slow
