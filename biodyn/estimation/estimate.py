@@ -86,9 +86,9 @@ def estimate_trial(
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
     windows.sort(key=lambda window: -int(at_first.residual_valid[window.rows].sum()))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
-    plates = plate_unknowns(
-        inputs.contacts, sides, len(moving), inputs.rate_hz, np.eye(3) if R_WL is None else R_WL, settings
-    )
+    measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
+    axes = np.eye(3) if R_WL is None else R_WL
+    plates = plate_unknowns(inputs.contacts, sides, len(moving), inputs.rate_hz, axes, settings, measured)
     of_plates, plates_sd = np.zeros(plates.count), np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     told: Told | None = None

@@ -12,6 +12,7 @@ from biodyn.estimation.plates import PlateAccount
 _FAR_SD = 3.0
 # A plate whose place was checked stands within one: at two it is worth a look.
 _FAR_PLACE_SD = 2.0
+_LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
 
 
 def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
@@ -53,7 +54,8 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
     """Plates farther off than well-kept ones are: a fault of the laboratory, told although its effect was taken out."""
     notes, expected = [], plates.expected
     for error in plates.errors:
-        far = float(np.abs(error.shift_m).max())
+        at = int(np.abs(error.shift_m).argmax())
+        far = float(abs(error.shift_m[at]))
         if far > _FAR_PLACE_SD * expected.place_m:
             along = " and ".join(
                 f"{100 * shift:+.1f} cm along {axis}" for shift, axis in zip(error.shift_m, plates.axes, strict=True)
@@ -62,13 +64,14 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                 Diagnostic(
                     "estimate-plate-place",
                     "warning",
-                    f"Motion and forces agree where plate {error.number} stands {along} of the laboratory beside the place in "
-                    "its file, more than plates that were checked.",
+                    f"Motion and forces agree better where plate {error.number} stands {along} of the laboratory "
+                    "beside its place in the file, more than plates that were checked.",
                     value=far,
                     limit=_FAR_PLACE_SD * expected.place_m,
                     unit="m",
-                    hint="Check the plate's corners with an instrumented pole. The torques hold the shift found; those before "
-                    "the estimate, which the checks judge, do not.",
+                    hint="Check the plate's corners with an instrumented pole. "
+                    + _drawn(f"{100 * _alone(far, float(error.shift_sd_m[at]), expected.place_m):.0f} cm")
+                    + " The torques before the estimate, which the checks judge, hold nothing of it.",
                     about=f"plate {error.number}",
                 )
             )
@@ -77,12 +80,13 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                 Diagnostic(
                     "estimate-plate-gain",
                     "warning",
-                    f"Motion and forces agree where plate {error.number} reads {abs(100 * error.gain):.1f} % too "
+                    f"Motion and forces agree better where plate {error.number} reads {abs(100 * error.gain):.1f} % too "
                     f"{'much' if error.gain > 0 else 'little'}.",
                     value=100.0 * abs(error.gain),
                     limit=100.0 * _FAR_SD * expected.gain,
                     unit="%",
-                    hint="Check the plate's sensitivity and the body mass (--mass). The torques hold the gain found.",
+                    hint="Check the plate's sensitivity and the body mass (--mass). "
+                    + _drawn(f"{100 * _alone(abs(error.gain), error.gain_sd, expected.gain):.0f} %"),
                     about=f"plate {error.number}",
                 )
             )
@@ -91,12 +95,25 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
             Diagnostic(
                 "estimate-force-delay",
                 "warning",
-                f"Motion and forces agree where all forces are {abs(1e3 * plates.delay_s):.1f} ms "
+                f"Motion and forces agree better where all forces are {abs(1e3 * plates.delay_s):.1f} ms "
                 f"{'late' if plates.delay_s > 0 else 'early'}.",
                 value=abs(plates.delay_s),
                 limit=_FAR_SD * expected.delay_s,
                 unit="s",
-                hint="Check how cameras and plates were synchronised. The torques hold the time found.",
+                hint="Check how cameras and plates were synchronised. "
+                + _drawn(f"{1e3 * _alone(abs(plates.delay_s), plates.delay_sd_s, expected.delay_s):.0f} ms"),
             )
         )
     return notes
+
+
+def _alone(found: float, sd: float, expected: float) -> float:
+    """What the trial asks for by itself: 0 +- `expected` and what it says, two normal densities, together are `found` +- `sd`."""
+    return found / max(1.0 - (sd / expected) ** 2, _LEAST_TOLD)
+
+
+def _drawn(alone: str) -> str:
+    return (
+        f"What is expected of plates draws this towards 0: the trial alone asks for about {alone}. "
+        "The torques hold what was found."
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, IntArray, Side
+from biodyn.conventions import BoolArray, FloatArray, IntArray, Side
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.recording import Contact, GroundReaction
 
@@ -84,12 +84,14 @@ class PlateUnknowns:
 
     Attributes:
         numbers: (N,) of the plates in the file. carried: (T, K) place in `numbers` of each foot's plate, -1 = none.
+        known: (T, K) frames in which a foot's wrench is known; elsewhere it stands for nothing.
         axes_W: (2, 3) the laboratory's axes on the floor, in World; axes: their names.
         sizes: standard deviations; where all are 0 nothing is unknown. rate_hz: of the frames.
     """
 
     numbers: tuple[int, ...]
     carried: IntArray
+    known: BoolArray
     axes_W: FloatArray
     axes: tuple[str, ...]
     sizes: PlateSizes
@@ -98,7 +100,8 @@ class PlateUnknowns:
     @classmethod
     def none(cls, rate_hz: float) -> PlateUnknowns:
         """Plates that are as their file says."""
-        return cls((), np.zeros((0, 0), dtype=np.int64), np.zeros((0, 3)), (), PlateSizes(), rate_hz)
+        nothing = np.zeros((0, 0))
+        return cls((), nothing.astype(np.int64), nothing.astype(np.bool_), np.zeros((0, 3)), (), PlateSizes(), rate_hz)
 
     @property
     def count(self) -> int:
@@ -123,7 +126,7 @@ class PlateUnknowns:
 
     def of_frames(self, rows: slice) -> PlateUnknowns:
         """The same for some frames."""
-        return replace(self, carried=self.carried[rows])
+        return replace(self, carried=self.carried[rows], known=self.known[rows])
 
     def changes(self, wrenches: FloatArray) -> FloatArray:
         """Return what putting right one standard deviation of each does to the feet's wrenches (T, K, 6), (T, K, 6, P)."""
@@ -135,7 +138,7 @@ class PlateUnknowns:
             for i, axis in enumerate(self.axes_W):
                 result[..., _MOMENT, _OF_A_PLATE * n + i] = np.cross(axis, own[..., _FORCE])
             result[..., _OF_A_PLATE * n + 2] = -own
-        result[..., -1] = self.rate_hz * np.gradient(wrenches, axis=0)
+        result[..., -1] = _rates(wrenches, self.known, self.rate_hz)
         return np.asarray(result * self.scales)
 
     def put_right(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
@@ -166,14 +169,19 @@ def plate_unknowns(
     rate_hz: float,
     R_WL: FloatArray,
     settings: EstimationSettings,
+    known: BoolArray | None = None,
 ) -> PlateUnknowns:
-    """Return what may be wrong with the plates that carry feet, by the settings; R_WL (3, 3) turns laboratory axes into World."""
+    """Return what may be wrong with the plates that carry feet, by the settings.
+
+    R_WL: (3, 3) turns laboratory axes into World. known: (frames, K) where the wrenches of `sides` are known; None = everywhere.
+    """
     sizes = PlateSizes(settings.plate_place_sd_m, settings.plate_gain_sd_share, settings.force_delay_sd_s)
     numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
     floor = np.sort(np.argsort(np.abs(R_WL[_UP]))[:2])
     return PlateUnknowns(
         numbers,
         _carried(contacts, sides, frames, rate_hz, numbers),
+        np.ones((frames, len(sides)), dtype=np.bool_) if known is None else known,
         R_WL[:, floor].T,
         tuple("xyz"[at] for at in floor),
         sizes,
@@ -195,6 +203,18 @@ def _carried(
         result[:, column] = np.array([numbers.index(c.plate) for c in own])[np.argmin(away, axis=0)]
         result[(away <= 0.0).sum(axis=0) > 1, column] = _NO_PLATE
     return result
+
+
+def _rates(wrenches: FloatArray, known: BoolArray, rate_hz: float) -> FloatArray:
+    """Changes (T, K, 6) a second: the mean of those from the frame before and to the next, where both are known, else of one."""
+    steps = np.where((known[1:] & known[:-1])[..., None], np.diff(wrenches, axis=0), 0.0)
+    told = np.zeros((*known.shape, 1))
+    told[1:, :, 0] += known[1:] & known[:-1]
+    told[:-1, :, 0] += known[1:] & known[:-1]
+    total = np.zeros_like(wrenches)
+    total[1:] += steps
+    total[:-1] += steps
+    return np.asarray(rate_hz * total / np.maximum(told, 1.0))
 
 
 def reaction_put_right(

@@ -10,6 +10,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -34,8 +35,16 @@ class SessionConstants:
     notes: tuple[Diagnostic, ...] = ()
 
 
-# What walks tell, by everything that it depends on.
-_known: OrderedDict[str, Told | str] = OrderedDict()
+@dataclass(frozen=True)
+class _Walk:
+    """What a walk tells, or why it tells nothing; and where its plates lie: corners (P, 4, 3) m in axes of the laboratory."""
+
+    told: Told | str
+    corners_L: FloatArray | None = None
+
+
+# What walks tell, by everything that it depends on: not by the walk that asks, whose plates may lie elsewhere.
+_known: OrderedDict[str, _Walk] = OrderedDict()
 
 
 def constants_of_session(
@@ -57,10 +66,13 @@ def constants_of_session(
         _known[key] = known
         while len(_known) > _REMEMBERED:
             _known.popitem(last=False)
-        if isinstance(known, str):
-            notes.append(_tells_nothing(companion.path.name, known))
+        told = known.told
+        if known.corners_L is not None and not _same_plates(_corners_L(trial), known.corners_L):
+            told = "its plates lie elsewhere"
+        if isinstance(told, str):
+            notes.append(_tells_nothing(companion.path.name, told))
         else:
-            found.append(known)
+            found.append(told)
     return SessionConstants(tuple(found), tuple(notes))
 
 
@@ -69,8 +81,8 @@ def _of_walk(
     companion: Companion,
     fitted: Callable[[TrialState], None],
     estimated: Callable[[TrialState], Estimate],
-) -> Told | str:
-    """What a walk tells, or why it tells nothing."""
+) -> _Walk:
+    """What a walk tells, analysed by itself as `trial` is."""
     other = TrialState(
         companion.path,
         trial.files.static.path if trial.files.source == "static trial" else None,
@@ -79,23 +91,27 @@ def _of_walk(
         trial.settings,
         trial.user_files,
         static_frames=trial.static_frames,
-        companions=trial.companions,
+        companions=_beside(companion, trial),
     )
     try:
         fitted(other)
-        if not _same_plates(trial, other):
-            return "its plates lie elsewhere"
         told = estimated(other).told
+        return _Walk("no frame of it is in balance" if told is None else told, _corners_L(other))
     except (BiodynError, OSError) as error:
-        return str(getattr(error, "message", error))
+        return _Walk(str(getattr(error, "message", error)))
     except Exception as error:  # a companion that nobody thought of costs itself, not the walk
-        return f"it is not understood ({type(error).__name__}: {error})"
-    return "no frame of it is in balance" if told is None else told
+        return _Walk(f"it is not understood ({type(error).__name__}: {error})")
 
 
-def _same_plates(one: TrialState, other: TrialState) -> bool:
-    places = [_corners_L(trial) for trial in (one, other)]
-    return places[0].shape == places[1].shape and bool(np.abs(places[0] - places[1]).max(initial=0.0) < _SAME_PLACE_M)
+def _beside(companion: Companion, trial: TrialState) -> list[Path] | None:
+    """What else is of the session, seen from a companion: the same model for whichever walk asks. None: what lies beside it."""
+    if trial.companions is None:
+        return None
+    return [path for path in (trial.path, *map(Path, trial.companions)) if path.resolve() != companion.path.resolve()]
+
+
+def _same_plates(one: FloatArray, other: FloatArray) -> bool:
+    return one.shape == other.shape and bool(np.abs(one - other).max(initial=0.0) < _SAME_PLACE_M)
 
 
 def _corners_L(trial: TrialState) -> FloatArray:

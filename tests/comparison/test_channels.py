@@ -72,6 +72,15 @@ def test_exchanged_sides_are_seen(joint):
     assert found.departures == ("side",)
 
 
+def test_a_perfect_channel_is_read_whatever_its_round_off(joint):
+    """A difference of squares may come out below zero where nothing is left; of many sizes some do."""
+    moment_W, axes, valid = joint["r"]
+    way = replace(USUAL, signs=(1, -1, 1))
+    for factor in np.linspace(0.7, 1.3, 40):
+        channel = written(factor * moment_W, axes["distal"], way, MASS_KG)
+        assert read_channel({"own": channel}, factor * moment_W, axes, USUAL, MASS_KG, valid).departures == ("sign",)
+
+
 def test_curves_of_something_else_tell_nothing(joint):
     moment_W, axes, valid = joint["r"]
     noise = np.random.default_rng(0).normal(size=moment_W.shape) * 500.0

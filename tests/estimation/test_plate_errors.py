@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -93,6 +94,18 @@ def test_a_foot_on_two_plates_at_once_belongs_to_none() -> None:
     assert (carried[:, 1] == -1).all()
 
 
+def test_a_delay_makes_no_force_where_it_ceases_to_be_known() -> None:
+    """A steady load is the same some milliseconds earlier, whatever is unknown beside it."""
+    contacts = [Contact(1, 0.1, 0.9, "r", "assigned", "")]
+    known = np.ones((100, 1), dtype=bool)
+    known[30:60] = known[70] = known[72] = False
+    unknowns = plate_unknowns(contacts, ("r",), 100, RATE_HZ, np.eye(3), settings(), known)
+    load = np.where(known[..., None], [0.0, 0.0, 0.0, 0.0, 700.0, 0.0], 0.0)
+    late = np.zeros(unknowns.count)
+    late[-1] = 3.0
+    np.testing.assert_array_equal(unknowns.put_right(load, late)[known], load[known])
+
+
 HELD = {"plate_place_sd_m": 0.0, "plate_gain_sd_share": 0.0, "force_delay_sd_s": 0.0}
 
 
@@ -126,7 +139,10 @@ def test_a_planted_error_is_found_taken_out_and_told(
 
     found = estimated(walk, wrong, settings())
     assert 0.5 * planted < error_of(found) - error_of(sound) < 1.1 * planted
-    assert code in [note.code for note in estimate_notes(found.account)]
+    (note,) = [note for note in estimate_notes(found.account) if note.code == code]
+    (alone,) = re.findall(r"asks for about (\d+) (?:cm|%|ms)\.", note.hint)
+    size = {"m": 100.0, "%": 1.0, "s": 1e3}[note.unit]  # of cm, %, ms: what was found, and what there is
+    assert note.value * size < float(alone) + 0.5 < 2.0 * planted * (100.0 if place >= 0 else 1e3)
     assert code not in [note.code for note in estimate_notes(sound.account)]
     assert _apart(found, sound) < 0.6 * _apart(estimated(walk, wrong, settings(**HELD)), held)
 

@@ -10,8 +10,16 @@ import numpy as np
 import pytest
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.diagnostics import Diagnostic
+from biodyn.errors import InputFileError
+from biodyn.estimation.estimate import Estimate
 from biodyn.estimation.told import Told
+from biodyn.settings import settings_from
+from biodyn.trial import session_constants
+from biodyn.trial.files import read_files
 from biodyn.trial.run import analyse_trial
+from biodyn.trial.session_constants import constants_of_session
+from biodyn.trial.state import TrialState
 
 FOLDER = Path(__file__).parents[2] / "sample_data" / "subject01"
 
@@ -62,15 +70,46 @@ def test_a_session_of_one_walk_is_that_walk_and_of_two_knows_more(tmp_path: Path
         assert after.gain_sd < before.gain_sd
 
 
+def test_every_walk_sees_the_whole_session_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A study names the companions of each walk, not the walk itself among them; a model of all needs all."""
+    static, *walks = (FOLDER / name for name in ("static.c3d", "walk01.c3d", "walk02.c3d"))
+    seen = {}
+
+    def fitted(other: TrialState) -> None:
+        assert other.companions is not None
+        seen[other.path.name] = {path.name for path in other.companions}
+        raise InputFileError("Seen enough.")
+
+    monkeypatch.setattr(session_constants, "_known", OrderedDict())
+    for walk in walks:
+        among = [path for path in (static, *walks) if path != walk]
+        trial = TrialState(walk, static, None, None, settings_from({}), (), read_files(walk, static), companions=among)
+        trial.mass = None
+        constants_of_session(trial, fitted, _never)
+    assert seen == {"walk01.c3d": {"static.c3d", "walk02.c3d"}, "walk02.c3d": {"static.c3d", "walk01.c3d"}}
+
+
+def _never(other: TrialState) -> Estimate:
+    raise AssertionError(other.path)
+
+
 @pytest.mark.slow
 def test_a_walk_on_other_plates_tells_nothing_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where a third walk, on the plates of the one that tells, asked before."""
     for name in ("static.c3d", "walk01.c3d", "walk02.c3d"):
         shutil.copy(FOLDER / name, tmp_path / name)
     monkeypatch.setattr("biodyn.trial.session_constants._known", OrderedDict())
-    monkeypatch.setattr("biodyn.trial.session_constants._same_plates", lambda one, other: False)
-    found = _analysed(tmp_path, True)
-    assert found.estimate is not None
-    assert found.estimate.walks == 1
-    notes = [note for note in found.diagnostics if note.code == "session-walk-tells-nothing"]
+    assert _walks_told(_analysed(tmp_path, True)) == (2, [])
+    corners = session_constants._corners_L
+    monkeypatch.setattr(
+        session_constants, "_corners_L", lambda trial: corners(trial) + 0.01 * (trial.path.name == "walk01.c3d")
+    )
+    walks, notes = _walks_told(_analysed(tmp_path, True))
+    assert walks == 1
     assert [note.about for note in notes] == ["walk02.c3d"]
     assert "plates lie elsewhere" in notes[0].message
+
+
+def _walks_told(found: TrialAnalysis) -> tuple[int, list[Diagnostic]]:
+    assert found.estimate is not None
+    return found.estimate.walks, [note for note in found.diagnostics if note.code == "session-walk-tells-nothing"]

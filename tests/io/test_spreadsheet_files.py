@@ -132,6 +132,45 @@ WRONG_MAPS = {
 }
 
 
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("change", ["a cell more", "a cell less", "empty cells more"])
+@pytest.mark.parametrize("at", [0, FRAMES - 1])
+def test_a_row_of_another_number_of_cells_is_no_row(tmp_path: Path, name: str, change: str, at: int) -> None:
+    """A decimal comma where commas separate, or a line that was cut, would shift cells, or stretch the table, in silence."""
+    lines = EXPORTS[name].splitlines()
+    first = len(lines) - FRAMES - (4 if name == "nexus.csv" else 0)  # another table stands below
+    separator = "\t" if name.endswith(".tsv") else ";" if name == "comma.csv" else ","
+    cells = lines[first + at].split(separator)
+    changed = {"a cell more": [*cells, "5"], "a cell less": cells[:-1], "empty cells more": [*cells, "", ""]}[change]
+    lines[first + at] = separator.join(changed)
+    (tmp_path / name).write_text("\n".join(lines) + "\n")
+    (tmp_path / "visual3d.columns.toml").write_text("rate_hz = 100.0\n")
+    if change == "empty cells more":
+        assert read(tmp_path / name).markers.frame_count == FRAMES
+        return
+    with pytest.raises(InputFileError, match=f"Line {first + at + 1} of '{name}' has {len(changed)} cells; "):
+        read(tmp_path / name)
+
+
+def test_rows_that_are_all_wider_than_their_names_are_refused(tmp_path: Path) -> None:
+    text = (
+        "time," + _over(AXES, ",") + _rows(FLAT, ",", lambda i: ["0", f"{i:02d}"])
+    )  # 0,01: a decimal comma in every row
+    (tmp_path / "walk.csv").write_text(text)
+    with pytest.raises(InputFileError, match=f"Line 2 of 'walk.csv' has {len(AXES) + 2} cells; "):
+        read(tmp_path / "walk.csv")
+
+
+def test_what_stands_in_quotes_is_one_cell(tmp_path: Path) -> None:
+    head = ",".join(f'"{name}"' for name in ["time", *AXES])
+    rows = _rows(FLAT, ",", lambda i: [f'"{i / 100}"'])
+    (tmp_path / "quoted.csv").write_text(f"{head}\n{rows}")
+    np.testing.assert_allclose(read(tmp_path / "quoted.csv").markers.positions, POINTS, atol=1e-5)
+    (tmp_path / "quoted.csv").write_text(f"{head}\n" + rows.replace('"0.05"', '"0,05"'))
+    with pytest.raises(InputFileError, match=r"Line 7 of 'quoted\.csv' holds '0,05'"):
+        read(tmp_path / "quoted.csv")
+
+
 @pytest.mark.parametrize("case", WRONG_MAPS)
 def test_a_wrong_map_is_one_sentence(tmp_path: Path, case: str) -> None:
     text, words = WRONG_MAPS[case]

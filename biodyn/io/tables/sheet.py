@@ -6,6 +6,7 @@ value before (QTM), several tables one under the other (Nexus; the first is read
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from collections import Counter
@@ -31,6 +32,8 @@ _UNITS: Final = {
     "cm": "cm",
 }
 _UNIT_CELL: Final = re.compile(r"(?i)[(\[]?\s*(mm|cm|m|millimet(?:er|re)s|met(?:er|re)s)\s*[)\]]?")
+_AXIS: Final = re.compile("(?i)[xyz]")
+_LISTED: Final = "MARKER_NAMES"  # QTM: names of the points, not of the columns
 _TIME: Final = re.compile(r"(?i)(time|t|zeit)(?:[ _]*[(\[]?(s|sec|seconds|ms)?[)\]]?)?")
 _FRAME: Final = re.compile(r"(?i)(frame|frame ?#|frames?_?(no|nr|number)?|item|sub ?frame|index|sample)")
 _RATE: Final = re.compile(r"(?i)(frequency|rate|frame ?rate|data ?rate|sampling ?rate)(?:[ _]*[(\[]?hz[)\]]?)?")
@@ -64,10 +67,9 @@ def read_sheet(name: str, text: str) -> Sheet:
     first = next((k for k, line in enumerate(lines[:_MOST_HEADER_ROWS]) if _is_data(line, separator, comma)), None)
     if first is None:
         raise InputFileError(f"'{name}' is no table: no row of numbers in its first {_MOST_HEADER_ROWS} lines.")
-    head = [[clean_text(cell.strip('"')) for cell in line.split(separator)] for line in lines[:first]]
-    rows = _until_blank(lines[first:])
-    width = max(len(line.split(separator)) for line in rows[:3])
-    values = _numbers(name, rows, separator, comma, width, first)
+    head = [[clean_text(cell.strip('"')) for cell in _split(line, separator)] for line in lines[:first]]
+    values = _numbers(name, _until_blank(lines[first:]), separator, comma, first, _named(head))
+    width = values.shape[1]
     names, length = _names(head, width)
     kept = [
         k for k in range(width) if names[k] and not (np.isnan(values[:, k]).all() and names[k].startswith("column "))
@@ -103,8 +105,13 @@ def _separator(lines: Sequence[str]) -> tuple[str, bool]:
     return best, best != "," and any(re.search(r"\d,\d", line) for line in some)
 
 
+def _split(line: str, separator: str) -> list[str]:
+    """The cells of a line; what stands in quotes is one, whatever it holds."""
+    return next(csv.reader([line], delimiter=separator), []) if '"' in line else line.split(separator)
+
+
 def _cells(line: str, separator: str, comma: bool) -> list[str]:
-    cells = [cell.strip().strip('"') for cell in line.split(separator)]
+    cells = [cell.strip().strip('"') for cell in _split(line, separator)]
     return [cell.replace(",", ".") for cell in cells] if comma else cells
 
 
@@ -129,21 +136,19 @@ def _until_blank(lines: Sequence[str]) -> list[str]:
     return list(lines[:end])
 
 
-def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, width: int, first: int) -> FloatArray:
+def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, first: int, named: int | None) -> FloatArray:
+    """Values (T, C) of the rows, the first of which is line `first` counted from 0; `named` columns have a name above them."""
     try:  # quick where no cell is empty
         whole = np.loadtxt(rows, delimiter=separator, ndmin=2, comments=None)
-        if whole.shape[1] == width:
-            return whole
-    except ValueError:
+        if named in (None, whole.shape[1]):
+            return np.asarray(whole)
+    except ValueError:  # a cell that is no number, or rows of different width: told below
         pass
+    table = [_cells(row, separator, comma) for row in rows]
+    width = _width(name, table, first, named)
     values = np.full((len(rows), width), np.nan)
-    for k, row in enumerate(rows):
-        cells = _cells(row, separator, comma)
-        while len(cells) > width and not cells[-1]:
-            cells.pop()
-        if len(cells) > width:
-            raise InputFileError(f"Line {first + k + 1} of '{name}' has {len(cells)} cells; those before have {width}.")
-        for column, cell in enumerate(cells):
+    for k, cells in enumerate(table):
+        for column, cell in enumerate(cells[:width]):
             number = _number(cell)
             if number is None:
                 raise InputFileError(
@@ -153,12 +158,39 @@ def _numbers(name: str, rows: Sequence[str], separator: str, comma: bool, width:
     return values
 
 
+def _width(name: str, table: Sequence[Sequence[str]], first: int, named: int | None) -> int:
+    """Return the number of columns: those with a name, else of most rows. InputFileError for a row of another number of cells.
+
+    Empty cells at the end of a row are none too many.
+    """
+    width = Counter(map(len, table)).most_common(1)[0][0] if named is None else named
+    for k, cells in enumerate(table):
+        if len(cells) < width or any(cells[width:]):
+            told = f"most rows have {width}" if named is None else f"the names above it are {width}"
+            raise InputFileError(
+                f"Line {first + k + 1} of '{name}' has {len(cells)} cells; {told}.",
+                "A number with a decimal comma is two cells where commas separate them; a line may be cut.",
+            )
+    return width
+
+
 # -- what stands above -------------------------------------------------------------------------------------------------
+
+
+def _named(head: Sequence[Sequence[str]]) -> int | None:
+    """Number of cells of the row that names the columns, empty ones at its end left out; None where no row does."""
+    rows = [row for row in head if sum(map(bool, row)) > 1 and not _states_rate(row)]
+    axes = next((row for row in reversed(rows) if _share(row, _AXIS.fullmatch) > 0.8), None)
+    if axes is None and any(row[0].upper() == _LISTED for row in rows):
+        rows = [row for row in rows if any(_TIME.fullmatch(cell) or _FRAME.fullmatch(cell) for cell in row)]
+    words = [row for row in rows if _share(row, _UNIT_CELL.fullmatch) <= 0.8]
+    row = axes if axes is not None else words[-1] if words else []
+    return max((k + 1 for k, cell in enumerate(row) if cell), default=None)
 
 
 def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str]:
     """Name of every column, and the unit of length that a row of units states."""
-    listed = next((row[1:] for row in head if row and row[0].upper() == "MARKER_NAMES"), None)
+    listed = next((row[1:] for row in head if row and row[0].upper() == _LISTED), None)
     rows = [
         list(row[:width]) + [""] * (width - len(row)) for row in head if sum(map(bool, row)) > 1 or len(row) == width
     ]
@@ -167,10 +199,10 @@ def _names(head: Sequence[Sequence[str]], width: int) -> tuple[list[str], str]:
     if units:
         found = Counter(_UNIT_CELL.fullmatch(cell)[1].lower() for cell in units[-1] if _UNIT_CELL.fullmatch(cell))  # type: ignore[index]
         length = _UNITS[found.most_common(1)[0][0]]
-    axes = next((row for row in reversed(rows) if _share(row, re.compile("(?i)[xyz]").fullmatch) > 0.8), None)
+    axes = next((row for row in reversed(rows) if _share(row, _AXIS.fullmatch) > 0.8), None)
     if axes is None:
-        words = [row for row in rows if row not in units]
-        if listed and not (words and len(set(words[-1])) > 0.8 * width and words[-1][0].upper() != "MARKER_NAMES"):
+        words = [row for row in rows if row not in units and not _states_rate(row)]
+        if listed and not (words and len(set(words[-1])) > 0.8 * width and words[-1][0].upper() != _LISTED):
             return _of_points([name for name in listed if name], width), length or "mm"
         return (words[-1] if words else [f"column {k + 1}" for k in range(width)]), length
     candidates = [row for row in rows if row is not axes and row not in units and len(set(filter(None, row))) > 1]
@@ -202,11 +234,17 @@ def _stated_rate(head: Sequence[Sequence[str]]) -> float:
     """Frames per second: behind its word, or alone on a line as Nexus writes it; NaN where it is not said."""
     for row in head:
         cells = [cell for cell in row if cell]
-        if len(cells) >= 2 and _RATE.fullmatch(cells[0]):
+        if _states_rate(row):
             return _number(cells[1]) or math.nan
         if len(cells) == 1 and (value := _number(cells[0])) is not None and math.isfinite(value):
             return value
     return math.nan
+
+
+def _states_rate(row: Sequence[str]) -> bool:
+    """Whether a line is the word for the rate, and a number."""
+    cells = [cell for cell in row if cell]
+    return len(cells) >= 2 and bool(_RATE.fullmatch(cells[0])) and _number(cells[1]) is not None
 
 
 def _told_apart(names: Sequence[str], values: FloatArray) -> tuple[list[str], FloatArray, tuple[str, ...]]:

@@ -34,8 +34,8 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 <tr><td>{{ row.plate }}</td>{% for axis, value in row.shift_cm.items() %}<td class="number">{{ "%+.1f" % value }} &plusmn; {{ number(row.shift_sd_cm[axis]) }}</td>{% endfor %}<td class="number">{{ "%+.1f" % row.gain_percent }} &plusmn; {{ number(row.gain_sd_percent) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small">Forces are {{ "%+.1f" % estimate.force_delay.delay_ms }} ms late (&plusmn; {{ number(estimate.force_delay.sd_ms) }}). The torques are without these errors of
-the plates; forces in tables and figures stay as measured.{% if estimate.get("constants_from_walks", 1) > 1 %} Mass centres, mass and plates were found
+<p class="small">Forces are {{ "%+.1f" % estimate.force_delay.delay_ms }} ms late (&plusmn; {{ number(estimate.force_delay.sd_ms) }}). What is expected of plates draws
+these numbers towards 0: a larger fault is found in part. The torques are without what was found; forces in tables and figures stay as measured.{% if estimate.get("constants_from_walks", 1) > 1 %} Mass centres, mass and plates were found
 from {{ estimate.constants_from_walks }} walks of the session together.{% endif %}</p>
 {% endif %}
 <div class="scroll"><table><thead><tr><th>coordinate</th><th class="number">moved, RMS (deg)</th><th class="number">at most</th><th class="number">torque changed, RMS (Nm)</th><th class="number">its 1 SD (Nm)</th></tr></thead><tbody>
