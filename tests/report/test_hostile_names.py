@@ -43,7 +43,8 @@ def test_the_scene_gives_them_back_as_they_are(hostile: TrialPage) -> None:
     assert found is not None
     text = str(found["scene_json"])
     assert not re.search("[<>&]", text)  # nothing ends the element, nothing begins another
-    assert json.loads(text)["markers"]["labels"][: len(NAMES)] == NAMES
+    (person,) = json.loads(text)["persons"]
+    assert person["markers"]["labels"][: len(NAMES)] == NAMES
 
 
 def test_the_page_of_the_scene_has_no_element_more(hostile: TrialPage, walk_result: TrialResult) -> None:

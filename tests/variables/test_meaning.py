@@ -82,7 +82,7 @@ def test_published_walkers_are_within_the_limits() -> None:
 
 
 def test_the_display_table_holds_layout_only() -> None:
-    assert set(load_table("figures/display")) == {"figure", "stance_figure", "overview", "standard"}
+    assert set(load_table("figures/display")) == {"figure", "stance_figure", "overview", "standard", "screen"}
 
 
 @pytest.mark.parametrize("unit", ["study/group", "statistics", "tables", "study/collecting"])

@@ -25,6 +25,11 @@ class _Coordinate(Strict):
     axis: Three
 
 
+class _SegmentRules(Strict):
+    leg: Texts
+    unsided: Texts
+
+
 @SCHEMAS.register("body/opensim_models")
 class OpenSimModels(Strict):
     """What the parts of a model are called, and what they are here."""
@@ -32,5 +37,8 @@ class OpenSimModels(Strict):
     sides: dict[Literal["r", "l"], Texts]
     feet: _Feet
     root: _Root
+    segments: dict[Name, Texts]
+    segment_rules: _SegmentRules
+    joint_segments: dict[Name, Name]
     joints: dict[Name, OneOrMore]
     coordinates: dict[Name, _Coordinate]
