@@ -26,6 +26,8 @@ _ALIKE = 1.3
 _MOST_TURN_RAD = np.deg2rad(25.0)
 # A curve that computed ones explain less than this tells nothing of how it is written.
 _LEAST_EXPLAINED = 0.3
+# Misfits are differences of squares: the same curves leave this or less, of either sign.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,8 @@ def _ways(
             shared, alone = np.sum(cross * seen, axis=0), np.sum(seen * (own @ seen), axis=0)
             for unit, factor in units.items():
                 left = square - 2.0 * shared / factor + alone / factor**2
-                yield Writing(unit, frame, axes, signs, side), float(weight @ left) / (3.0 * len(channel))
+                misfit = float(weight @ left) / (3.0 * len(channel))
+                yield Writing(unit, frame, axes, signs, side), max(misfit, _ROUNDING)
 
 
 def _small_turn(cross: FloatArray) -> FloatArray:
