@@ -29,6 +29,8 @@ STANDARD_GRAVITY_M_S2: Final = 9.80665
 GRAVITY_W: Final[tuple[float, float, float]] = (0.0, -STANDARD_GRAVITY_M_S2, 0.0)
 
 CYCLE_POINTS: Final = 101  # 0-100 % of the gait cycle
+# Share of a cycle from which it counts as known: its end, the next strike, need not meet a plate.
+WHOLE_CYCLE: Final = 0.9
 
 
 def other_side(side: Side) -> Side:

@@ -30,10 +30,10 @@ from biodyn.output.figures.description import (
     Strip,
     Text,
 )
-from biodyn.output.figures.layout import layout
+from biodyn.output.figures.layout import SMALL_WIDTH, TICK_GAP, layout, small_place
 from biodyn.output.figures.matplotlib_backend import draw, drawing_png
 from biodyn.output.figures.painter import png
-from biodyn.output.figures.style import DASHED, WIDTH, WIDTH_IN, color, shades, words_width
+from biodyn.output.figures.style import DASHED, SMALL, WIDTH, WIDTH_IN, color, shades, words_width
 from biodyn.output.figures.svg import svg
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -288,3 +288,14 @@ def test_lines_of_a_headed_legend_begin_at_the_same_place() -> None:
     drawn.canvas.draw()
     lefts = [legend.get_window_extent().x0 for legend in drawn.legends]
     assert np.ptp(lefts) < 1.0
+
+
+@pytest.mark.parametrize("size", [3e3, 30.0, 1.0, 0.04, 4e-3, 5e-4, 2e-6])
+def test_ticks_of_small_panels_have_room_beside_the_plot(size: float) -> None:
+    """Numbers of many digits are cut at the panel's edge and read as others: "0.0050" as "050"."""
+    panel = Panel("Power", Axis("%"), Axis("W/kg", holds=(0.0,)), (Line(_X, size * np.sin(_X), "right"),))
+    place = small_place(panel)
+    assert place.yticks
+    for _, words in place.yticks:
+        assert words_width(words, SMALL) <= place.left - TICK_GAP
+    assert place.right < SMALL_WIDTH

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from support.standards import Point, points
 
-from biodyn.output.figures.cycles import CycleCurves
+from biodyn.output.figures.cycles import CycleCurves, stance_known
+from biodyn.output.report.sections.curves import curve_ranges
 from biodyn.output.report.sections.standard import counted_words
 from biodyn.output.report.trial_page import trial_report
 from biodyn.trial.result import TrialResult
@@ -46,6 +47,19 @@ def test_a_cycle_without_its_stance_is_loaded_in_part() -> None:
     motion = CycleCurves(np.stack([whole, whole]), "deg")
     told = counted_words({"hip_flexion": {"r": motion}, "hip_flexion_moment": {"r": loads}})
     assert told == "motion: right 2, left 0; loads: right 1 (1 in part), left 0"
+
+
+def test_a_leg_that_is_known_in_swing_alone_has_no_peaks() -> None:
+    """The largest moment of a swing is not the peak of a stance that no plate measured."""
+    whole, swing = np.sin(np.linspace(0.0, 6.0, 101)), np.where(np.arange(101) > 60, 0.02, np.nan)
+    curves = {"knee_angle_moment": {"r": CycleCurves(whole[None], "Nm/kg"), "l": CycleCurves(swing[None], "Nm/kg")}}
+    (row,) = curve_ranges(curves, ["knee_angle_moment"], {"r": 60.0, "l": 60.0})
+    assert row["r"]["max"] == "1.00"
+    assert row["l"] is None
+    late = CycleCurves(np.where(np.arange(101) > 20, whole, np.nan)[None], "Nm/kg")
+    assert stance_known(late, 60.0)
+    assert stance_known(CycleCurves(swing[None], "Nm/kg"), np.nan)  # where no foot off is known
+    assert not stance_known(CycleCurves(np.empty((0, 101)), "Nm/kg"), 60.0)
 
 
 def test_curves_without_norms_say_so(page: str, walk_result: TrialResult) -> None:

@@ -18,6 +18,7 @@ from biodyn.checks.registry import checks
 from biodyn.checks.verdict import verdict_of
 from biodyn.diagnostics import STATUS_WORDS, Check, Diagnostic, gravest
 from biodyn.output.report.page import resource
+from biodyn.output.report.sections.quality import verdict_sentence
 from biodyn.output.report.trial_page import trial_report
 from biodyn.output.store.old_words import in_todays_words
 from biodyn.output.store.record import run_record
@@ -73,6 +74,13 @@ def test_the_gravest_decides_and_comes_first() -> None:
     assert verdict_of(checks, []).status == "warn"
     assert verdict_of(checks[::2], []).status == "pass"
     assert gravest([]) == "pass"
+
+
+def test_what_was_not_assessed_is_not_said_to_have_passed() -> None:
+    checks = [{"title": "Gaps", "status": "not_assessed"}, {"title": "Pelvis residual force", "status": "pass"}]
+    assert "Gaps" in verdict_sentence({"verdict": "pass", "checks": checks})
+    assert verdict_sentence({"verdict": "pass", "checks": checks[1:]}) == "Every check passed."
+    assert "Gaps" not in verdict_sentence({"verdict": "warn", "checks": checks})
 
 
 def test_without_an_essential_check_a_trial_is_not_assessed() -> None:

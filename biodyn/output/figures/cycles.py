@@ -199,6 +199,19 @@ def count_words(curves: CycleCurves | None) -> str:
     return str(high) if low == high else f"{low}-{high}"
 
 
+def stance_known(curves: CycleCurves | None, foot_off_percent: float) -> bool:
+    """Whether the mean curve is known over half of the stance: extremes of the swing alone are not those of the gait.
+
+    Args:
+        foot_off_percent: mean foot off of the side; where it is NaN, any known value is enough.
+    """
+    if curves is None or not len(curves.values):
+        return False
+    known = np.isfinite(curves.mean)
+    stance = foot_off_percent >= PERCENT if np.isfinite(foot_off_percent) else known
+    return bool(known.any() and known[stance].mean() >= 0.5)
+
+
 def broken(mean: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Percent and mean with a break wherever the number of cycles changes: a step there is none of the walker's."""
     at = np.flatnonzero(np.diff(np.isfinite(values).sum(axis=0))) + 1

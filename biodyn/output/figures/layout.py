@@ -28,12 +28,14 @@ from biodyn.output.figures.style import SMALL, TEXT, TITLE, fitting_size, shorte
 _LEFT, _RIGHT, _TOP, _GAP = 62.0, 12.0, 26.0, 8.0
 _TICKS, _TICK_LINE, _LABEL = 20.0, 13.5, 15.0
 _CORNER, _STRIP, STRIP_HEIGHT = 13.0, 15.0, 11.0
+TICK_GAP = 4.5  # between the words of a tick and the plot
 _TICK_ROOM = 54.0  # for the words of a tick at the left edge
 _KEY_ROW, SAMPLE, _AFTER_SAMPLE, _BETWEEN = 24.0, 24.0, 5.0, 16.0
 
 #: A panel alone, for a grid that a page lays out, and the room left, right, above and below its plot.
 SMALL_WIDTH, SMALL_HEIGHT = 196.0, 132.0
-_SMALL_ROOM = (40.0, 11.0, 29.0, 18.0)
+_SMALL_ROOM = (40.0, 11.0, 31.0, 18.0)
+_SMALL_TICKS = (3.6, 2.4, 1.6, 1.0)  # how many steps at most: fewer have fewer digits
 
 Ticks = tuple[tuple[float, str], ...]
 
@@ -159,10 +161,20 @@ def small_place(panel: Panel) -> Place:
     place = _placed(panel, left, top, width, SMALL_HEIGHT - top - bottom, False)
     return replace(
         place,
-        yticks=place.yticks if panel.y.ticks is not None else ticks(panel.y, place.ylim, 3.6),
+        yticks=place.yticks if panel.y.ticks is not None else _small_ticks(panel.y, place.ylim, left - TICK_GAP),
         title_size=fitting_size(panel.title, SMALL_WIDTH - 4.0, TEXT, True),
         label_size=fitting_size(panel.y.label, SMALL_WIDTH - 4.0, SMALL),
     )
+
+
+def _small_ticks(axis: Axis, limits: tuple[float, float], room: float) -> Ticks:
+    """As many ticks as have room beside the plot; where even one step has too many digits, those that have room."""
+    found: Ticks = ()
+    for most in _SMALL_TICKS:
+        found = ticks(axis, limits, most)
+        if len(found) > 1 and all(words_width(words, SMALL) <= room for _, words in found):
+            return found
+    return tuple((value, words) for value, words in found if words_width(words, SMALL) <= room) or ((0.0, "0"),)
 
 
 def small_plot() -> tuple[float, float, float, float]:

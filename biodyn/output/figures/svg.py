@@ -33,6 +33,7 @@ from biodyn.output.figures.layout import (
     SMALL_HEIGHT,
     SMALL_WIDTH,
     STRIP_HEIGHT,
+    TICK_GAP,
     KeyRow,
     Place,
     key_words_left,
@@ -148,7 +149,7 @@ def _grid(place: Place) -> str:
 
 def _tick_words(place: Place) -> str:
     beside = [
-        _text(place.left - 4.5, float(place.py(value)) + _BASELINE * SMALL, words, ' text-anchor="end"')
+        _text(place.left - TICK_GAP, float(place.py(value)) + _BASELINE * SMALL, words, ' text-anchor="end"')
         for value, words in place.yticks
     ]
     below = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import unit_words
+from biodyn.output.figures.cycles import stance_known, unit_words
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.values import TrialValues
 from biodyn.variables import variable
@@ -14,7 +14,8 @@ from biodyn.variables import variable
 def peak_lines(values: TrialValues) -> list[str]:
     """A line a variable (`screen` in display.toml): its largest value on each side ± one SD of the input errors there.
 
-    A value of a curve that is not known over the whole cycle has a star. No lines without cycles.
+    A value of a curve that is not known over the whole cycle has a star, a curve that is not known in stance a dash. No lines
+    without cycles.
     """
     rows, starred = [], False
     for name in display_table()["screen"]:
@@ -41,7 +42,7 @@ def peak_lines(values: TrialValues) -> list[str]:
 def _peak(values: TrialValues, name: str, side: str) -> str:
     """The largest value of a side's mean curve with its band and percent of the cycle; a dash where there is none."""
     curves = values.curves.get(name, {}).get(side)
-    if curves is None or not np.isfinite(curves.mean).any():
+    if curves is None or not stance_known(curves, values.foot_off_percent[side]):
         return "–"
     mean, digits = curves.mean, 1 if curves.unit == "deg" else 2
     at = int(np.nanargmax(np.round(mean, 4)))

@@ -16,7 +16,7 @@ from biodyn.output.report.paper_head import PaperHead
 from biodyn.output.report.sections.curves import described
 from biodyn.output.report.sections.gait import parameter_rows
 from biodyn.output.report.sections.norms import numbers_against_norms
-from biodyn.output.report.sections.quality import VERDICTS
+from biodyn.output.report.sections.quality import verdict_sentence
 from biodyn.output.report.sections.standard import counted_words
 from biodyn.output.report.trial_page import TrialPage, analysis_facts, head_facts
 from biodyn.output.report.view import TrialView
@@ -53,7 +53,7 @@ def _first(paper: Paper, page: TrialPage) -> None:
     paper.title(record["subject"]["name"], 15.0)
     paper.facts([_told_fact(fact) for fact in head_facts(page)])
     paper.title(f"Verdict: {STATUS_WORDS[record['verdict']]}", 13.0)
-    paper.paragraph(VERDICTS[record["verdict"]])
+    paper.paragraph(verdict_sentence(record))
     paper.list([told(cause) for cause in record.get("verdict_checks") or ()])
     paper.title("Spatio-temporal parameters")
     _parameters(paper, page)
@@ -124,6 +124,8 @@ def _numbers(paper: Paper, page: TrialPage) -> None:
         heads = ("", "unit", *(f"#{SIDE_NAMES[side]}" for side in SIDES), "#norm: mean (95 % of people)", "norm of")
         cells = [(row.title, row.unit_text, *map(row.text, SIDES), row.norm_text, row.whose) for row in rows]
         paper.table(heads, cells, (56, 17, 17, 17, 40, 33))
+        if any("↑" in text or "↓" in text for cell in cells for text in cell):
+            paper.paragraph("↑ ↓: beyond the range of 95 % of the norm's people.", smaller=1.5)
     for one in values.norms:
         paper.paragraph(f"{one.words}: {one.citation}. Licence: {one.licence}.", smaller=1.5)
 

@@ -242,7 +242,8 @@ def subject_panel(
         if known.sum() > 1:
             thin.insert(0, Area(PERCENT, mean - sd, mean + sd, color, 0.16))
         bold.append(Line(*broken(mean, values[known]), color, _MEAN))
-        bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
+        if len(values) > 1:  # a single cycle is its own mean
+            bold.append(Line(PERCENT, values[own.representative], f"{color}_dark", 1.5))
         words.append(
             f"{SIDE_NAMES[side]}, mean of {int(known.sum())} cycles: {np.nanmin(mean):.3g} at {int(np.nanargmin(mean))} % to "
             f"{np.nanmax(mean):.3g} at {int(np.nanargmax(mean))} %" + _spread_words(sd)
@@ -262,12 +263,11 @@ def subject_keys(cycles: Mapping[str, SideCycles], norms: Sequence[Norm], names:
     """The legend of panels of these variables."""
     keys = [Key(f"mean, {SIDE_NAMES[side]}", SIDE_NAMES[side]) for side in cycles]
     if any(len(own.values) > 1 for own in cycles.values()):
-        keys.append(Key("± 1 SD of the cycles", "muted", "area", opacity=0.3))
-    keys += [
-        Key("single cycle", "muted", width=SINGLE), Key("outlier", "muted", width=1.2, dash=_OUTLIER),
-        Key("representative cycle", "ink", width=1.6), FOOT_OFF_KEY,
-    ]  # fmt: skip
-    return [*keys, *norm_keys(norms, names)]
+        keys += [
+            Key("± 1 SD of the cycles", "muted", "area", opacity=0.3), Key("single cycle", "muted", width=SINGLE),
+            Key("outlier", "muted", width=1.2, dash=_OUTLIER), Key("representative cycle", "ink", width=1.6),
+        ]  # fmt: skip
+    return [*keys, FOOT_OFF_KEY, *norm_keys(norms, names)]
 
 
 def display_figures() -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.shards import cycle_rows, stored_rows
 
-from biodyn.conventions import SIDE_NAMES, SIDES
+from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE
 from biodyn.errors import ResultError
 from biodyn.study.collecting.metrics import metric_columns, summary_metrics
 from biodyn.study.collecting.schema import CYCLE_COLUMNS
@@ -143,12 +143,15 @@ def test_summary_metrics_are_the_results_own_numbers(walk_result: TrialResult) -
 
 
 def test_kinetic_cycles_and_peaks_are_those_of_whole_measured_cycles(walk_result: TrialResult) -> None:
-    """Counted again from the table: leg variables by their names in the table of a subject with both feet known."""
+    """Counted again from the table: leg variables by their names in the table of a subject with both feet known.
+
+    The page of the trial counts by the same share: the same cycle is not "with moments" here and without there.
+    """
     metrics = summary_metrics(walk_result)
     table = walk_result.gait_cycles
     known = {}
     for (side, cycle), rows in table[table["variable"] == "ankle_power"].groupby(["side", "cycle"], observed=True):
-        known[side, cycle] = bool(rows["value"].notna().all())
+        known[side, cycle] = bool(rows["value"].notna().mean() >= WHOLE_CYCLE)
     for side in SIDES:
         count = sum(whole for (own, _), whole in known.items() if own == side)
         assert metrics[f"kinetic_cycles_{SIDE_NAMES[side]}"] == count

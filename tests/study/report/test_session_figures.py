@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from biodyn.output.figures.description import Area, Bars
+from biodyn.output.figures.description import Area, Bars, Line
 from biodyn.study.group.cycles import representative_walks
 from biodyn.study.group.statistics.gait_scores import BOTH_SIDES, score_variables
 from biodyn.study.group.statistics.session_means import COLUMNS, SCORE
 from biodyn.study.report.bar_figures import profile_figure
-from biodyn.study.report.curve_figures import SideCycles, subject_panel
+from biodyn.study.report.curve_figures import SideCycles, subject_keys, subject_panel
 from biodyn.study.report.words import Names
 
 NAMES = [f"gvs_{one.name}" for one in score_variables()]
@@ -81,6 +81,15 @@ def test_the_mean_of_a_session_has_the_sd_of_its_cycles() -> None:
     alone, words = subject_panel("knee_angle", {"r": SideCycles(values[:1], flags[:1], flags[:1], 60.0)}, 0, "deg", ())
     assert not any(isinstance(layer, Area) for layer in alone.layers)
     assert "SD" not in words
+
+
+def test_a_single_cycle_is_drawn_once() -> None:
+    """As its own representative it would hide the mean in the colour of its side."""
+    flag, values = np.ones(1, dtype=bool), np.full((1, 1, 101), 10.0)
+    own = {"r": SideCycles(values, ~flag, flag, 60.0)}
+    panel, _ = subject_panel("knee_angle", own, 0, "deg", ())
+    assert not any(isinstance(layer, Line) and layer.color.endswith("_dark") for layer in panel.layers)
+    assert not any("representative" in key.words or "outlier" in key.words for key in subject_keys(own, (), []))
 
 
 @pytest.mark.parametrize("odd", ["a", "b"])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, SIDES
-from biodyn.output.figures.cycles import CycleCurves, count_words, cycle_panel, unit_words
+from biodyn.output.figures.cycles import CycleCurves, count_words, cycle_panel, stance_known, unit_words
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.standard import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
@@ -38,7 +38,7 @@ _FURTHER = """
 {% endfor %}
 </tr>
 {% endfor %}
-</tbody></table></div><p class="small quiet">* the curve was not measured over the whole cycle.</p>
+</tbody></table></div><p class="small quiet">* the curve was not measured over the whole cycle; – less than half of the stance was.</p>
 """
 
 
@@ -63,7 +63,7 @@ def further(page: TrialPage) -> Data | None:
         "grid": further_grid(
             [name for name in names if name not in standard_names()], lambda name: described(page, name)
         ),
-        "ranges": curve_ranges(page.curves, shown),
+        "ranges": curve_ranges(page.curves, shown, page.view.values.foot_off_percent),
     }
 
 
@@ -72,12 +72,13 @@ def described(page: TrialPage, name: str) -> Described:
     values, sides = page.view.values, page.curves[name]
     shown = variable(name)
     panel = cycle_panel(shown, sides, values.foot_off_percent, values.norms, "", values.bands.get(name, {}))
-    (row,) = curve_ranges({name: sides}, [name])
+    (row,) = curve_ranges({name: sides}, [name], values.foot_off_percent)
     words = [f"{shown.title}, {row['unit']}"]
     for side in SIDES:
         own = row[side]
         if own is None:
-            words.append(f"{SIDE_NAMES[side]}: no valid cycle")
+            none = "not measured in stance" if side in sides and len(sides[side].values) else "no valid cycle"
+            words.append(f"{SIDE_NAMES[side]}: {none}")
         else:
             words.append(
                 f"{SIDE_NAMES[side]}, {count_words(sides.get(side))} cycles: highest {own['max']} at {own['max_at']} %, "
@@ -86,8 +87,13 @@ def described(page: TrialPage, name: str) -> Described:
     return panel, "; ".join(words)
 
 
-def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Largest and smallest value of each side's mean curve, with the per cent of the cycle at which it occurs."""
+def curve_ranges(
+    curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequence[str], foot_off_percent: Mapping[str, float]
+) -> list[dict[str, Any]]:
+    """Largest and smallest value of each side's mean curve, with the per cent of the cycle at which it occurs.
+
+    A side is None where its curve is not known in stance.
+    """
     rows = []
     for name in names:
         if name not in curves:
@@ -96,7 +102,7 @@ def curve_ranges(curves: Mapping[str, Mapping[str, CycleCurves]], names: Sequenc
         row: dict[str, Any] = {"label": shown.title, "unit": f"{unit_words(unit)}, {shown.positive} +"}
         for side in SIDES:
             curve = curves[name].get(side)
-            if curve is None or not np.isfinite(curve.mean).any():
+            if curve is None or not stance_known(curve, foot_off_percent.get(side, np.nan)):
                 row[side] = None
                 continue
             # Rounded, so that of two equal peaks the first is named whether the numbers come from memory or from files.

@@ -8,15 +8,16 @@ import pandas as pd
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
 from biodyn.output.figures.cycles import nan_statistics, percent_axis
 from biodyn.output.figures.description import Axis, Line, Panel
-from biodyn.output.figures.standard import Described, further_grid
+from biodyn.output.figures.standard import Described, further_grid, standard_names
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 from biodyn.variables import PERCENT, is_known, variable
 
+_LEAST_W_KG = 0.05  # of a joint in any plane: below it is nothing that anybody reads
 _PLANES = ("sagittal", "frontal", "transverse")
 _TEMPLATE = """
 <p class="quiet small">Mean over the cycles, right blue, left orange. Torque times rate of the joint's axes in each plane, divided by body mass,
-generation +; the parts add up to the joint's power on the standard page.</p>
+generation +; the parts add up to the joint's power.{% if small %} Joints of less than {{ least }} W/kg are left out: {{ small }}.{% endif %}</p>
 {{ grid }}
 """
 
@@ -28,15 +29,33 @@ def power_parts(page: TrialPage) -> Data | None:
         return None
     table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
     powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
+    powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
     curves = {
         f"{name}-{plane}": own
         for name in powers
         for plane in _PLANES
         if (own := _means(table, strides, name.removesuffix("_power"), plane, page.view.values.mass_kg))
     }
-    joints = [name.partition("-")[0] for name in curves]
-    shown = [name for name in curves if joints.count(name.partition("-")[0]) > 1]
-    return {"grid": further_grid(shown, lambda name: _panel(name, curves[name]))} if shown else None
+    parts = {power: [name for name in curves if name.startswith(f"{power}-")] for power in powers}
+    several = {power: names for power, names in parts.items() if len(names) > 1}
+    if not several:
+        return None
+    largest = {
+        power: max(float(np.nanmax(np.abs(mean))) for name in names for mean in curves[name].values())
+        for power, names in several.items()
+    }
+    # a row a joint: a joint of two planes leaves its third place empty
+    shown = [name for power, names in several.items() if largest[power] >= _LEAST_W_KG for name in _row(names)]
+    small = [variable(power).title.removesuffix(" power").lower() for power in several if largest[power] < _LEAST_W_KG]
+    return {
+        "grid": further_grid(shown, lambda name: _panel(name, curves[name])),
+        "small": ", ".join(small),
+        "least": _LEAST_W_KG,
+    }
+
+
+def _row(names: list[str]) -> list[str]:
+    return [*names, *[""] * (len(_PLANES) - len(names))]
 
 
 def _means(table: pd.DataFrame, strides: pd.DataFrame, joint: str, plane: str, mass_kg: float) -> dict[str, FloatArray]:

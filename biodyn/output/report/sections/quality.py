@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
-#: What a verdict means.
-VERDICTS = {
+_VERDICTS = {
     "pass": "Every check passed.",
     "warn": "Usable; review recommended.",
     "fail": "Do not use these numbers before the cause is corrected.",
@@ -33,7 +35,15 @@ def quality(page: TrialPage) -> Data:
     """The sentence of the verdict and the first of its causes."""
     causes = page.record.get("verdict_checks") or []
     return {
-        "sentence": VERDICTS[page.record["verdict"]],
+        "sentence": verdict_sentence(page.record),
         "causes": causes[:_MOST],
         "more": max(len(causes) - _MOST, 0),
     }
+
+
+def verdict_sentence(record: Mapping[str, Any]) -> str:
+    """What the verdict means; where checks were not assessed, "Every check passed" is not said of them."""
+    skipped = [str(check["title"]) for check in record["checks"] if check["status"] == "not_assessed"]
+    if record["verdict"] == "pass" and skipped:
+        return f"Every check that could be made passed; not assessed: {', '.join(skipped)}."
+    return _VERDICTS[record["verdict"]]

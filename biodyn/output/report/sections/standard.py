@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from biodyn.conventions import SIDE_NAMES, SIDES, Side
+from biodyn.conventions import SIDE_NAMES, SIDES, WHOLE_CYCLE, Side
 from biodyn.output.figures.cycles import CycleCurves, cycle_keys
 from biodyn.output.figures.display import display_table
 from biodyn.output.figures.standard import standard_grid, standard_names
@@ -15,11 +15,10 @@ from biodyn.output.report.section import Data
 from biodyn.output.report.sections.curves import described
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
 
-_WHOLE = 0.9  # of a cycle known, not its last moments perhaps
-
 _TEMPLATE = """
 <p class="quiet small">Over the gait cycle, 0 and 100 %: foot strike. Thick: mean, thin: single cycles ({{ counted }}).{% if shaded %} Shaded: one
-standard deviation of the input errors.{% endif %} Moments are internal, net, by body mass.</p>
+standard deviation of the input errors.{% endif %} Moments are internal, net, by body mass. Upright lines in the colour of a side:
+the moment that the 3-D view shows, or the pointer's place.</p>
 <div class="standard-page" tabindex="0" role="group" aria-label="Curves over the gait cycle; left and right arrow move the cursor">
 {{ grid }}
 {% if not normed %}<p class="small quiet">No norms stand behind these curves; <a href="#norms">Norms</a> says why.</p>{% endif %}
@@ -71,8 +70,8 @@ def counted_words(curves: Mapping[str, Mapping[str, CycleCurves]]) -> str:
 
 def _counted(curves: Mapping[str, Mapping[str, CycleCurves]], names: Iterable[str], side: Side) -> str:
     shares = [np.isfinite(curves[name][side].values).mean(axis=1) for name in names if side in curves[name]]
-    whole = _range(int((own >= _WHOLE).sum()) for own in shares)
-    parts = _range(int((own < _WHOLE).sum()) for own in shares)
+    whole = _range(int((own >= WHOLE_CYCLE).sum()) for own in shares)
+    parts = _range(int((own < WHOLE_CYCLE).sum()) for own in shares)
     return f"{SIDE_NAMES[side]} {whole}" + (f" ({parts} in part)" if parts != "0" else "")
 
 

@@ -46,7 +46,8 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
     for key, sides in cells.items():
         strides, curves = _means(page.data, sides)
         speeds = [values.get("speed_m_s", np.nan) for values in strides.values()]
-        walker = replace(page.walker, speed_m_s=float(np.mean(speeds)))
+        activity = _activity(page, key[0], key[1]) or page.walker.activity
+        walker = replace(page.walker, speed_m_s=float(np.mean(speeds)), activity=activity)
         choice = choose_norms(page.norm_setting, walker)
         parts.append(
             {
@@ -57,6 +58,13 @@ def norm_parts(page: SubjectPage) -> list[dict[str, Any]]:
             }
         )
     return parts
+
+
+def _activity(page: SubjectPage, session: str, condition: str) -> str:
+    """What the person does in the trials of a condition, "" where they differ or none of them tells."""
+    own = [trial for trial in page.trials if trial.done and (trial.session, trial.condition) == (session, condition)]
+    found = {trial.metrics.get("activity", "") for trial in own if not trial.excluded}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _means(
