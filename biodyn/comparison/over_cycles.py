@@ -92,7 +92,8 @@ def event_facts(first: Sequence[Span], other: Sequence[Span]) -> tuple[Fact, ...
         words = []
         if len(late) and np.abs(late).max() > _SAME_S:
             mean, most = 1e3 * float(late.mean()), 1e3 * float(np.abs(late).max())
-            words.append(f"{mean:+.0f} ms in the mean of {len(late)}, {most:.0f} ms at most")
+            digits = 0 if most >= 1.0 else 1  # a difference is never told as none
+            words.append(f"{mean:+.{digits}f} ms in the mean of {len(late)}, {most:.{digits}f} ms at most")
         alone = len(a) - len(late), len(b) - len(late)
         words += [f"{n} only in the {which}" for n, which in zip(alone, ("first", "second"), strict=True) if n > 0]
         if words:

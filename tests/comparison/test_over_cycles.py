@@ -81,6 +81,8 @@ def test_facts_say_which_strikes_differ() -> None:
     right, left = event_facts(first, other)
     assert right.text == "right foot strikes of whole cycles: +20 ms in the mean of 2, 30 ms at most"
     assert left.text == "left foot strikes of whole cycles: 1 only in the second"
+    (near,) = event_facts([Span("r", 0.5, 1.5)], [Span("r", 0.5, 1.5006)])
+    assert near.text == "right foot strikes of whole cycles: +0.3 ms in the mean of 2, 0.6 ms at most"
 
 
 def _named(analysis: TrialAnalysis, changed: TrialAnalysis) -> dict[str, float]:

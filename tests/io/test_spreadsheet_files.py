@@ -76,6 +76,14 @@ def test_exports_of_other_programs_are_read(tmp_path: Path, name: str) -> None:
     np.testing.assert_allclose(found.markers.positions, POINTS[:, columns], atol=1e-5)
 
 
+def test_centimetres_that_nobody_states_are_told(tmp_path: Path) -> None:
+    text = "time," + _over(AXES, ",") + _rows(100.0 * FLAT, ",", lambda i: [i / 100])
+    (tmp_path / "walk.csv").write_text(text)
+    found = read(tmp_path / "walk.csv")
+    np.testing.assert_allclose(found.markers.positions, POINTS, atol=1e-5)
+    assert "length-unit-guessed" in [note.code for note in found.diagnostics]
+
+
 def test_parquet_is_read(tmp_path: Path) -> None:
     columns = dict(zip(AXES, FLAT.T, strict=True))
     pq.write_table(pa.table({"time_s": np.arange(FRAMES) / 100.0, **columns}), tmp_path / "walk.parquet")

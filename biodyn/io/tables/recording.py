@@ -142,13 +142,24 @@ def _markers(
     found = point_roles(tuple(roles.markers), points, {}, ())
     kept = [i for i, kind in enumerate(found.kinds) if kind == "marker"]
     require_markers(table.path, found.labels, points[:, kept])
-    scale = length_unit(
-        table.path.name, length or "m", names()["length_units"], points[:, kept], (), None, "Its unit of length"
-    )
-    positions, notes = without_impossible(table.path, points[:, kept] * scale.markers)
+    metres, unit_notes = _metres(table.path.name, points[:, kept], length)
+    positions, notes = without_impossible(table.path, points[:, kept] * metres)
     markers = Markers(tuple(found.labels[i] for i in kept), positions, rate_hz)
-    unit_notes = scale.diagnostics if length else ()  # nothing was stated that could be wrong
     return markers, (*found.diagnostics, *unit_notes, *notes, *dropped_note(found))
+
+
+def _metres(name: str, points: FloatArray, length: str) -> tuple[float, tuple[Diagnostic, ...]]:
+    """Metres of a unit of points (T, M, 3), and what is to be said of it; `length` as stated, "" = metres, else by the body."""
+    known = names()["length_units"]
+    found = length_unit(name, length or "m", known, points, (), None, "Its unit of length")
+    if length:
+        return found.markers, found.diagnostics
+    centimetre = known["cm"]
+    if found.markers != 1.0 or length_unit(name, "", known, points, (), None).markers != centimetre:
+        return found.markers, ()  # nothing was stated that could be wrong
+    text = f"'{name}' states no unit of length; as metres no person would span it: {centimetre:g} m a unit is taken."
+    hint = "Say it in the column map: length = 'cm'."
+    return centimetre, (Diagnostic("length-unit-guessed", "warning", text, value=centimetre, unit="m", hint=hint),)
 
 
 def _coordinates(
