@@ -18,7 +18,7 @@ import math
 from typing import Final
 
 from biodyn.kernels.ik_terms import assemble, assemble_prior, evaluate, gather_moments
-from biodyn.kernels.jit import kernel, part
+from biodyn.kernels.jit import kernel, merged, part
 from biodyn.kernels.joints import FREE, REVOLUTE, SPHERICAL
 from biodyn.kernels.lanes import WIDTH, load, store
 from biodyn.kernels.manifold import turn
@@ -129,7 +129,7 @@ def _take_step(tree, problem, q, step, result):
             result[a] = min(max(q[a] + step[b], problem.lower[b]), problem.upper[b])
 
 
-@part
+@merged
 def _fit(tree, problem, t, restart, tolerance, max_iterations, work):
     """Minimise the cost of frame t from work.q on; return (cost, iterations, status)."""
     q, trial, nv = work.q, work.trial, work.step.shape[0]

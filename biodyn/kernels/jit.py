@@ -31,11 +31,11 @@ _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": Tru
 INLINE_OPTIONS: Any = {"forceinline": True, **_INTERNAL}
 inline: Any = _njit(**INLINE_OPTIONS)
 
-#: A long part of a kernel, called, not copied in. Numba optimises a part again with everything that calls it, so parts
-#: do not call parts.
+#: A long part of a kernel, called, not copied in. Numba optimises a part again with everything that calls it, so
+#: parts call small parts only.
 part: Any = _njit(**_INTERNAL)
 
-#: A part that does call parts: copied into its caller before compilation.
+#: A part that calls long parts: copied into its caller before compilation.
 merged: Any = _njit(inline="always", **_INTERNAL)
 
 

@@ -17,7 +17,12 @@ STILL = np.zeros((1, 1))
 def hinge() -> Multibody:
     """A door whose hinge lies level: 1 kg, 1 m from the axis z, gravity along -y."""
     body = Body(
-        "door", None, Joint("revolute", (0.0, 0.0, 1.0)), mass_kg=1.0, com_m=(1.0, 0.0, 0.0), inertia_com=np.eye(3)
+        "door",
+        None,
+        Joint("revolute", (0.0, 0.0, 1.0)),
+        mass_kg=1.0,
+        com_m=np.array([1.0, 0.0, 0.0]),
+        inertia_com=np.eye(3),
     )
     return Multibody((body,), gravity_W=(0.0, -9.0, 0.0))
 
@@ -58,4 +63,4 @@ def test_only_whole_arrays_in_order_are_taken() -> None:
     with pytest.raises(TypeError, match="gravity_W of Tree must be an aligned array in C order"):
         moment(with_tree(mb, mb.tree._replace(gravity_W=every_other)))
     with pytest.raises(TypeError, match="gravity_W of Tree must be an aligned array in C order"):
-        moment(with_tree(mb, mb.tree._replace(gravity_W=[0.0, 0.0, 0.0])))
+        moment(with_tree(mb, mb.tree._replace(gravity_W=[0.0, 0.0, 0.0])))  # type: ignore[arg-type]
