@@ -47,7 +47,9 @@ def _shown(page: Path) -> tuple[bool, bool]:
 def test_the_table_is_there_exactly_where_bands_were_computed(folder: Path, banded: bool) -> None:
     written = {path.stem for path in (folder / "tables").iterdir()}
     always = {name for name, table in TABLES.items() if table.needs is None}
-    assert written == always | {"ground_reaction_full_rate"} | ({BAND_TABLE} if banded else set())  # feet met the plates
+    assert written == always | {"ground_reaction_full_rate"} | (
+        {BAND_TABLE} if banded else set()
+    )  # feet met the plates
     assert _shown(folder / "report.html") == (banded, banded)
 
 
