@@ -225,7 +225,7 @@ def _computed_note(labels: Sequence[str], kinds: Sequence[str], points: FloatArr
     computed = [labels[i] for i, kind in enumerate(kinds) if kind == "virtual_point" and seen[i]]
     if not computed:
         return []
-    shown = ", ".join(computed[:12]) + (" ..." if len(computed) > 12 else "")
+    shown = ", ".join(computed[:12]) + (f" and {len(computed) - 12} more" if len(computed) > 12 else "")
     text = f"{len(computed)} computed points (joint centres, segment axes, model outputs) are no markers and are not fitted: "
     return [Diagnostic("computed-points", "info", f"{text}{shown}.", value=float(len(computed)))]
 

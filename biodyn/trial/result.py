@@ -18,6 +18,7 @@ from biodyn.output.report.peaks import peak_lines
 from biodyn.output.store.replacing import writing
 from biodyn.output.store.write import Progress, seal, write_paper, write_report, write_view
 from biodyn.output.tables import TABLES, trial_tables
+from biodyn.output.tables.signs import OwnNames
 from biodyn.trial.clock import Clock
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class TrialResult(ShownResult):
 
     def _table_attributes(self) -> Collection[str]:
         return TABLES
+
+    def _own_names(self) -> OwnNames:
+        return {} if self.analysis.imported is None else self.view.record["model"].get("variables", {})
 
     @cached_property
     def view(self) -> TrialView:

@@ -174,8 +174,8 @@ def test_the_report_shows_peaks_with_the_ground_reaction(walk_result: TrialResul
     """Not among the first parameters, which stand before the curves."""
     table = walk_result.spatiotemporal
     peaks = {row["label"]: row for row in parameter_rows(table, peaks=True)}
-    assert "Braking force max" in peaks
+    assert "Peak braking GRF" in peaks
     assert not {row["label"] for row in parameter_rows(table)} & set(peaks)
-    row = peaks["Vertical force first"]
+    row = peaks["Vertical GRF, first peak"]
     assert row["unit"] == "BW"
     assert 0.9 < float(row["r"]["mean"]) < 1.5

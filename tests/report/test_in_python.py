@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -13,7 +14,7 @@ import biodyn
 from biodyn.errors import BiodynError, ResultError
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.tables import TABLES
-from biodyn.output.tables.signs import in_signs
+from biodyn.output.tables.signs import in_signs, tell_signs
 from biodyn.trial.result import TrialResult
 from biodyn.variables import Norms
 
@@ -195,8 +196,8 @@ def test_norms_of_another_speed_do_not_stand_behind_both(walk_result: TrialResul
 
 def test_a_walk_without_cycles_says_so(walk_result: TrialResult) -> None:
     empty = walk_result.gait_cycles.iloc[:0]
-    assert len(in_signs("gait_cycles", empty, "clinical")) == 0
-    assert in_signs("gait_cycles", empty, "clinical").attrs["positive"] == {}
+    assert len(in_signs("gait_cycles", empty, "clinical", {})) == 0
+    assert in_signs("gait_cycles", empty, "clinical", {}).attrs["positive"] == {}
 
 
 def test_tables_by_name_say_what_they_are(walk_result: TrialResult) -> None:
@@ -223,3 +224,24 @@ def test_the_screen_tells_the_peaks_with_their_bands(walk_result: TrialResult) -
     band = walk_result.view.values.bands["ankle_angle_moment"]["r"][at]
     assert f"right {curve[at]:.2f} ± {band:.2f} at {at} %" in line
     assert walk_result.told()[0][1] == walk_result.verdict.status
+
+
+def test_contributions_add_up_in_either_signs(walk_result: TrialResult) -> None:
+    for signs in ("coordinates", "clinical"):
+        parts = walk_result.table("joint_torque_parts", signs=signs)
+        own = parts[parts["coordinate"] == "hip_flexion_l"].groupby("time_s")["value"].sum(min_count=4)
+        torque = walk_result.table("joint_torques", signs=signs)["hip_flexion_l_Nm"].to_numpy()
+        np.testing.assert_allclose(own.to_numpy(), torque, atol=1e-6)
+        assert parts.attrs["positive"]["hip_flexion_l"] == ("flexion" if signs == "coordinates" else "extension")
+
+
+def test_coordinates_of_a_model_that_count_the_other_way_are_turned() -> None:
+    """knee_angle of gait2354 is negative in flexion: said so in its own signs, and turned in the clinical ones."""
+    table = pd.DataFrame({"time_s": [0.0], "knee_angle_r_deg": [-60.0], "mtp_angle_r_deg": [3.0]})
+    own = {"knee_angle_r": {"variable": "knee_angle", "side": "r", "sign": -1.0}}
+    tell_signs("joint_angles", table, own)
+    assert table.attrs["positive"] == {"knee_angle_r_deg": "extension"}
+    shown = in_signs("joint_angles", table, "clinical", own)
+    assert shown["knee_angle_r_deg"].tolist() == [60.0]
+    assert shown["mtp_angle_r_deg"].tolist() == [3.0]  # what it is here is not known
+    assert shown.attrs["positive"] == {"knee_angle_r_deg": "flexion"}

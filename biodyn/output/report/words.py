@@ -21,7 +21,16 @@ _EVIDENCE_UNITS = {
     "_n": ("N", 1.0),
 }
 # Parameters whose column name is not the field's name.
-_TITLES = {"toe_out": "Foot progression angle (toe-out +)"}
+_TITLES = {
+    "toe_out": "Foot progression angle (toe-out +)",
+    "vertical_force_first": "Vertical GRF, first peak",
+    "vertical_force_trough": "Vertical GRF, trough",
+    "vertical_force_second": "Vertical GRF, second peak",
+    "braking_force_max": "Peak braking GRF",
+    "propulsion_force_max": "Peak propulsive GRF",
+    "lateral_force_first": "Lateral GRF, first peak",
+    "medial_force_max": "Peak medial GRF",
+}
 
 
 def parameter_label(name: str) -> tuple[str, str]:

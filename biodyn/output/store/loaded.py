@@ -11,6 +11,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.output.report.in_python import ShownResult
 from biodyn.output.store.read import ResultFolder, read_view
 from biodyn.output.tables.lazy import LazyTables
+from biodyn.output.tables.signs import OwnNames
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +48,9 @@ class StoredResult(ShownResult):
     def _table(self, name: str) -> pd.DataFrame:
         """A table by name; ResultError names those there are."""
         return self._kept[name] if name in self._kept else self._source.table(name)
+
+    def _own_names(self) -> OwnNames:
+        return dict(self.record.get("model", {})).get("variables", {})
 
     def _table_attributes(self) -> Collection[str]:
         return self.table_names

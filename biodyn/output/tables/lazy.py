@@ -11,7 +11,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.library.load import nearest
 from biodyn.output.tables.columns import tell_meaning
 from biodyn.output.tables.registry import made_table, tables_of
-from biodyn.output.tables.signs import COORDINATES, Signs, in_signs, tell_signs
+from biodyn.output.tables.signs import COORDINATES, OwnNames, Signs, in_signs, tell_signs
 
 
 class LazyTables(Mapping[str, pd.DataFrame]):
@@ -81,8 +81,12 @@ class TableAttributes:
         table = self._table(name)
         if "table" not in table.attrs:  # not before: attrs are copied with every column that is taken from a table
             tell_meaning(name, table)
-            tell_signs(name, table)
-        return in_signs(name, table, signs)
+            tell_signs(name, table, self._own_names())
+        return in_signs(name, table, signs, self._own_names())
+
+    def _own_names(self) -> OwnNames:
+        """What the coordinates of an imported model are; empty where they have the library's names and signs."""
+        return {}
 
     def _table(self, name: str) -> pd.DataFrame:
         """A table by name, one and the same each time; ResultError where there is none."""

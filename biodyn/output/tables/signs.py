@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal, get_args
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Literal, get_args
 
 import pandas as pd
 
@@ -20,6 +20,11 @@ COORDINATES: Final[Signs] = "coordinates"
 # Tables with a column for every coordinate or joint: how their columns end, and their variables.
 _COLUMNS: Final = {"joint_angles": ("_deg", ""), "joint_torques": ("_Nm", "_moment"), "joint_powers": ("_W", "_power")}
 _TIDY: Final = "gait_cycles"
+_PARTS: Final = "joint_torque_parts"  # tidy, too: a row a coordinate
+
+#: What the coordinates of an imported model are, as `run.json` says it (model, variables): {name: variable, side, sign to the
+#: variable's}. Empty where coordinates have the names and signs of the library.
+OwnNames = Mapping[str, Mapping[str, Any]]
 
 
 def require_signs(signs: str) -> None:
@@ -28,22 +33,26 @@ def require_signs(signs: str) -> None:
         raise ResultError(f"There are no signs '{signs}'.", f"There are {' and '.join(get_args(Signs))}.")
 
 
-def tell_signs(name: str, table: pd.DataFrame) -> None:
+def tell_signs(name: str, table: pd.DataFrame, own_names: OwnNames) -> None:
     """Say in `attrs` in which signs a table is kept, and what is positive in them, where it has signs."""
     if name == _TIDY:
         found = [own for own in dict.fromkeys(table["variable"].astype(str)) if is_known(own)]
         positive = {own: variable(own).as_kept().positive for own in found}
-    elif name in _COLUMNS:
-        positive = {column: variable(own).as_kept().positive for column, own, _ in _known_columns(name, table)}
+    elif name in (*_COLUMNS, _PARTS):
+        known = _known(name, table, own_names)
+        positive = {
+            column: variable(own).as_kept().positive if sign > 0.0 else variable(own).as_kept().negative
+            for column, own, _, sign in known
+        }
     else:
         return
     table.attrs.update(signs=COORDINATES, positive=positive)
 
 
-def in_signs(name: str, table: pd.DataFrame, signs: str) -> pd.DataFrame:
+def in_signs(name: str, table: pd.DataFrame, signs: str, own_names: OwnNames) -> pd.DataFrame:
     """Return a table in these signs: itself, or a copy in the clinical ones.
 
-    `attrs` say what is `positive`, by column, in the tidy table of gait cycles by variable. What the library of variables does
+    `attrs` say what is `positive`, by column, in the tidy tables by variable or coordinate. What the library of variables does
     not know (residual, position of the pelvis) stays as it is and is not among them. Columns of the middle of
     the body have the signs of the right side.
 
@@ -54,15 +63,20 @@ def in_signs(name: str, table: pd.DataFrame, signs: str) -> pd.DataFrame:
         return table
     if name == _TIDY:
         return _tidy(table)
-    if name not in _COLUMNS:
+    if name not in (*_COLUMNS, _PARTS):
         raise ResultError(
-            f"The table '{name}' has no clinical signs.", f"Those with are {', '.join((*_COLUMNS, _TIDY))}."
+            f"The table '{name}' has no clinical signs.", f"Those with are {', '.join((*_COLUMNS, _PARTS, _TIDY))}."
         )
-    shown = table.copy()
-    known = list(_known_columns(name, table))
-    for column, own, side in known:
-        shown[column] = variable(own).clinical(side) * table[column]
-    shown.attrs.update(signs=CLINICAL, positive={column: variable(own).positive for column, own, _ in known})
+    known = list(_known(name, table, own_names))
+    factors = {column: variable(own).clinical(side) * sign for column, own, side, sign in known}
+    if name == _PARTS:
+        rows = table["coordinate"].astype(str).map(lambda coordinate: factors.get(coordinate, 1.0)).to_numpy()
+        shown = table.assign(value=table["value"] * rows)
+    else:
+        shown = table.copy()
+        for column, factor in factors.items():
+            shown[column] = factor * table[column]
+    shown.attrs.update(signs=CLINICAL, positive={column: variable(own).positive for column, own, _, _ in known})
     return shown
 
 
@@ -77,13 +91,24 @@ def _tidy(table: pd.DataFrame) -> pd.DataFrame:
     return shown
 
 
-def _known_columns(name: str, table: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """Column, variable and side of what the library of variables knows; the middle of the body counts as right."""
-    ending, kind = _COLUMNS[name]
-    for column in map(str, table.columns):
-        if column.endswith(ending):
-            stem = column.removesuffix(ending)
+def _known(name: str, table: pd.DataFrame, own_names: OwnNames) -> Iterator[tuple[str, str, str, float]]:
+    """Column or coordinate, variable, side and factor to the variable's sign of what the library of variables knows.
+
+    The middle of the body counts as right. Joints, unlike coordinates, have the library's names in every model.
+    """
+    ending, kind = ("", "_moment") if name == _PARTS else _COLUMNS[name]
+    columns = table["coordinate"].unique() if name == _PARTS else table.columns
+    for column in map(str, columns):
+        if not column.endswith(ending):
+            continue
+        stem, sign = column.removesuffix(ending), 1.0
+        if own_names and kind != "_power":
+            entry = own_names.get(stem)
+            if entry is None:
+                continue
+            own, side, sign = str(entry["variable"]), str(entry["side"]), float(entry["sign"])
+        else:
             side = next((side for side in SIDES if stem.endswith(f"_{side}")), "")
-            own = (stem.removesuffix(f"_{side}") if side else stem) + kind
-            if is_known(own):
-                yield column, own, side or SIDES[0]
+            own = stem.removesuffix(f"_{side}") if side else stem
+        if is_known(own + kind):
+            yield column, own + kind, side or SIDES[0], sign

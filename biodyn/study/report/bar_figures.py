@@ -36,7 +36,7 @@ def quality_figure(trials: Sequence[Trial], limits: Limits) -> Markup:
     """Distributions over the trials that have a result."""
     done = [trial for trial in trials if trial.done]
     markers = _known([trial.number("marker_rms_mm") for trial in done])
-    panels = [_histogram("Marker error", "RMS of the trial, mm", markers, (), limits.marker_rms_mm)]
+    panels = [_histogram("Marker tracking error", "RMS of the trial, mm", markers, (), limits.marker_rms_mm)]
     for kind, unit in (("force", "N"), ("moment", "Nm")):
         share = np.array([trial.number(f"residual_{kind}_rms_percent_of_limit") for trial in done])
         mean = np.array([trial.number(f"residual_{kind}_rms_{unit}") for trial in done])
@@ -94,7 +94,7 @@ def _contact_panel(done: Sequence[Trial]) -> Panel:
         for i, (count, name) in enumerate(zip(counts, DECISIONS, strict=True))
     )
     ticks = tuple((float(i), f"{name} {int(counts[i])}") for i, name in enumerate(DECISIONS))
-    return Panel("Contacts with the plates", Axis(limits=(-0.6, 2.6), ticks=ticks), _counted("contacts"), bars)
+    return Panel("Foot-plate contacts", Axis(limits=(-0.6, 2.6), ticks=ticks), _counted("contacts"), bars)
 
 
 def _cycle_panel(title: str, figure_name: str, done: Sequence[Trial]) -> Panel:
