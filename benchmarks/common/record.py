@@ -18,11 +18,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from biodyn.version import VERSION
 from common.data import REPOSITORY
 from common.timing import Timing
 
 _RESULTS = "BIODYN_BENCHMARK_RESULTS"
-_LIBRARIES = ("biodyn", "numpy", "scipy", "numba", "pandas", "ezc3d")
+_LIBRARIES = ("numpy", "scipy", "numba", "pandas", "ezc3d")
 
 
 def environment() -> dict[str, Any]:
@@ -32,6 +33,7 @@ def environment() -> dict[str, Any]:
         "cores": os.cpu_count() or 0,
         "system": platform.system(),
         "python": platform.python_version(),
+        "biodyn": VERSION,
     }
     for name in _LIBRARIES:
         try:
