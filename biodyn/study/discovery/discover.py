@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from biodyn.errors import SettingsError, printable
+from biodyn.io.opensim.storage import TABLE_SUFFIXES
 from biodyn.recording import FileFacts
 from biodyn.session import MotionFacts, motion_of
 from biodyn.session.words import plain_text
@@ -59,7 +60,7 @@ def discover(folder: str | Path, definition: StudyDefinition | None = None) -> S
     files = [file for file in inventory.files if file.path not in out]
     given = {path: word.subject for path, word in words.items() if word.subject is not None}
     findings = apply_definition(_findings(files, root, given, definition.on_model), words, definition)
-    findings = _with_named_statics(findings, root)
+    findings = _without_fitted(_with_named_statics(findings, root))
     listed = [StudyFile(path, "excluded", reason) for path, reason in out.items()]
     listed += [StudyFile(f.path, f.role, f.reason, f.facts.mass_kg if f.facts else None) for f in findings]
     listed += [StudyFile(p, "other", f"This folder cannot be opened: {why}.") for p, why in inventory.closed]
@@ -129,6 +130,14 @@ def _with_named_statics(findings: Sequence[Finding], root: Path) -> list[Finding
         )
         for f in findings
     ]
+
+
+def _without_fitted(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings; coordinates of a subject whose walks are there with markers were fitted to them: no walks more."""
+    tables = [f for f in findings if f.role == "walk" and f.path.suffix.lower() in TABLE_SUFFIXES]
+    marked = {f.subject for f in findings if f.role == "walk" and f not in tables}
+    why = "It holds coordinates of a subject whose walks are here with markers: those are taken."
+    return [replace(f, role="other", reason=why) if f in tables and f.subject in marked else f for f in findings]
 
 
 def _trials(findings: Sequence[Finding]) -> tuple[PlannedTrial, ...]:

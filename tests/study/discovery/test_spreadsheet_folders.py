@@ -73,3 +73,23 @@ def test_coordinates_are_trials_of_a_study_on_a_model(tmp_path: Path) -> None:
     assert reasons.keys() == {"P01_walk1_grf.mot", "P01_walk1_id.sto"}
     assert "ground forces" in reasons["P01_walk1_grf.mot"]
     assert "joint torques" in reasons["P01_walk1_id.sto"]
+
+
+def test_what_was_fitted_to_the_markers_of_a_person_is_no_further_walk(folder: Path) -> None:
+    person = folder / "P01"
+    (person / "trials").mkdir(parents=True)
+    (folder / "P01_walk1.csv").rename(person / "trials" / "walk1.csv")
+    (folder / "P01_walk1_grf.csv").rename(person / "trials" / "walk1_grf.csv")
+    (folder / "P02").mkdir()
+    for place in (person / "fitted.sto", folder / "P02" / "walk.mot"):
+        write_table(place, ["pelvis_tilt", "hip_flexion_r", "knee_angle_r"], TIMES, np.zeros((FRAMES, 3)))
+    (person / "trials" / "columns.toml").write_text("length = 'mm'\n", encoding="utf-8")
+    plan = Study.open(folder, entries=["model.osim='P01.osim'"]).plan
+    assert sorted(trial.path.as_posix() for trial in plan.trials) == ["P01/trials/walk1.csv", "P02/walk.mot"]
+    (passed,) = [file.reason for file in plan.files if file.path.name == "fitted.sto"]
+    assert "with markers: those are taken" in passed
+    (person / "trials" / "walk1.csv").rename(
+        person / "trials" / "static.csv"
+    )  # the coordinates are all there is of walks
+    plan = Study.open(folder, entries=["model.osim='P01.osim'"]).plan
+    assert "P01/fitted.sto" in [trial.path.as_posix() for trial in plan.trials]
