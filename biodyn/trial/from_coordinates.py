@@ -72,7 +72,6 @@ def run_coordinates(
     else:
         body, q, v, vdot, notes = found.model, found.q, found.v, found.vdot, [*notes, *found.notes]
     tau, proof = torques(body, q, v, vdot, acting)
-    tau[~acting.covered] = np.nan
     files = {"motion": table.path, "model": Path(model)}
     return CoordinateResult(
         model=body,

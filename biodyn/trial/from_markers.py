@@ -195,22 +195,7 @@ def solved(model: OpenSimModel, fit: ModelFit, time_s: FloatArray, loads: Loads,
         )
     for at in stretches:
         q[at], v[at], vdot[at] = coordinate_motion(time_s[at], fit.q[at], cutoff_hz)
-    tau, proof = torques(model, q, v, vdot, loads)
-    tau[~loads.covered] = np.nan
-    return CoordinateResult(
-        model=model,
-        files={},
-        loads=(),
-        time_s=time_s,
-        q=q,
-        v=v,
-        vdot=vdot,
-        tau=tau,
-        cutoff_hz=cutoff_hz,
-        notes=(*fit.notes, *too_short(loads.covered), *model.notes),
-        proof=proof,
-        fit=fit,
-    )
+    return _result(model, fit, (time_s, q, v, vdot), loads, cutoff_hz, fit.notes)
 
 
 def estimated(
@@ -224,11 +209,24 @@ def estimated(
     """Return the torques of motion and inertias that explain markers and forces best together."""
     found = balanced_fit(model, fit, time_s, cutoff_hz, loads, settings)
     own = found.motion
-    q, v, vdot = (found.of_recording(part) for part in (own.q, own.v, own.vdot))
-    tau, proof = torques(own.model, q, v, vdot, loads)
-    tau[~loads.covered] = np.nan
+    moved = (time_s, *(found.of_recording(part) for part in (own.q, own.v, own.vdot)))
+    result = _result(own.model, found.fit, moved, loads, cutoff_hz, (*fit.notes, *own.notes))
+    return replace(result, model_file=osim_text(own.model).encode(), estimated=own)
+
+
+def _result(
+    model: OpenSimModel,
+    fit: ModelFit,
+    motion: tuple[FloatArray, ...],
+    loads: Loads,
+    cutoff_hz: float,
+    notes: Sequence[Diagnostic],
+) -> CoordinateResult:
+    """The torques of a motion (times, q, v, vdot) that was fitted to markers."""
+    time_s, q, v, vdot = motion
+    tau, proof = torques(model, q, v, vdot, loads)
     return CoordinateResult(
-        model=own.model,
+        model=model,
         files={},
         loads=(),
         time_s=time_s,
@@ -237,11 +235,9 @@ def estimated(
         vdot=vdot,
         tau=tau,
         cutoff_hz=cutoff_hz,
-        notes=(*fit.notes, *own.notes, *too_short(loads.covered), *model.notes),
+        notes=(*notes, *too_short(loads.covered), *model.notes),
         proof=proof,
-        fit=found.fit,
-        model_file=osim_text(own.model).encode(),
-        estimated=own,
+        fit=fit,
     )
 
 

@@ -134,7 +134,8 @@ def torques(
 ) -> tuple[FloatArray, float]:
     """Return tau (T, n) and the proof: the largest difference to mass matrix times acceleration plus bias, over the largest tau.
 
-    Rows that are NaN in q stay NaN. Blocks run side by side; memory beyond the result does not grow with the motion.
+    Rows of tau are NaN where q is, and where the loads are not known. Blocks run side by side; memory beyond the result does
+    not grow with the motion.
     """
     tau = np.empty_like(q)
 
@@ -147,6 +148,7 @@ def torques(
     starts = range(0, len(q), _BLOCK)
     with ThreadPoolExecutor(max(1, min(len(starts), os.cpu_count() or 1))) as pool:
         found = np.array(list(pool.map(solve, starts)))
+    tau[~loads.covered] = np.nan
     return tau, float(found[:, 0].max() / max(float(found[:, 1].max()), 1e-12))
 
 

@@ -9,5 +9,5 @@ how a file adds one), `trial_page.py` (the page of a trial), then `sections/` in
 writes the methods from the settings that ran, `data_checks.py` tells the checks of the data, `words.py` names columns.
 `scene.py` gives the numbers of the 3-D view, `still.py` one frame of it as SVG; `recording_scene.py` and `check_page.py` do
 the same for a recording that was not analysed. `in_python.py` shows a result in Python and in a notebook, `overlay.py` several.
-`templates/macros.html.j2` has what every section may use: `lamp`, `state`, and `picture`, the one place that shows a figure.
+`templates/macros.html.j2` has what sections share: `lamp`, `state`, `by_side`, and `picture`, the one place that shows a figure.
 """

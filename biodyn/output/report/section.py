@@ -16,7 +16,7 @@ from biodyn.output.report.page import Section, page_environment
 #: What a section's template is filled with. "name", "title", "link", "css" and "folded" replace what the section is marked with;
 #: "figures" adds drawings to those of the page.
 Data = Mapping[str, Any]
-_MACROS = '{% from "macros.html.j2" import lamp, state, picture, pictures with context %}'
+_MACROS = '{% from "macros.html.j2" import lamp, state, picture, pictures, by_side with context %}'
 
 
 class Page(Protocol):

@@ -16,19 +16,7 @@ _NOT_PARAMETERS = ("side", "cycle", "start_s", "foot_off_s", "end_s")
 _FORCE_SUFFIX = "_BW"
 _PARAMETERS = """
 {% if parameters %}
-<table class="tight"><thead><tr><th>parameter</th>
-{% for side, side_name, color in sides %}
-<th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
-{% endfor %}
-</tr></thead><tbody>
-{% for row in parameters %}
-<tr><td>{{ row.label }}{% if row.unit %} <span class="word">{{ row.unit }}</span>{% endif %}</td>
-{% for side, side_name, color in sides %}
-<td class="number">{% if row[side] %}{{ row[side].mean }}{% if row[side].sd %} ± {{ row[side].sd }}{% endif %}{% else %}–{% endif %}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody></table>
+{{ by_side("parameter", parameters) }}
 <p class="small quiet">{{ counts }}. Mean{% if several %} ± standard deviation{% endif %} over the cycles. A step belongs to the foot whose strike ends it.</p>
 {% else %}
 <p class="quiet">There is no gait cycle in this trial.</p>

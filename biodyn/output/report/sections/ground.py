@@ -9,19 +9,7 @@ from biodyn.output.report.trial_page import SECTIONS, TrialPage
 _TEMPLATE = """
 {{ pictures("ground") }}
 {% if peaks %}
-<div class="scroll"><table class="tight"><thead><tr><th>peak of the stance</th>
-{% for side, side_name, color in sides %}
-<th class="number"><span class="dot" style="background:{{ color }}"></span>{{ side_name }}</th>
-{% endfor %}
-</tr></thead><tbody>
-{% for row in peaks %}
-<tr><td>{{ row.label }}{% if row.unit %} <span class="word">{{ row.unit }}</span>{% endif %}</td>
-{% for side, side_name, color in sides %}
-<td class="number">{% if row[side] %}{{ row[side].mean }}{% if row[side].sd %} ± {{ row[side].sd }}{% endif %}{% else %}–{% endif %}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody></table></div>
+<div class="scroll">{{ by_side("peak of the stance", peaks) }}</div>
 <p class="small quiet">In body weights, at the plates' own rate through 50 Hz; mean over the stances of whole cycles that were measured.</p>
 {% endif %}
 """
