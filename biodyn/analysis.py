@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -100,6 +100,20 @@ class Imported:
     motion_file: bytes | None = None
 
 
+@dataclass(eq=False, repr=False)
+class SharedCycles:
+    """The gait cycles that copies of an analysis share: those last computed, and what they were computed from."""
+
+    inputs: tuple[object, ...] = ()
+    cycles: tuple[CycleValues, ...] = ()
+
+    def of(self, inputs: tuple[object, ...], compute: Callable[[], tuple[CycleValues, ...]]) -> tuple[CycleValues, ...]:
+        """Return the cycles of these very inputs, computed where they are not those of last time."""
+        if len(inputs) != len(self.inputs) or any(a is not b for a, b in zip(inputs, self.inputs, strict=True)):
+            self.cycles, self.inputs = compute(), inputs
+        return self.cycles
+
+
 @dataclass(frozen=True, repr=False)
 class TrialAnalysis:
     """The whole analysis of one walk.
@@ -127,6 +141,7 @@ class TrialAnalysis:
             and found; verdict: of the trial, with the checks of its result. None where only torques were asked for
             (`checks.examine`, `checks.judge`).
         imported: what an imported model has of its own; None on biodyn's model.
+        shared_cycles: what `cycles` takes from an analysis that differs in findings and verdict alone.
     """
 
     recording: Recording
@@ -159,6 +174,7 @@ class TrialAnalysis:
     data_checks: tuple[Check, ...] = ()
     verdict: Verdict | None = None
     imported: Imported | None = None
+    shared_cycles: SharedCycles = field(default_factory=SharedCycles, compare=False)
 
     def __repr__(self) -> str:
         return (
@@ -243,7 +259,12 @@ class TrialAnalysis:
     @cached_property
     def cycles(self) -> tuple[CycleValues, ...]:
         """Every variable over 0-100 % of each gait cycle, right cycles first; NaN where not valid."""
-        return cycle_values(self.walked, self.gait_events, self.settings.limits.physiological_factor)
+        factor = self.settings.limits.physiological_factor
+        inputs = (
+            *(self.model, self.fit, self.base_angles, self.points, self.reaction, self.dynamics, self.subject.mass_kg),
+            *(self.recording, self.contacts, self.propagation, self.settings, self.events, self.activity),
+        )
+        return self.shared_cycles.of(inputs, lambda: cycle_values(self.walked, self.gait_events, factor))
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:

@@ -11,7 +11,8 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
-from scipy.linalg.blas import dtbsv, dtrsm
+from scipy.linalg.blas import dtbsv
+from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import normal as kernels
@@ -74,6 +75,24 @@ class Normal:
                 by_frame[here, :, (j - i) * self.n] += (left * weights[j]) * precision
 
 
+def gathered(rows: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what `add_wide` adds to the right-hand side for P different residuals, (T' + W - 1, n, P).
+
+    rows: (T', m, W, n); values: (T', m, P) the residuals. A frame k gets the sum of rows[k - s, :, s]^T values[k - s] over s.
+    """
+    count, m, width, n = rows.shape
+    before = width - 1
+    shifted = np.zeros((count + before, width, m, n))
+    for s in range(width):
+        shifted[s : s + count, before - s] = rows[:, :, s]
+    padded = np.zeros((count + 2 * before, m, values.shape[2]))
+    padded[before : before + count] = values
+    frame, row, column = padded.strides
+    shape = (count + before, width * m, values.shape[2])
+    windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
+    return np.asarray(shifted.reshape(shape[0], shape[1], n).transpose(0, 2, 1) @ windows)
+
+
 class Factor:
     """Cholesky factor L of the equations' matrix; it takes over the memory of their band, which is lost."""
 
@@ -99,18 +118,32 @@ class Factor:
         flat = right.reshape(self.frames * self.n, -1)
         return np.asarray(cho_solve_banded((self._band, True), flat, check_finite=False)).reshape(right.shape)
 
+    @cached_property
+    def inverses(self) -> FloatArray:
+        """The inverses (T, n, n) of the diagonal blocks of L, lower triangles."""
+        found = np.tril(self.panels[:, : self.n])
+        for block in found:
+            dtrtri(block.T, lower=0, overwrite_c=1)  # the transposed of a row-ordered array is in LAPACK's order
+        return found
+
     def forward(self, right: FloatArray) -> FloatArray:
-        """Return L^-1 right (T, n, P)."""
-        n, reach = self.n, self.reach
-        result = np.zeros((self.frames + reach, n, right.shape[2]))
-        result[: self.frames] = right
-        flat = result.reshape(-1, right.shape[2])
-        for k, panel in enumerate(self.panels):
-            # Of x = L^-1 b comes x^T = b^T L^-T: the transposed of a row-ordered array is in BLAS' order.
-            own = dtrsm(1.0, panel[:n], result[k].T, side=1, lower=1, trans_a=1).T
-            result[k] = own
-            flat[(k + 1) * n : (k + 1 + reach) * n] -= panel[n:] @ own
-        return result[: self.frames]
+        """Return L^-1 right (T, n, P), in the memory of `right`, whose rows follow each other.
+
+        Columns that are zero up to some frame, and all behind them too, cost nothing before it.
+        """
+        n, reach, P = self.n, self.reach, right.shape[2]
+        begun = np.maximum.accumulate(np.max(np.where(right.any(axis=1), np.arange(1, P + 1), 0), axis=1)).tolist()
+        flat = right.reshape(-1, P)
+        # Element (i, j) of L stands at i + j (bands - 1), in rows of blocks too.
+        item = self._band.itemsize
+        whole = np.lib.stride_tricks.as_strided(
+            self._band.T, (len(flat), len(flat)), (item, item * (self.bands - 1)), writeable=False
+        )
+        for k, (inverse, some) in enumerate(zip(self.inverses, begun, strict=True)):
+            if some:
+                here, before = slice(k * n, (k + 1) * n), slice(max(k - reach, 0) * n, k * n)
+                flat[here, :some] = inverse @ (flat[here, :some] - whole[here, before] @ flat[before, :some])
+        return right
 
     def backward(self, right: FloatArray) -> FloatArray:
         """Return L^-T right (T, n)."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.banded import Factor
-from biodyn.estimation.deviation import Path
+from biodyn.estimation.banded import Factor, gathered
+from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
 from biodyn.estimation.told import Told
@@ -46,30 +46,38 @@ class Constants:
     told: Told
 
 
-def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray) -> Constants:
-    """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance."""
+def constants_of(
+    problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray, sizes_too: bool = True
+) -> Constants:
+    """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance.
+
+    sizes_too: find the error of the balance; without, it stays.
+    """
     effect = _constant_rows(problem, path)
-    signs = _probes(problem)
-    count, probes = effect.shape[2], signs.shape[2]
-    several = np.zeros((*right.shape, 1 + count + probes))
+    count, probes = effect.shape[2], _PROBES if sizes_too else 0
+    # Plates stand in the order in which they are stepped on: before that, nothing of them is to be done.
+    order = np.argsort(np.argmax(effect.any(axis=1), axis=0), kind="stable")
+    of_all = np.concatenate([_probes(problem)[:, :, :probes], effect[:, :, order]], axis=2)
+    asked, several = np.zeros(count), np.zeros((*right.shape, 1 + probes + count))
     several[..., 0] = right
-    asked, of_all = np.zeros(count), np.concatenate([effect, signs], axis=2)
     for part in balance:
         own = of_all[part.frames]
-        asked += np.einsum("tip,ti->p", own[..., :count], part.rest)
-        for i in range(part.rows.shape[2]):
-            several[i : i + len(own), :, 1:] += part.rows[:, :, i].transpose(0, 2, 1) @ own
+        asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
+        changed = gathered(part.rows, own)
+        several[: len(changed), :, 1:] += changed
     halved = factor.forward(several).reshape(-1, several.shape[2])
-    motion, inertia, probed = halved[:, 0], halved[:, 1 : 1 + count], halved[:, 1 + count :]
-    information = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
+    motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes :]
+    flat, back = effect.reshape(6 * len(effect), count), np.argsort(order)
+    information = flat.T @ flat - (inertia.T @ inertia)[np.ix_(back, back)]
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
-    told = Told(names, share * information, share * (asked - inertia.T @ motion))
+    told = Told(names, share * information, share * (asked - (inertia.T @ motion)[back]))
     values, sd = told.with_others(problem.others)
-    step = factor.backward((motion - inertia @ values).reshape(right.shape))
-    left = _left(problem, balance, step, effect @ values)
-    trace = float(np.sum(probed**2)) / _PROBES
-    first, error = problem.inertias.count, _balance_error(problem, left[:, _FORCE], trace)
+    step = factor.backward((motion - inertia @ values[order]).reshape(right.shape))
+    first, error = problem.inertias.count, problem.sizes.balance
+    if sizes_too:
+        left = _left(problem, balance, step, effect @ values)
+        error = _balance_error(problem, left[:, _FORCE], float(np.sum(probed**2)) / _PROBES)
     return Constants(step, values[:first], values[first:], sd[first:], error, told)
 
 
@@ -81,7 +89,7 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     if problem.plates.count:
         change = problem.plates.changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))
-        about_root = change[:, :3] - np.cross(p[:, None], change[:, 3:].transpose(0, 2, 1)).transpose(0, 2, 1)
+        about_root = change[:, :3] - cross_matrix(p) @ change[:, 3:]
         turned = [R.transpose(0, 2, 1) @ part for part in (about_root, change[:, 3:])]
         effect = np.concatenate([effect, -np.concatenate(turned, axis=1)], axis=2)
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])

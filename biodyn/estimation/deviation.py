@@ -117,14 +117,14 @@ def by_deviation(
 def bracket_matrix(twist: FloatArray) -> FloatArray:
     """Return the matrix (T, 6, 6) of the Lie bracket with twists (T, 6) [angular; linear]."""
     result = np.zeros((len(twist), 6, 6))
-    result[:, :3, :3] = result[:, 3:, 3:] = _cross_matrix(twist[:, :3])
-    result[:, 3:, :3] = _cross_matrix(twist[:, 3:])
+    result[:, :3, :3] = result[:, 3:, 3:] = cross_matrix(twist[:, :3])
+    result[:, 3:, :3] = cross_matrix(twist[:, 3:])
     return result
 
 
 def adjoint_of_inverse(d: FloatArray) -> FloatArray:
     """Return Ad(exp(-d)) (T, 6, 6) of twists d (T, 6): what a twist is in axes moved by exp(d)."""
-    w = _cross_matrix(d[:, :3])
+    w = cross_matrix(d[:, :3])
     square = w @ w
     angle2 = np.sum(d[:, :3] ** 2, axis=1)[:, None, None]
     half, sixth = 0.5 - angle2 / 24.0, 1.0 / 6.0 - angle2 / 120.0
@@ -133,7 +133,7 @@ def adjoint_of_inverse(d: FloatArray) -> FloatArray:
     result = np.zeros((len(d), 6, 6))
     turned = R.transpose(0, 2, 1)
     result[:, :3, :3] = result[:, 3:, 3:] = turned
-    result[:, 3:, :3] = -turned @ _cross_matrix(p)
+    result[:, 3:, :3] = -turned @ cross_matrix(p)
     return result
 
 
@@ -152,7 +152,8 @@ def _times(A: FloatArray, x: FloatArray) -> FloatArray:
     return np.asarray((A @ x[:, :, None])[..., 0])
 
 
-def _cross_matrix(x: FloatArray) -> FloatArray:
+def cross_matrix(x: FloatArray) -> FloatArray:
+    """Return the matrices (T, 3, 3) of the cross product with vectors x (T, 3)."""
     result = np.zeros((len(x), 3, 3))
     result[:, 0, 1], result[:, 0, 2], result[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
     result[:, 1, 0], result[:, 2, 0], result[:, 2, 1] = x[:, 2], -x[:, 1], x[:, 0]

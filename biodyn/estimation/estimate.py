@@ -20,7 +20,7 @@ from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.dynamics.solve import Dynamics, solve_dynamics
+from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
@@ -80,11 +80,11 @@ def estimate_trial(
     of the balance; the others take them over.
     """
     sizes = sizes_of(inputs, settings, magnitudes)
-    at_first = solve_dynamics(inputs.fit, reaction)
+    loads = known_loads(inputs.fit, reaction)
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
-    windows.sort(key=lambda window: -int(at_first.residual_valid[window.rows].sum()))
+    windows.sort(key=lambda window: -int(loads.balanced[window.rows].sum()))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
@@ -97,13 +97,13 @@ def estimate_trial(
     of_stretch: dict[int, FloatArray] = {}
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
-        problem = _problem(inputs, model, at_first, settings, sizes, window.rows, own)
+        problem = _problem(inputs, model, loads, settings, sizes, window.rows, own)
         if number == 0:
             problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
-            several = _problem(inputs, model, at_first, settings, sizes, some, own)
+            several = _problem(inputs, model, loads, settings, sizes, some, own)
             of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
         solution = solve(problem, settings.iterations, of_stretch.get(first))
         q[window.kept] = solution.path.q[window.inner]
@@ -115,7 +115,7 @@ def estimate_trial(
         if number == 0:
             values, model, sizes = solution.inertias, solution.model, solution.sizes
             of_plates, plates_sd, told = solution.plates, solution.plates_sd, solution.told
-            at_first = replace(at_first, foot_wrenches=plates.put_right(at_first.foot_wrenches, of_plates))
+            loads = replace(loads, wrenches=plates.put_right(loads.wrenches, of_plates))
     fit = _fit_of(inputs, model, q)
     reaction = reaction_put_right(reaction, sides, plates, of_plates)
     dynamics = solve_dynamics(fit, reaction)
@@ -170,7 +170,7 @@ def _nothing_certain(inputs: TrialInputs) -> Posterior:
 def _problem(
     inputs: TrialInputs,
     model: SubjectModel,
-    dynamics: Dynamics,
+    loads: Loads,
     settings: EstimationSettings,
     sizes: Sizes,
     rows: slice,
@@ -187,30 +187,27 @@ def _problem(
         sizes=sizes,
         seen_at=np.nan_to_num(raw)[rows],
         weights=weights[rows],
-        wrenches=dynamics.foot_wrenches[rows],
-        wrench_links=dynamics.foot_wrench_links,
-        balanced=(dynamics.residual_valid & inputs.fit.reliable)[rows],
+        wrenches=loads.wrenches[rows],
+        wrench_links=loads.links,
+        balanced=(loads.balanced & inputs.fit.reliable)[rows],
         torque_rows=places,
-        torque_known=_known_torques(model, dynamics, places)[rows],
+        torque_known=_known_torques(model, loads, places)[rows],
         inertias=unknowns,
         plates=PlateUnknowns.none(inputs.rate_hz),
         tells_constants=False,
     )
 
 
-def _known_torques(model: SubjectModel, dynamics: Dynamics, places: IntArray) -> BoolArray:
+def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
     """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
     columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
     return (
         np.stack(
-            [
-                dynamics.torque_valid[:, columns[at]] if at in columns else dynamics.residual_valid
-                for at in places.tolist()
-            ],
+            [loads.torque_valid[:, columns[at]] if at in columns else loads.balanced for at in places.tolist()],
             axis=1,
         )
         if len(places)
-        else np.zeros((len(dynamics.tau), 0), dtype=bool)
+        else np.zeros((len(loads.balanced), 0), dtype=bool)
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray, Side
+from biodyn.estimation.deviation import cross_matrix
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.recording import Contact, GroundReaction
 
@@ -133,17 +134,31 @@ class PlateUnknowns:
         result = np.zeros((*wrenches.shape, self.count))
         if not self.count:
             return result
+        of_one = self._of_one_plate(wrenches)
         for n in range(len(self.numbers)):
-            own = np.where((self.carried == n)[..., None], wrenches, 0.0)
-            for i, axis in enumerate(self.axes_W):
-                result[..., _MOMENT, _OF_A_PLATE * n + i] = np.cross(axis, own[..., _FORCE])
-            result[..., _OF_A_PLATE * n + 2] = -own
-        result[..., -1] = _rates(wrenches, self.known, self.rate_hz)
-        return np.asarray(result * self.scales)
+            own = self.carried == n
+            result[own, :, _OF_A_PLATE * n : _OF_A_PLATE * (n + 1)] = of_one[own]
+        result[..., -1] = self.sizes.delay_s * _rates(wrenches, self.known, self.rate_hz)
+        return result
 
     def put_right(self, wrenches: FloatArray, values: FloatArray) -> FloatArray:
         """Return the wrenches (T, K, 6) without the errors `values` (P,)."""
-        return np.asarray(wrenches + self.changes(wrenches) @ values) if self.count else wrenches
+        if not self.count:
+            return wrenches
+        of_plates = np.concatenate(
+            [values[:-1].reshape(-1, _OF_A_PLATE), np.zeros((1, _OF_A_PLATE))]
+        )  # the last: of none
+        change = (self._of_one_plate(wrenches) @ of_plates[self.carried][..., None])[..., 0]
+        late = values[-1] * self.sizes.delay_s
+        return np.asarray(wrenches + change + late * _rates(wrenches, self.known, self.rate_hz))
+
+    def _of_one_plate(self, wrenches: FloatArray) -> FloatArray:
+        """What one standard deviation of each unknown of the plate that carries a foot does to its wrench, (T, K, 6, 3)."""
+        result = np.zeros((*wrenches.shape, _OF_A_PLATE))
+        for i, axis in enumerate(self.axes_W):
+            result[..., _MOMENT, i] = wrenches[..., _FORCE] @ (self.sizes.place_m * cross_matrix(axis[None])[0].T)
+        result[..., 2] = -self.sizes.gain * wrenches
+        return result
 
     def shifts_W(self, values: FloatArray) -> FloatArray:
         """Return by how much each plate stands beside its place, (N, 3) m in World."""

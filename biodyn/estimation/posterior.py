@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Factor
@@ -31,48 +30,51 @@ def posterior(problem: Problem, factor: Factor, parts: tuple[FloatArray, FloatAr
     parts: derivatives (T, nv, nv) of the torques by place, rate and acceleration where the equations were made.
     """
     step, n, frames = problem.knots.step, factor.n, len(parts[0])
-    weights = np.stack(problem.knots.weights, axis=1)  # (step, 3, 6)
+    weights = [own[:, own.any(axis=0)] for own in np.stack(problem.knots.weights, axis=1)]  # (3, 5 or 6) of each offset
     place, force = np.zeros((frames, n)), np.zeros((frames, n))
+    turned = np.empty((3, n, n))
     for k, near in inverse_blocks(factor):
-        for offset in range(step):
-            t = k * step + offset
-            if t >= frames:
-                continue
-            motion = _of_motion(near, weights[offset], k)
-            place[t] = np.diagonal(motion)[:n]
-            by_motion = np.concatenate([part[t] for part in parts], axis=1)
-            force[t] = np.einsum("ij,ij->i", by_motion @ motion, by_motion)
+        for offset in range(min(step, frames - k * step)):
+            t, used = k * step + offset, weights[offset]
+            wide = used.shape[1]
+            own = near[: wide * n, : wide * n]
+            place[t] = used[0] @ (used[0] @ _diagonals(own, n, wide))
+            for part, order in zip(turned, parts, strict=True):
+                part[:] = order[t].T
+            by_motion = (used.T @ turned.reshape(3, -1)).reshape(wide * n, n)  # a torque a column
+            force[t] = np.einsum("ji,ij->i", by_motion, by_motion.T @ own)
     return Posterior(np.sqrt(np.maximum(place, 0.0)), np.sqrt(np.maximum(force, 0.0)))
 
 
-def _of_motion(near: FloatArray, weights: FloatArray, k: int) -> FloatArray:
-    """Covariance (3 n, 3 n) of place, rate and acceleration, from that of the coefficients as `inverse_blocks` yields it."""
-    blocks, n = near.shape[:2]
-    placed = np.zeros((3, blocks))
-    placed[:, (k + np.arange(weights.shape[1])) % blocks] = weights
-    half = (placed @ near.reshape(blocks, -1)).reshape(3 * n, blocks, n)
-    whole = placed @ np.ascontiguousarray(half.transpose(1, 0, 2)).reshape(blocks, -1)
-    return np.asarray(whole.reshape(3, 3 * n, n).transpose(1, 0, 2).reshape(3 * n, 3 * n))
+def _diagonals(near: FloatArray, n: int, blocks: int) -> FloatArray:
+    """The diagonals (blocks, blocks, n) of the blocks of a square (blocks n, blocks n): a view."""
+    row, column = near.strides
+    return np.lib.stride_tricks.as_strided(
+        near, (blocks, blocks, n), (row * n, column * n, row + column), writeable=False
+    )
 
 
 def inverse_blocks(factor: Factor) -> Iterator[tuple[int, FloatArray]]:
-    """Yield for each block k, the last first, the inverse's square over the blocks k .. k + reach, (reach + 1, n, reach + 1, n).
+    """Yield for each block k, the last first, the inverse over the blocks k .. k + reach, ((reach + 1) n, (reach + 1) n).
 
-    Block j stands at j modulo (reach + 1); the array is used again for the next. Blocks beyond the end are zero.
+    The array is used again for the next. Blocks beyond the end are zero.
     """
-    n, blocks = factor.n, factor.reach + 1
-    window = np.zeros((blocks * n, blocks * n))
-    gain = np.zeros((blocks * n, n))
+    n, reach = factor.n, factor.reach
+    known = reach * n  # rows of the blocks behind k
+    # The square of a block stands before that of the next one, so that nothing moves but when the room is used up.
+    room = np.zeros((2 * (known + n), 2 * (known + n)))
+    first = len(room) - known
     for k in range(factor.frames - 1, -1, -1):
-        panel, slot = factor.panels[k], k % blocks
-        inverse = np.tril(dtrtri(panel[:n], lower=1)[0])
-        below = panel[n:] @ inverse
-        split = (blocks - 1 - slot) * n  # the blocks behind k up to the last place, then those from the first on
-        gain[(slot + 1) * n :], gain[: slot * n] = below[:split], below[split:]
-        here = slice(slot * n, (slot + 1) * n)
-        gain[here] = 0.0
-        crossed = window @ gain
-        own = inverse.T @ inverse + gain.T @ crossed
-        window[:, here], window[here] = -crossed, -crossed.T
-        window[here, here] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
-        yield k, window.reshape(blocks, n, blocks, n)
+        if first == 0:
+            room[-known:, -known:] = room[:known, :known]
+            first = len(room) - known
+        here, behind = slice(first - n, first), slice(first, first + known)
+        inverse = factor.inverses[k]
+        below = factor.panels[k, n:] @ inverse
+        crossed = below.T @ room[behind, behind]
+        own = inverse.T @ inverse + crossed @ below
+        room[here, behind] = np.negative(crossed, out=crossed)
+        room[behind, here] = crossed.T
+        room[here, here] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
+        first -= n
+        yield k, room[first : first + known + n, first : first + known + n]

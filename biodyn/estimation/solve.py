@@ -81,7 +81,7 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
         balance = add_dynamics(normal, problem, changed.multibody, path, derivatives)
         factor = Factor(normal)
         if problem.tells_constants and number <= last_telling:
-            found = constants_of(problem, factor, balance, path, normal.g)
+            found = constants_of(problem, factor, balance, path, normal.g, sizes_too=number == 0)
             step = found.step
             if number == 0:
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))

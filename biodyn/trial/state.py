@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from biodyn.analysis import StaticFacts, SubjectFacts, TrialAnalysis
+from biodyn.analysis import SharedCycles, StaticFacts, SubjectFacts, TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Check, Diagnostic
 from biodyn.errors import SubjectError, printable
@@ -99,6 +99,7 @@ class TrialState:
             self.files = files
         self.notes: list[Diagnostic] = []  # everything noticed on the way
         self.timings: Mapping[str, float] = {}
+        self.shared_cycles = SharedCycles()
 
     @property
     def rate_hz(self) -> float:
@@ -149,6 +150,7 @@ class TrialState:
             estimate=self.estimate,
             user_files=self.user_files,
             data_checks=self.data_checks,
+            shared_cycles=self.shared_cycles,
         )
 
     def _static_facts(self) -> StaticFacts:

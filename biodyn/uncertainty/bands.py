@@ -248,6 +248,7 @@ def _propagate(
     turning = _turning(body_poses(mb, frames.q)[0], of_links, rate_hz)
     places = marker_places(inputs.model, frames.q)
     known = {name: np.zeros_like(variance[name]) for name in columns}
+    drawn_at, answers = _drawn_frames(drawn, frames), []
     for own, wide in blocks(0, count, _CACHED_FRAMES):
         inner = slice(own.start - wide.start, own.stop - wide.start)
         fit = fit_response(inputs.model, frames.q[wide], frames.seen_at[wide], frames.weights[wide], frames.held[wide])
@@ -257,7 +258,7 @@ def _propagate(
         A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, _single(places[wide]))
-        _add_places(drawn, frames, own, (A[inner], steps[own]), markers, columns, magnitudes)
+        answers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
         g = _torque_weights(rows, A, inner, rate_hz)
         variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
@@ -265,6 +266,8 @@ def _propagate(
                 known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
         skin = _along_segments(g, (turning[0][own], turning[1][own]))
         variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
+    if len(drawn_at):
+        _add_places(drawn, frames, drawn_at, (np.concatenate(answers), steps[drawn_at]), markers, columns, magnitudes)
     moved = (steps, *rates(steps, rate_hz))
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
@@ -283,23 +286,25 @@ def _propagate(
     return variance, estimated
 
 
+def _drawn_frames(drawn: tuple[Places, slice, Mapping[str, float]], frames: Frames) -> IntArray:
+    """Rows of the block, but for its margins, in which the places of the joints are wanted."""
+    places, inner, _ = drawn
+    at = places.wanted(frames.at)
+    return at[(at >= inner.start) & (at < inner.stop)]
+
+
 def _add_places(
     drawn: tuple[Places, slice, Mapping[str, float]],
     frames: Frames,
-    own: slice,
+    at: IntArray,
     moved: tuple[FloatArray, FloatArray],
     markers: _MarkerMoments,
     columns: Mapping[str, Columns],
     magnitudes: Magnitudes,
 ) -> None:
-    """Add the places of the joints in some frames of `own`; `moved`: what markers and parameters do to the fit there."""
-    places, inner, factor = drawn
-    rows = np.arange(*own.indices(len(frames.at)))
-    at = rows[places.wanted(frames.at[rows])]
-    at = at[(at >= inner.start) & (at < inner.stop)]
-    if not len(at):
-        return
-    by_markers, steps = (part[at - own.start] for part in moved)
+    """Add the places of the joints in the rows `at`; `moved`: what markers and parameters do to the fit there."""
+    places, _, factor = drawn
+    by_markers, steps = moved
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
     variance = (factor[random] * markers.noise_m) ** 2 * noise[..., 0]

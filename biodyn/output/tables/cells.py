@@ -47,7 +47,9 @@ def number_cells(values: np.ndarray, decimals: int, separator: str = ",") -> Cel
     count = np.where(known, scaled, 0.0).astype(np.int64)
     rows, columns = count.shape
     left = np.abs(count)
-    digits = max(len(str(int(left.max(initial=0)))), decimals + 1)
+    most = int(left.max(initial=0))
+    digits = max(len(str(most)), decimals + 1)
+    left = left.astype(np.uint32 if most <= np.iinfo(np.uint32).max else np.uint64)  # half the work, as a rule
     # sign, digits before the point, point, digits behind it, separator
     width = digits + 3
     characters = np.empty((rows, columns, width), dtype=np.uint8)
@@ -90,4 +92,4 @@ def word_cells(codes: np.ndarray, words: Sequence[str]) -> Cells:
     joined = b"".join(word.ljust(width, b"\0") for word in [*encoded, b""])
     table = np.frombuffer(joined, dtype=np.uint8).reshape(len(lengths), width)
     written = np.arange(width) < lengths[:, None]
-    return Cells(table[codes], written[codes])
+    return Cells(table.take(codes, axis=0), written.take(codes, axis=0))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -82,22 +83,20 @@ def write_rows(frame: pd.DataFrame, stream: BinaryIO, header: bool, decimals: in
 
 def _groups(frame: pd.DataFrame, decimals: int) -> Iterator[CellsOf]:
     """Columns in their order, neighbours that hold numbers together: each gives the cells of the rows it is asked for."""
-    numbers: list[np.ndarray] = []
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
-        if pd.api.types.is_float_dtype(column.dtype):
-            numbers.append(column.to_numpy(dtype=np.float64, na_value=np.nan))
-            continue
+    place = 0
+    # asked of the whole table: a column taken out by itself costs more than the text of its numbers
+    for numbers, run in groupby(frame.dtypes.tolist(), pd.api.types.is_float_dtype):
+        stop = place + len(list(run))
         if numbers:
-            yield _number_group(numbers, decimals)
-            numbers = []
-        yield _word_group(*_codes_and_words(column))
-    if numbers:
-        yield _number_group(numbers, decimals)
+            yield _number_group(frame.iloc[:, place:stop].to_numpy(dtype=np.float64, na_value=np.nan), decimals)
+        else:
+            for column in range(place, stop):
+                yield _word_group(*_codes_and_words(frame.iloc[:, column]))
+        place = stop
 
 
-def _number_group(columns: list[np.ndarray], decimals: int) -> CellsOf:
-    return lambda rows: number_cells(np.stack([column[rows] for column in columns], axis=1), decimals)
+def _number_group(numbers: np.ndarray, decimals: int) -> CellsOf:
+    return lambda rows: number_cells(numbers[rows], decimals)
 
 
 def _word_group(codes: np.ndarray, words: list[str]) -> CellsOf:

@@ -71,19 +71,54 @@ class Dynamics:
     foot_wrenches: FloatArray
 
 
-def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
-    """Run the recursive Newton-Euler algorithm over the trial with the ground wrenches on the feet.
+@dataclass(frozen=True)
+class Loads:
+    """What is known of the ground's wrenches, and of what depends on them.
+
+    Attributes:
+        links: (K,) link indices of the feet; wrenches: (T, K, 6) on them, 0 where unknown.
+        balanced: (T,) frames in which every foot's contact and every coordinate is known. torque_valid: (T, C) of coordinates.
+        valid_body: (T,) by segment, where the load of its joint can be known.
+    """
+
+    links: np.ndarray
+    wrenches: FloatArray
+    balanced: BoolArray
+    torque_valid: BoolArray
+    valid_body: dict[str, BoolArray]
+
+
+def known_loads(fit: Fit, reaction: GroundReaction) -> Loads:
+    """Return the wrenches on the feet, and where they suffice.
 
     A torque is valid where the contact of every foot on the far side of its joint is known: the swing leg's torques
     stay when the other foot stands outside the plates, the base residual does not.
     """
-    model = fit.model
+    model, known = fit.model, fit.reliable
     sides: list[Side] = [side for side in reaction.wrench if side in model.sole_body]
-    links = np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64)
-    # An unknown wrench counts as none: whatever depends on it is masked below.
-    wrenches = np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1))
-    known = fit.reliable
-    motion = fit.motion
+    below = feet_below(model, sides)
+    measured = {side: reaction.measured[side] & known for side in sides}
+    balanced = [reaction.balanced(side) & known for side in sides]
+    valid_body = {
+        body.definition.name: np.logical_and.reduce(
+            [known, ~lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
+        )
+        for body in model.bodies
+    }
+    return Loads(
+        links=np.array([model.frames[model.sole_body[side]].link for side in sides], dtype=np.int64),
+        # An unknown wrench counts as none: whatever depends on it is masked.
+        wrenches=np.nan_to_num(np.stack([reaction.wrench[side] for side in sides], axis=1)),
+        balanced=np.logical_and.reduce(balanced) & ~fit.lost.any(axis=1),
+        torque_valid=np.stack([valid_body[c.body] for c in model.coordinates], axis=1),
+        valid_body=valid_body,
+    )
+
+
+def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
+    """Run the recursive Newton-Euler algorithm over the trial with the ground wrenches on the feet (`known_loads`)."""
+    model, motion, known = fit.model, fit.motion, fit.reliable
+    loads = known_loads(fit, reaction)
     tau = np.full_like(motion.v, np.nan)
     transmitted = np.full((len(tau), len(model.multibody.body_names), 6), np.nan)
     tau[known], transmitted[known] = inverse_dynamics(
@@ -91,28 +126,23 @@ def solve_dynamics(fit: Fit, reaction: GroundReaction) -> Dynamics:
         motion.q[known],
         motion.v[known],
         motion.vdot[known],
-        wrenches=wrenches[known],
-        wrench_bodies=links,
+        wrenches=loads.wrenches[known],
+        wrench_bodies=loads.links,
         joint_wrenches=True,
     )
-    below = feet_below(model, sides)
-    measured = {side: reaction.measured[side] & known for side in sides}
-    balanced = [reaction.balanced(side) & known for side in sides]
-    all_known = np.logical_and.reduce(balanced) & ~fit.lost.any(axis=1)
-
-    valid_body = {
-        body.definition.name: np.logical_and.reduce(
-            [known, ~lost_below(fit, body.definition.name)] + [measured[side] for side in below[body.definition.name]]
-        )
-        for body in model.bodies
-    }
     columns = [c.v_index for c in model.coordinates]
-    torque_valid = np.stack([valid_body[c.body] for c in model.coordinates], axis=1)
-    torques = np.where(torque_valid, tau[:, columns], np.nan)
-
+    torques = np.where(loads.torque_valid, tau[:, columns], np.nan)
     R_root, _ = fit.body_pose(model.skeleton.root.name)
     return dynamics_of(
-        fit, reaction, tau, (torques, torque_valid), all_known, R_root, transmitted, valid_body, (links, wrenches)
+        fit,
+        reaction,
+        tau,
+        (torques, loads.torque_valid),
+        loads.balanced,
+        R_root,
+        transmitted,
+        loads.valid_body,
+        (loads.links, loads.wrenches),
     )
 
 

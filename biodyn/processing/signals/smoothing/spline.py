@@ -89,14 +89,23 @@ def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
     With w = lambda D x follow (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large
     numbers, however smooth the path.
     """
-    columns = samples.reshape(len(samples), -1)
-    differences = np.diff(columns, m, axis=0)
+    w = _bends(np.diff(samples.reshape(len(samples), -1), m, axis=0), lam, m)
+    taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
+    return taken.reshape(samples.shape)
+
+
+def _bends(differences: FloatArray, lam: float, m: int) -> FloatArray:
+    """The w of `rest`, from the m-th differences D y (n - m, columns)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
     band[0] += 1.0 / lam
-    w = solveh_banded(band, differences, lower=True, check_finite=False)
-    taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
-    return taken.reshape(samples.shape)
+    return np.asarray(solveh_banded(band, differences, lower=True, check_finite=False))
+
+
+def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
+    """Sum of squares of the `rest` of each column: |D^T w|^2 = w^T (D y - w / lambda)."""
+    w = _bends(differences, lam, m)
+    return np.asarray(np.einsum("tc,tc->c", w, differences - w / lam))
 
 
 def freedom_of_rest(count: int, lam: float, m: int) -> float:
@@ -124,9 +133,14 @@ def _best(
     |y - x|^2 - 2 s^2 (samples counted as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
+    # in LAPACK's order, which needs no copy of them for each solution
+    differences = [
+        np.asfortranarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0)) for rows in stretches
+    ]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
-        squares = sum(np.sum(rest(positions[rows], lam, m) ** 2, axis=(0, 2)) for rows in stretches)
+        of_axes = np.sum([_squares_of_rest(one, lam, m) for one in differences], axis=0)
+        squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
         free = sum(freedom_of_rest(rows.stop - rows.start, lam, m) for rows in stretches)
         if noise_m is None:
             score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
