@@ -34,7 +34,7 @@ class Constants:
 
     Attributes:
         step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
-        plates_sd: standard deviations left of the latter, in the same.
+        plates_sd: standard deviations left of the latter, in the same; plates_drawn: those they were drawn towards 0 with.
         balance: (6,) error of the balance in a frame. told: what the stretch alone says of inertias and plates.
     """
 
@@ -42,6 +42,7 @@ class Constants:
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
+    plates_drawn: FloatArray
     balance: FloatArray
     told: Told
 
@@ -64,13 +65,15 @@ def constants_of(problem: Problem, factor: Factor, balance: list[Rows], path: Pa
     information = np.einsum("tip,tir->pr", effect, effect) - inertia.T @ inertia
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
-    told = Told(names, share * information, share * (asked - inertia.T @ motion))
-    values, sd = told.with_others(problem.others)
+    pull = share * (asked - inertia.T @ motion)
+    told = Told(names, share * information, pull, problem.plates.seldom_gross, problem.plates.sizes.gross_share)
+    known = told.with_others(problem.others)
+    values = known.values
     step = factor.backward((motion - inertia @ values).reshape(right.shape))
     left = _left(problem, balance, step, effect @ values)
     trace = float(np.sum(probed**2)) / _PROBES
     first, error = problem.inertias.count, _balance_error(problem, left[:, _FORCE], trace)
-    return Constants(step, values[:first], values[first:], sd[first:], error, told)
+    return Constants(step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, told)
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:

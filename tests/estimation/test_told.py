@@ -36,17 +36,17 @@ def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
     rows = np.zeros((len(A) + len(B) + 3, 3))
     rows[:6, :2], rows[6:12, [2, 0]], rows[12:] = A, B, np.eye(3)
     expected, *_ = np.linalg.lstsq(rows, np.concatenate([y, z, np.zeros(3)]), rcond=None)
-    values, sd = one.with_others([other])
-    np.testing.assert_allclose(values, expected[:2], atol=1e-12)
-    np.testing.assert_allclose(sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
+    found = one.with_others([other])
+    np.testing.assert_allclose(found.values, expected[:2], atol=1e-12)
+    np.testing.assert_allclose(found.sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
 
 
 def test_a_walk_alone_is_itself_and_the_order_of_others_is_none() -> None:
     rng = np.random.default_rng(2)
     one, *others = (told(("a", "b", "c"), rng)[0] for _ in range(3))
-    alone, _ = one.with_others([])
+    alone = one.with_others([]).values
     np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.pull), atol=1e-14)
-    np.testing.assert_allclose(one.with_others(others)[0], one.with_others(others[::-1])[0], atol=1e-12)
+    np.testing.assert_allclose(one.with_others(others).values, one.with_others(others[::-1]).values, atol=1e-12)
 
 
 def _analysed(folder: Path, together: bool) -> TrialAnalysis:
