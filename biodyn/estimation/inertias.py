@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray, Side
+from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
@@ -160,7 +160,7 @@ def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> 
         yield _Unknown("body mass", still, np.full(len(weights), settings.mass_sd_share))
 
 
-def _kind(name: str, sides: Mapping[str, Side | None]) -> str:
+def _kind(name: str, sides: Mapping[str, str]) -> str:
     return name.removesuffix(f"_{sides[name]}") if sides[name] else name
 
 

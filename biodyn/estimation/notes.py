@@ -46,7 +46,7 @@ def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
                     value=100.0 * abs(share),
                     limit=100.0 * _FAR_SD * account.segment_mass_sd,
                     unit="%",
-                    hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere than they should.",
+                    hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere.",
                     about=segment,
                 )
             )

@@ -44,7 +44,7 @@ class EstimationSettings(Section):
     centre_sd_m: float = Field(
         0.01, ge=0, le=0.1, description="how far a segment's mass centre may lie off its place, 1 SD, m; 0 = it stays"
     )
-    heaviest_centre_sd_m: float = Field(0.02, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
+    heaviest_centre_sd_m: float = Field(0.013, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
     mass_sd_share: float = Field(0.01, ge=0, le=0.1, description="the same of the body mass, share")
     segment_mass_sd_share: float = Field(
         0.08,

@@ -14,7 +14,6 @@ from scipy.special import expit, logit
 
 from biodyn.conventions import FloatArray
 
-
 # How far a gross error goes, in standard deviations of the usual ones; until when the shares of both are found anew.
 _GROSS = 8.0
 _MOST_ROUNDS, _SETTLED = 50, 1e-6
@@ -54,7 +53,8 @@ class Told:
         """Return the own constants, from all that is told of them and of before.
 
         What is believed before of an error that may be gross is a mixture of two normal densities. Which of them it is of is
-        found by expectation and maximisation (Dempster et al. 1977): a small error is drawn towards 0 as ever, a large one hardly.
+        found by expectation and maximisation (Dempster et al. 1977): a small error is drawn towards 0 as ever, a large one
+        hardly.
         """
         names = list(dict.fromkeys((*self.names, *(name for other in others for name in other.names))))
         information, pull = np.zeros((len(names), len(names))), np.zeros(len(names))
@@ -62,14 +62,15 @@ class Told:
             at = np.array([names.index(name) for name in told.names], dtype=np.int64)
             information[np.ix_(at, at)] += told.information
             pull[at] += told.pull
-        groups = {group: None for told in (self, *others) for group in told.seldom_gross}
-        places = [[names.index(name) for name in group] for group in groups] if self.gross_share else []
+        may_be_gross = {group for told in (self, *others) for group in told.seldom_gross if self.gross_share}
+        places = [[names.index(name) for name in group] for group in may_be_gross]
         before = np.ones(len(names))
         for _ in range(_MOST_ROUNDS):
             left = np.linalg.inv(information + np.diag(before))
             values, variance, last = left @ pull, np.diag(left), before.copy()
-            for at in places:
-                before[at] = _precision(float(np.sum(values[at] ** 2 + variance[at])), len(at), self.gross_share)
+            for group in places:
+                square = float(np.sum(values[group] ** 2 + variance[group]))
+                before[group] = _precision(square, len(group), self.gross_share)
             if np.abs(before - last).max(initial=0.0) < _SETTLED:
                 break
         count = len(self.names)
