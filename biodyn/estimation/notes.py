@@ -41,8 +41,8 @@ def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
                 Diagnostic(
                     "estimate-segment-mass",
                     "warning",
-                    f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, more than people "
-                    "differ from the tables.",
+                    f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, "
+                    "more than people differ from the tables.",
                     value=100.0 * abs(share),
                     limit=100.0 * _FAR_SD * account.segment_mass_sd,
                     unit="%",
