@@ -34,7 +34,7 @@ class Constants:
 
     Attributes:
         step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
-        plates_sd: standard deviations left of the latter, in the same.
+        plates_sd: standard deviations left of the latter, in the same; plates_drawn: those they were drawn towards 0 with.
         balance: (6,) error of the balance in a frame. told: what the stretch alone says of inertias and plates.
     """
 
@@ -42,6 +42,7 @@ class Constants:
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
+    plates_drawn: FloatArray
     balance: FloatArray
     told: Told
 
@@ -71,14 +72,16 @@ def constants_of(
     information = flat.T @ flat - (inertia.T @ inertia)[np.ix_(back, back)]
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
-    told = Told(names, share * information, share * (asked - (inertia.T @ motion)[back]))
-    values, sd = told.with_others(problem.others)
+    pull = share * (asked - (inertia.T @ motion)[back])
+    told = Told(names, share * information, pull, problem.plates.seldom_gross, problem.plates.sizes.gross_share)
+    known = told.with_others(problem.others)
+    values = known.values
     step = factor.backward((motion - inertia @ values[order]).reshape(right.shape))
     first, error = problem.inertias.count, problem.sizes.balance
     if sizes_too:
         left = _left(problem, balance, step, effect @ values)
         error = _balance_error(problem, left[:, _FORCE], float(np.sum(probed**2)) / _PROBES)
-    return Constants(step, values[:first], values[first:], sd[first:], error, told)
+    return Constants(step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, told)
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:

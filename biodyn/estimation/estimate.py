@@ -89,14 +89,15 @@ def estimate_trial(
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
     axes = np.eye(3) if R_WL is None else R_WL
     plates = plate_unknowns(inputs.contacts, sides, len(moving), inputs.rate_hz, axes, settings, measured)
-    of_plates, plates_sd = np.zeros(plates.count), np.ones(plates.count)
+    of_plates = np.zeros(plates.count)
+    plates_sd = plates_drawn = np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     told: Told | None = None
     q = inputs.fit.motion.q.copy()
     certain = _nothing_certain(inputs) if bands else None
     of_stretch: dict[int, FloatArray] = {}
     for number, window in enumerate(windows):
-        own = unknowns if number == 0 else InertiaUnknowns((), np.zeros(0), 0.0)
+        own = unknowns if number == 0 else InertiaUnknowns.none()
         problem = _problem(inputs, model, loads, settings, sizes, window.rows, own)
         if number == 0:
             problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
@@ -114,7 +115,8 @@ def estimate_trial(
             certain.force[window.kept] = found.force[window.inner][:, columns]
         if number == 0:
             values, model, sizes = solution.inertias, solution.model, solution.sizes
-            of_plates, plates_sd, told = solution.plates, solution.plates_sd, solution.told
+            of_plates, told = solution.plates, solution.told
+            plates_sd, plates_drawn = solution.plates_sd, solution.plates_drawn
             loads = replace(loads, wrenches=plates.put_right(loads.wrenches, of_plates))
     fit = _fit_of(inputs, model, q)
     reaction = reaction_put_right(reaction, sides, plates, of_plates)
@@ -128,7 +130,7 @@ def estimate_trial(
         values,
         force_cutoff_hz,
         balance_of(sizes, inputs.rate_hz),
-        plates.account(of_plates, plates_sd),
+        plates.account(of_plates, plates_sd, plates_drawn),
         certain,
         walks=1 + len(others),
     )

@@ -1,74 +1,96 @@
-"""What a trial may change of the body's inertias: mass centres of heavy segments, and the mass of the body as a whole."""
+"""What a trial may change of the body's inertias: mass centres of heavy segments, how the mass is divided, and the mass itself.
+
+What a table of segments does not know of a person is alike on both sides: its errors are drawn as a part that both sides
+share and a part of each side alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
-from biodyn.rigid_body.second_order import inertial_parameters
+from biodyn.uncertainty.error_sources import segment_groups
 
-# Lighter segments tell too little of themselves.
+# Lighter segments tell too little of where their mass lies.
 _HEAVY_SHARE = 0.02
+_SIDEWAYS = 2  # the axis of a segment that points outward on one side of the body and inward on the other
 
 
 @dataclass(frozen=True)
 class InertiaUnknowns:
-    """Unknowns of standard deviation 1.
+    """Unknowns x (P,) of standard deviation 1.
 
     Attributes:
-        segments: (S,) whose mass centre may move along the three axes of the segment; sd_m: (S,) by how much.
-        mass_share_sd: of the body's mass; 0 = it stays.
+        names: (P,) of the unknowns.
+        segments: (S,) whose mass centre may move; centre_m: (S, 3, P), x moves it by centre_m @ x along the segment's axes.
+        bodies: (B,) all segments; mass_share: (B, P), x changes their masses by mass_share @ x, shares of themselves.
+        mass_share_sd: of the body's mass; 0 = it stays. segment_share_sd: the same of a segment's mass.
     """
 
+    names: tuple[str, ...]
     segments: tuple[str, ...]
-    sd_m: FloatArray
+    centre_m: FloatArray
+    bodies: tuple[str, ...]
+    mass_share: FloatArray
     mass_share_sd: float
+    segment_share_sd: float
+
+    @classmethod
+    def none(cls) -> InertiaUnknowns:
+        """Inertias that are as they are."""
+        return cls((), (), np.zeros((0, 3, 0)), (), np.zeros((0, 0)), 0.0, 0.0)
 
     @property
     def count(self) -> int:
         """Number of unknowns."""
-        return 3 * len(self.segments) + (1 if self.mass_share_sd else 0)
+        return len(self.names)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the unknowns."""
-        centres = tuple(f"mass centre of {segment}, axis {axis}" for segment in self.segments for axis in "xyz")
-        return (*centres, "body mass") if self.mass_share_sd else centres
+    def sd_m(self) -> FloatArray:
+        """One standard deviation (S,) of each mass centre along an axis, m."""
+        return np.asarray(np.sqrt(np.sum(self.centre_m**2, axis=2)).max(axis=1, initial=0.0))
 
     def centre_shifts_m(self, values: FloatArray) -> dict[str, FloatArray]:
         """Return the shift (3,) m of each segment's mass centre in its own axes."""
-        return {
-            name: values[3 * i : 3 * i + 3] * sd
-            for i, (name, sd) in enumerate(zip(self.segments, self.sd_m, strict=True))
-        }
+        return dict(zip(self.segments, self.centre_m @ values, strict=True))
 
-    def mass_share(self, values: FloatArray) -> float:
+    def body_share(self, values: FloatArray) -> float:
         """Return the change of the body's mass, share."""
         return float(values[-1] * self.mass_share_sd) if self.mass_share_sd else 0.0
 
+    def mass_changes(self, values: FloatArray) -> dict[str, float]:
+        """Return by which share of itself each segment's mass changes."""
+        return dict(zip(self.bodies, (self.mass_share @ values).tolist(), strict=True))
+
     def parameter_changes(self, model: SubjectModel) -> FloatArray:
         """Return what one standard deviation of each unknown adds to the `inertial_parameters`, (10 B, P)."""
-        mb = model.multibody
-        columns = np.zeros((len(mb.bodies), 10, self.count))
+        columns = np.zeros((len(model.multibody.bodies), 10, self.count))
         bodies = {body.definition.name: body.inertia for body in model.bodies}
-        for i, (name, sd) in enumerate(zip(self.segments, self.sd_m, strict=True)):
+        for name, moves in zip(self.segments, self.centre_m, strict=True):
             frame, mass = model.frames[name], bodies[name].mass
             before = frame.R_LB @ bodies[name].com + frame.p_LB
-            for axis in range(3):
-                moved = before + sd * frame.R_LB[:, axis]
-                column = columns[frame.link, :, 3 * i + axis]
-                column[1:4] = mass * (moved - before)
-                column[4:] = mass * (_square(moved) - _square(before))
-        if self.mass_share_sd:
-            columns[:, :, -1] = self.mass_share_sd * inertial_parameters(mb).reshape(-1, 10)
-        return columns.reshape(10 * len(mb.bodies), self.count)
+            for column in np.flatnonzero(moves.any(axis=0)):
+                moved = before + frame.R_LB @ moves[:, column]
+                columns[frame.link, 1:4, column] += mass * (moved - before)
+                columns[frame.link, 4:, column] += mass * (_square(moved) - _square(before))
+        for name, shares in zip(self.bodies, self.mass_share, strict=True):
+            frame, inertia = model.frames[name], bodies[name]
+            columns[frame.link] += np.outer(_parameters(inertia, frame.R_LB, frame.p_LB), shares)
+        return columns.reshape(10 * len(columns), self.count)
+
+
+def _parameters(inertia: Inertia, R: FloatArray, p: FloatArray) -> FloatArray:
+    """The ten inertial parameters of a segment about the origin of its link."""
+    com, about = R @ inertia.com + p, R @ inertia.tensor @ R.T
+    upper = about[np.triu_indices(3)]
+    return np.concatenate([[inertia.mass], inertia.mass * com, upper + inertia.mass * _square(com)])
 
 
 def _square(p: FloatArray) -> FloatArray:
@@ -77,27 +99,80 @@ def _square(p: FloatArray) -> FloatArray:
     return np.array([y * y + z * z, -x * y, -x * z, x * x + z * z, -y * z, x * x + y * y])
 
 
+@dataclass(frozen=True)
+class _Unknown:
+    """One of them: what one standard deviation moves the mass centres by, (S, 3) m, and changes the masses by, (B,) shares."""
+
+    name: str
+    centre_m: FloatArray
+    mass_share: FloatArray
+
+
 def inertia_unknowns(model: SubjectModel, settings: EstimationSettings) -> InertiaUnknowns:
     """Return what may change of a model by the settings."""
     heavy = [body for body in model.bodies if body.inertia.mass > _HEAVY_SHARE * model.mass_kg]
     heaviest = max(heavy, key=lambda body: body.inertia.mass).definition.name
-    names = tuple(body.definition.name for body in heavy)
-    sd = np.array([settings.heaviest_centre_sd_m if name == heaviest else settings.centre_sd_m for name in names])
-    some = sd > 0.0
+    sd = {body.definition.name: settings.centre_sd_m for body in heavy} | {heaviest: settings.heaviest_centre_sd_m}
+    free = {name: size for name, size in sd.items() if size > 0.0}
+    found = [*_centres(model, free, settings.sides_alike_share), *_masses(model, len(free), settings)]
+    bodies = tuple(body.definition.name for body in model.bodies)
     return InertiaUnknowns(
-        tuple(name for name, free in zip(names, some, strict=True) if free), sd[some], settings.mass_sd_share
+        tuple(one.name for one in found),
+        tuple(free),
+        np.stack([one.centre_m for one in found], axis=2) if found else np.zeros((len(free), 3, 0)),
+        bodies,
+        np.stack([one.mass_share for one in found], axis=1) if found else np.zeros((len(bodies), 0)),
+        settings.mass_sd_share,
+        settings.segment_mass_sd_share,
     )
 
 
+def _centres(model: SubjectModel, sd_m: Mapping[str, float], alike: float) -> Iterator[_Unknown]:
+    """Mass centres of the segments `sd_m`; `alike` is the share of the variance that both sides have in common."""
+    sides = {body.definition.name: body.definition.side for body in model.bodies}
+    names = tuple(sd_m)
+    for group in segment_groups(model):
+        own = [name for name in group if name in sd_m]
+        both = alike if len(own) > 1 else 0.0
+        parts = [(f"{_kind(own[0], sides)}, both sides", own, both)] if both else []
+        if both < 1.0:
+            parts += [(name, [name], 1.0 - both) for name in own]
+        for what, members, share in parts:
+            for axis in range(3):
+                moves = np.zeros((len(names), 3))
+                for name in members:
+                    side = sides[name]
+                    outward = SIDE_SIGN[side] if side and axis == _SIDEWAYS else 1.0
+                    moves[names.index(name), axis] = outward * np.sqrt(share) * sd_m[name]
+                yield _Unknown(f"mass centre of {what}, axis {'xyz'[axis]}", moves, np.zeros(len(model.bodies)))
+
+
+def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> Iterator[_Unknown]:
+    """How the mass is divided, both sides alike, and the mass of the body."""
+    sides = {body.definition.name: body.definition.side for body in model.bodies}
+    weights, still = np.array([body.inertia.mass for body in model.bodies]), np.zeros((centres, 3))
+    if settings.segment_mass_sd_share:
+        for group in segment_groups(model):
+            more = settings.segment_mass_sd_share * np.array([name in group for name in sides], dtype=np.float64)
+            # what one gains the others lose
+            yield _Unknown(f"mass of {_kind(group[0], sides)}", still, more - weights @ more / weights.sum())
+    if settings.mass_sd_share:
+        yield _Unknown("body mass", still, np.full(len(weights), settings.mass_sd_share))
+
+
+def _kind(name: str, sides: Mapping[str, str]) -> str:
+    return name.removesuffix(f"_{sides[name]}") if sides[name] else name
+
+
 def with_changed_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values: FloatArray) -> SubjectModel:
-    """Return the model with its mass centres and its mass changed."""
+    """Return the model with its mass centres and masses changed."""
     if not unknowns.count:
         return model
-    factor = 1.0 + unknowns.mass_share(values)
     shifts: Mapping[str, FloatArray] = unknowns.centre_shifts_m(values)
+    shares = unknowns.mass_changes(values)
     changed = {}
     for body in model.bodies:
         name, inertia = body.definition.name, body.inertia
-        com = inertia.com + shifts.get(name, 0.0)
-        changed[name] = Inertia(inertia.mass * factor, com, inertia.tensor * factor)
+        factor = 1.0 + shares[name]
+        changed[name] = Inertia(inertia.mass * factor, inertia.com + shifts.get(name, 0.0), inertia.tensor * factor)
     return with_inertias(model, changed)

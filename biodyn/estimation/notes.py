@@ -35,6 +35,21 @@ def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
                     about=segment,
                 )
             )
+    for segment, share in account.segment_mass_changes.items():
+        if account.segment_mass_sd and abs(share) > _FAR_SD * account.segment_mass_sd:
+            notes.append(
+                Diagnostic(
+                    "estimate-segment-mass",
+                    "warning",
+                    f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, "
+                    "more than people differ from the tables.",
+                    value=100.0 * abs(share),
+                    limit=100.0 * _FAR_SD * account.segment_mass_sd,
+                    unit="%",
+                    hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere.",
+                    about=segment,
+                )
+            )
     if account.mass_sd_kg and abs(account.mass_change_kg) > _FAR_SD * account.mass_sd_kg:
         notes.append(
             Diagnostic(
@@ -70,7 +85,7 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                     limit=_FAR_PLACE_SD * expected.place_m,
                     unit="m",
                     hint="Check the plate's corners with an instrumented pole. "
-                    + _drawn(f"{100 * _alone(far, float(error.shift_sd_m[at]), expected.place_m):.0f} cm")
+                    + _drawn(f"{100 * _alone(far, float(error.shift_sd_m[at]), error.shift_drawn_m):.0f} cm")
                     + " The torques before the estimate, which the checks judge, hold nothing of it.",
                     about=f"plate {error.number}",
                 )
@@ -86,7 +101,7 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                     limit=100.0 * _FAR_SD * expected.gain,
                     unit="%",
                     hint="Check the plate's sensitivity and the body mass (--mass). "
-                    + _drawn(f"{100 * _alone(abs(error.gain), error.gain_sd, expected.gain):.0f} %"),
+                    + _drawn(f"{100 * _alone(abs(error.gain), error.gain_sd, error.gain_drawn):.0f} %"),
                     about=f"plate {error.number}",
                 )
             )

@@ -36,7 +36,7 @@ class EstimationSettings(Section):
         5.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
     )
     correlation_s: float = Field(
-        0.1,
+        0.07,
         ge=0,
         le=10,
         description="time over which errors of the body model stay alike, s: how little a trial tells",
@@ -44,8 +44,21 @@ class EstimationSettings(Section):
     centre_sd_m: float = Field(
         0.01, ge=0, le=0.1, description="how far a segment's mass centre may lie off its place, 1 SD, m; 0 = it stays"
     )
-    heaviest_centre_sd_m: float = Field(0.01, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
+    heaviest_centre_sd_m: float = Field(0.013, ge=0, le=0.1, description="the same of the heaviest segment (trunk), m")
     mass_sd_share: float = Field(0.01, ge=0, le=0.1, description="the same of the body mass, share")
+    segment_mass_sd_share: float = Field(
+        0.08,
+        ge=0,
+        le=0.3,
+        description="the same of the mass of each kind of segment (both sides alike), share of itself; the others lose what one "
+        "gains; 0 = as the table divides it",
+    )
+    sides_alike_share: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="share of the variance of mass centres that both sides of a person have in common, as mirror images",
+    )
     plate_place_sd_m: float = Field(
         0.005,
         ge=0,
@@ -58,6 +71,13 @@ class EstimationSettings(Section):
         ge=0,
         le=0.1,
         description="how much too much or too little a plate may read, 1 SD, share; 0 = it reads right",
+    )
+    plate_gross_share: float = Field(
+        0.01,
+        ge=0,
+        le=0.5,
+        description="share of plates that stand far beside their place or read far off, eight times the deviations above: such "
+        "a fault is found whole; 0 = none",
     )
     force_delay_sd_s: float = Field(
         0.001, ge=0, le=0.02, description="how late or early all forces may be, 1 SD, s; 0 = they are in time"
@@ -75,6 +95,12 @@ class EstimationSettings(Section):
         gt=0,
         le=1e9,
         description="bend of the ground reaction in a frame, N/kg, beside which motion and torques may change twice as fast",
+    )
+    lively_torque_share: float = Field(
+        0.3,
+        ge=0,
+        le=1,
+        description="share of that which torques get: muscles do not change theirs as suddenly as the ground its force",
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

@@ -25,11 +25,15 @@ _OF_A_PLATE = 3  # unknowns: its place along two axes, its gain
 
 @dataclass(frozen=True)
 class PlateSizes:
-    """One standard deviation of a plate's place along each axis of the floor, m, of its gain, share, and of the delay, s."""
+    """One standard deviation of a plate's place along each axis of the floor, m, of its gain, share, and of the delay, s.
+
+    gross_share: of plates whose place or gain is far beyond that.
+    """
 
     place_m: float = 0.0
     gain: float = 0.0
     delay_s: float = 0.0
+    gross_share: float = 0.0
 
     @property
     def any(self) -> bool:
@@ -45,6 +49,7 @@ class PlateErrors:
         number: of the plate in the file.
         shift_m: (2,) by how much it stands beside the place in the file, along the floor's axes of the laboratory.
         shift_sd_m: (2,) standard deviation that is left. gain, gain_sd: share that it reads too much, and what is left.
+        shift_drawn_m, gain_drawn: standard deviations that they were drawn towards 0 with, larger for gross errors.
     """
 
     number: int
@@ -52,6 +57,8 @@ class PlateErrors:
     shift_sd_m: FloatArray
     gain: float
     gain_sd: float
+    shift_drawn_m: float
+    gain_drawn: float
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,12 @@ class PlateUnknowns:
         of_one = (*(f"place along {axis}" for axis in self.axes), "gain")
         return (*(f"plate {number}, {what}" for number in self.numbers for what in of_one), "delay of the forces")
 
+    @property
+    def seldom_gross(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the unknowns whose errors are seldom gross ones: places, both axes together, and gains."""
+        ends = (_OF_A_PLATE * n for n in range(len(self.numbers) if self.count else 0))
+        return tuple(part for at in ends for part in (self.names[at : at + 2], self.names[at + 2 : at + 3]))
+
     def of_frames(self, rows: slice) -> PlateUnknowns:
         """The same for some frames."""
         return replace(self, carried=self.carried[rows], known=self.known[rows])
@@ -165,13 +178,21 @@ class PlateUnknowns:
         own = (self.scales * values)[: _OF_A_PLATE * len(self.numbers)].reshape(-1, _OF_A_PLATE)
         return np.asarray(own[:, :2] @ self.axes_W)
 
-    def account(self, values: FloatArray, sd: FloatArray) -> PlateAccount:
-        """Return what was found: values (P,) and the standard deviations (P,) that are left, in those of before."""
+    def account(self, values: FloatArray, sd: FloatArray, drawn: FloatArray) -> PlateAccount:
+        """Return what was found: values (P,), the standard deviations (P,) left and `drawn` (P,) with, in those of before."""
         if not self.count:
             return PlateAccount()
-        found, left = self.scales * values, self.scales * sd
+        found, left, towards_0 = (self.scales * part for part in (values, sd, drawn))
         errors = tuple(
-            PlateErrors(number, found[at : at + 2], left[at : at + 2], float(found[at + 2]), float(left[at + 2]))
+            PlateErrors(
+                number,
+                found[at : at + 2],
+                left[at : at + 2],
+                float(found[at + 2]),
+                float(left[at + 2]),
+                float(towards_0[at]),
+                float(towards_0[at + 2]),
+            )
             for number, at in zip(self.numbers, range(0, self.count, _OF_A_PLATE), strict=False)
         )
         return PlateAccount(self.axes, errors, float(found[-1]), float(left[-1]), self.sizes)
@@ -190,7 +211,12 @@ def plate_unknowns(
 
     R_WL: (3, 3) turns laboratory axes into World. known: (frames, K) where the wrenches of `sides` are known; None = everywhere.
     """
-    sizes = PlateSizes(settings.plate_place_sd_m, settings.plate_gain_sd_share, settings.force_delay_sd_s)
+    sizes = PlateSizes(
+        settings.plate_place_sd_m,
+        settings.plate_gain_sd_share,
+        settings.force_delay_sd_s,
+        settings.plate_gross_share,
+    )
     numbers = tuple(sorted({contact.plate for contact in contacts if contact.decision == "assigned"}))
     floor = np.sort(np.argsort(np.abs(R_WL[_UP]))[:2])
     return PlateUnknowns(

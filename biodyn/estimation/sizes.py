@@ -37,6 +37,7 @@ class Sizes:
         balance_samples: for how many independent samples the expected one counts.
         torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
         lively_n_kg: second difference of the ground reaction from frame to frame that doubles what may change, N/kg.
+        lively_torque_share: of what may change there, for the torques.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -47,6 +48,7 @@ class Sizes:
     balance_samples: float
     torque_nm: float
     lively_n_kg: float
+    lively_torque_share: float
     alike_frames: float
     unseen_sd_rad: FloatArray
 
@@ -74,6 +76,7 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         balance_samples=settings.balance_samples,
         torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
         lively_n_kg=settings.lively_force_n_kg,
+        lively_torque_share=settings.lively_torque_share,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

@@ -37,7 +37,8 @@ class Solution:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
         factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
-        plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations.
+        plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations; plates_drawn: the
+            standard deviations that they were drawn towards 0 with.
         sizes: with the error of the balance that was found.
         told: what the stretch alone tells of inertias and plates; None where it was not asked.
     """
@@ -49,6 +50,7 @@ class Solution:
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
+    plates_drawn: FloatArray
     model: SubjectModel
     sizes: Sizes
     told: Told | None
@@ -62,7 +64,8 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     model, nv = problem.model, problem.model.multibody.nv
     c = np.zeros((problem.knots.count, nv))
     values = np.zeros(problem.inertias.count)
-    of_plates, plates_sd = np.zeros(problem.plates.count), np.ones(problem.plates.count)
+    of_plates = np.zeros(problem.plates.count)
+    plates_sd = plates_drawn = np.ones(problem.plates.count)
     told_of_constants: Told | None = None
     told = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
@@ -87,12 +90,23 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))
             if number == last_telling:
                 values, changed = found.inertias, with_changed_inertias(model, problem.inertias, found.inertias)
-                of_plates, plates_sd, told_of_constants = found.plates, found.plates_sd, found.told
+                of_plates, plates_sd, plates_drawn = found.plates, found.plates_sd, found.plates_drawn
+                told_of_constants = found.told
                 problem = replace(problem, wrenches=problem.plates.put_right(problem.wrenches, of_plates))
         else:
             step = factor.solve(normal.g)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
     return Solution(
-        c, path, factor, derivatives, values, of_plates, plates_sd, changed, problem.sizes, told_of_constants
+        c,
+        path,
+        factor,
+        derivatives,
+        values,
+        of_plates,
+        plates_sd,
+        plates_drawn,
+        changed,
+        problem.sizes,
+        told_of_constants,
     )

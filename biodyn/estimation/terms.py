@@ -184,7 +184,7 @@ def _add_torques(
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
-    loose = loosening(problem)[1 : 1 + count, None]
+    loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem)[1 : 1 + count, None] - 1.0)
     scale = known / (problem.sizes.torque_nm * loose)
     _, m, width, n = rows.shape
     wide = np.zeros((count, m, width + len(_SECOND) - 1, n))

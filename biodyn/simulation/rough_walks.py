@@ -11,6 +11,7 @@ import numpy as np
 
 from biodyn.errors import SettingsError
 from biodyn.library.load import nearest
+from biodyn.model.body_model import SubjectModel
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.simulation.files import write_c3d, write_truth
@@ -61,6 +62,21 @@ class RoughRecording:
         write_truth(folder / "walk.truth.npz", self.truth)
         return walk, static
 
+    def without(self, *, skin: bool = False, noise: bool = False, plates: bool = False) -> RoughRecording:
+        """Return the same walk without some errors: skin and wobble, noise and smoothing of the markers, errors of the plates."""
+        options = self.truth.options
+        if skin:
+            options = replace(options, soft_tissue=0.0, wobble=0.0)
+        if noise:
+            options = replace(options, noise_mm=0.0, smoothed_hz=0.0)
+        if plates:
+            options = replace(options, force_noise_n=0.0, force_offset_n=0.0, force_gain=0.0)
+        walk, static = (
+            with_labels(_recorded(self.motion, self.scene, options, kind), self.truth.labels)
+            for kind in ("walk", "static")
+        )
+        return replace(self, truth=walk, static=static, filed=walk.plates if plates else self.filed)
+
     def clean(self) -> SimulatedTrial:
         """Return the same walk without errors of markers and plates, at 400 Hz: markers on the bones."""
         options = self.truth.options
@@ -97,11 +113,7 @@ def class_of(seed: int) -> str:
 
 def rough_recording(name: str, seed: int) -> RoughRecording:
     """Return the recording of a class and a seed; some seconds. SettingsError for an unknown class."""
-    table = load_data("rough_walks")
-    if name not in table["class"]:
-        raise SettingsError(f"There is no class of simulated walks '{name}'.", nearest(name, class_names()))
-    entry = {**table["errors"], **table["class"][name]}
-    rng = np.random.default_rng([seed, 29])
+    entry, rng = _entry(name), np.random.default_rng([seed, 29])
     person, speed_m_s, stride_s = _someone(rng, entry)
     body = unlike(embody(person), load_magnitudes(), rng)
     if entry["style"]:
@@ -131,6 +143,20 @@ def rough_recording(name: str, seed: int) -> RoughRecording:
     places = 1e-3 * entry["plate_mm"] * rng.normal(size=(len(trials[0].plates), 2))
     filed = tuple(misplaced(p, float(x), float(z)) for p, (x, z) in zip(trials[0].plates, places, strict=True))
     return RoughRecording(name, seed, motion, scene, trials[0], trials[1], filed)
+
+
+def hinged_model(name: str, seed: int) -> SubjectModel:
+    """Return the true body of a person (joints, masses, markers), with knees that are hinges; SettingsError as above."""
+    rng = np.random.default_rng([seed, 29])
+    person, _, _ = _someone(rng, _entry(name))
+    return unlike(embody(person), load_magnitudes(), rng).model
+
+
+def _entry(name: str) -> dict[str, Any]:
+    table = load_data("rough_walks")
+    if name not in table["class"]:
+        raise SettingsError(f"There is no class of simulated walks '{name}'.", nearest(name, class_names()))
+    return {**table["errors"], **table["class"][name]}
 
 
 def _someone(rng: np.random.Generator, entry: dict[str, Any]) -> tuple[Person, float, float]:

@@ -122,11 +122,15 @@ def held(walk: TrialAnalysis) -> Estimate:
 
 
 @pytest.mark.parametrize(
-    ("place", "planted", "code"),
-    [(0, 0.03, "estimate-plate-place"), (2, 0.08, "estimate-plate-gain"), (-1, 0.006, "estimate-force-delay")],
+    ("place", "planted", "least", "code"),
+    [
+        (0, 0.03, 0.8, "estimate-plate-place"),  # places and gains are seldom grossly off, and then found whole
+        (2, 0.08, 0.8, "estimate-plate-gain"),
+        (-1, 0.006, 0.5, "estimate-force-delay"),
+    ],
 )
 def test_a_planted_error_is_found_taken_out_and_told(
-    walk: TrialAnalysis, sound: Estimate, held: Estimate, place: int, planted: float, code: str
+    walk: TrialAnalysis, sound: Estimate, held: Estimate, place: int, planted: float, least: float, code: str
 ) -> None:
     """Beside what the walk itself shows; and it does less to the torques than where plates are taken as they are."""
     wrong = with_errors(walk, {place % unknowns_of(walk, settings()).count: planted})
@@ -138,7 +142,7 @@ def test_a_planted_error_is_found_taken_out_and_told(
         )
 
     found = estimated(walk, wrong, settings())
-    assert 0.5 * planted < error_of(found) - error_of(sound) < 1.1 * planted
+    assert least * planted < error_of(found) - error_of(sound) < 1.1 * planted
     (note,) = [note for note in estimate_notes(found.account) if note.code == code]
     (alone,) = re.findall(r"asks for about (\d+) (?:cm|%|ms)\.", note.hint)
     size = {"m": 100.0, "%": 1.0, "s": 1e3}[note.unit]  # of cm, %, ms: what was found, and what there is

@@ -13,7 +13,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
 from biodyn.estimation.estimate import Estimate
-from biodyn.estimation.told import Told
+from biodyn.estimation.told import Known, Told
 from biodyn.settings import settings_from
 from biodyn.trial import session_constants
 from biodyn.trial.files import read_files
@@ -36,17 +36,37 @@ def test_walks_together_are_the_least_squares_of_all_their_rows() -> None:
     rows = np.zeros((len(A) + len(B) + 3, 3))
     rows[:6, :2], rows[6:12, [2, 0]], rows[12:] = A, B, np.eye(3)
     expected, *_ = np.linalg.lstsq(rows, np.concatenate([y, z, np.zeros(3)]), rcond=None)
-    values, sd = one.with_others([other])
-    np.testing.assert_allclose(values, expected[:2], atol=1e-12)
-    np.testing.assert_allclose(sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
+    found = one.with_others([other])
+    np.testing.assert_allclose(found.values, expected[:2], atol=1e-12)
+    np.testing.assert_allclose(found.sd, np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))[:2], atol=1e-12)
 
 
 def test_a_walk_alone_is_itself_and_the_order_of_others_is_none() -> None:
     rng = np.random.default_rng(2)
     one, *others = (told(("a", "b", "c"), rng)[0] for _ in range(3))
-    alone, _ = one.with_others([])
+    alone = one.with_others([]).values
     np.testing.assert_allclose(alone, np.linalg.solve(one.information + np.eye(3), one.pull), atol=1e-14)
-    np.testing.assert_allclose(one.with_others(others)[0], one.with_others(others[::-1])[0], atol=1e-12)
+    np.testing.assert_allclose(one.with_others(others).values, one.with_others(others[::-1]).values, atol=1e-12)
+
+
+def test_a_gross_error_is_found_whole_and_a_usual_one_is_drawn_as_ever() -> None:
+    """A plate's place along two axes, each told as well as it was known before: half of it is found, of a gross one all."""
+    names = ("place x", "place y", "mass")
+
+    def told_of(place: float, gross_share: float) -> Known:
+        pull = np.array([place, 0.0, 3.0])
+        return Told(names, np.eye(3), pull, (names[:2],), gross_share).with_others([])
+
+    usual = told_of(1.5, 0.01)
+    np.testing.assert_allclose(usual.values, [0.75, 0.0, 1.5], rtol=2e-3)
+    np.testing.assert_allclose(usual.drawn, 1.0, rtol=2e-3)
+    gross = told_of(9.0, 0.01)
+    assert gross.values[0] > 8.5
+    assert gross.drawn[0] == gross.drawn[1] > 7.0  # a plate is moved along both axes
+    np.testing.assert_allclose([gross.values[2], gross.drawn[2]], [1.5, 1.0])  # a mass is none
+    np.testing.assert_allclose(told_of(9.0, 0.0).values[0], 4.5)
+    shared = Told(names, np.eye(3), np.array([9.0, 0.0, 3.0]), (names[:2],), 0.01)
+    assert shared.with_others([shared]).values[0] > gross.values[0]
 
 
 def _analysed(folder: Path, together: bool) -> TrialAnalysis:

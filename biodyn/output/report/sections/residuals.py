@@ -11,6 +11,7 @@ from biodyn.output.report.words import decimal
 
 # Coordinates shown: those whose torque changed most.
 _SHOWN = 12
+_MASSES, _LEAST_PERCENT = 6, 0.05  # of segments' masses, and the least change
 _TEMPLATE = """
 <p class="quiet small">Raw: what must be added at the pelvis to make the fitted motion agree with the measured forces; the checks of this report
 judge it. Left: the same after motion and forces became one estimate. What was moved for that stands below; a residual that vanishes
@@ -27,6 +28,8 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 <tr><td>{{ row.segment }}</td>{% for value in row.shift_cm %}<td class="number">{{ "%+.1f" % value }}</td>{% endfor %}<td class="number">{{ number(row.sd_cm) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
+{% endif %}
+{% if masses %}<p class="small">Masses of segments were changed by {% for name, percent in masses %}{{ "%+.1f" % percent }} % ({{ name }}){% if not loop.last %}, {% endif %}{% endfor %}.</p>
 {% endif %}
 {% if estimate.get("plates") %}
 <div class="scroll"><table><thead><tr><th>force plate</th>{% for axis in estimate.plates[0].shift_cm %}<th class="number">beside its place along {{ axis }} (cm)</th>{% endfor %}<th class="number">reads too much (%)</th></tr></thead><tbody>
@@ -54,7 +57,13 @@ def residuals(page: TrialPage) -> Data | None:
     if not estimate:
         return None
     rows = sorted(estimate["coordinates"].items(), key=lambda row: -(row[1]["torque_change_rms_nm"] or 0.0))
-    return {"estimate": estimate, "coordinates": rows[:_SHOWN], "number": _number}
+    return {"estimate": estimate, "coordinates": rows[:_SHOWN], "masses": _masses(estimate), "number": _number}
+
+
+def _masses(estimate: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Segments whose mass was changed most; none where the masses stayed."""
+    rows = [(row["segment"], row["change_percent"]) for row in estimate.get("segment_masses", [])]
+    return [row for row in sorted(rows, key=lambda row: -abs(row[1])) if abs(row[1]) >= _LEAST_PERCENT][:_MASSES]
 
 
 def _number(value: float | None, digits: int = 1) -> str:

@@ -30,6 +30,10 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
         "markers_moved_mm": {"rms": 1e3 * account.marker_rms_m, "largest": 1e3 * account.marker_max_m},
         "mass_change_kg": account.mass_change_kg,
         "mass_sd_kg": account.mass_sd_kg,
+        "segment_masses": [
+            {"segment": name, "change_percent": 100.0 * share, "sd_percent": 100.0 * account.segment_mass_sd}
+            for name, share in account.segment_mass_changes.items()
+        ],
         "mass_centres": [
             {"segment": name, "shift_cm": (100.0 * shift).tolist(), "sd_cm": 100.0 * account.centre_sd_m[name]}
             for name, shift in account.centre_shifts_m.items()

@@ -1,0 +1,91 @@
+"""What the estimate may change of inertias: both sides of a person alike, the body's mass as it was weighed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.estimate import Estimate, estimate_trial
+from biodyn.estimation.inertias import inertia_unknowns, with_changed_inertias
+from biodyn.estimation.notes import estimate_notes
+from biodyn.estimation.parameters import EstimationSettings
+from biodyn.model.body_model import SubjectModel
+from biodyn.model.changes import with_inertias
+from biodyn.model.inertia import Inertia
+from biodyn.trial.run import analyse_trial
+from biodyn.uncertainty.magnitudes import load_magnitudes
+
+WALK = Path(__file__).parents[2] / "sample_data" / "subject01" / "walk01.c3d"
+
+
+@pytest.fixture(scope="module")
+def walk() -> TrialAnalysis:
+    return analyse_trial(WALK, torques_only=True)
+
+
+def settings(**changed: float) -> EstimationSettings:
+    return EstimationSettings(**changed)  # type: ignore[arg-type]
+
+
+def masses(model: SubjectModel) -> dict[str, float]:
+    return {body.definition.name: body.inertia.mass for body in model.bodies}
+
+
+def test_what_one_kind_of_segment_gains_the_others_lose(walk: TrialAnalysis) -> None:
+    unknowns, before = inertia_unknowns(walk.model, settings()), masses(walk.model)
+    values = np.zeros(unknowns.count)
+    values[unknowns.names.index("mass of femur")] = 1.0
+    after = masses(with_changed_inertias(walk.model, unknowns, values))
+    assert after["femur_r"] / before["femur_r"] == pytest.approx(after["femur_l"] / before["femur_l"])
+    others = after["torso"] / before["torso"]
+    assert after["femur_r"] / before["femur_r"] - others == pytest.approx(settings().segment_mass_sd_share)
+    assert after["head"] / before["head"] == pytest.approx(others)
+    assert others < 1.0
+    assert sum(after.values()) == pytest.approx(sum(before.values()), rel=1e-12)
+    values[-1] = 1.0  # the body's
+    heavier = masses(with_changed_inertias(walk.model, unknowns, values))
+    assert sum(heavier.values()) / sum(before.values()) == pytest.approx(1.0 + settings().mass_sd_share, rel=1e-12)
+
+
+def test_mass_centres_of_both_sides_err_alike_as_mirror_images(walk: TrialAnalysis) -> None:
+    for alike in (0.0, 0.8, 1.0):
+        unknowns = inertia_unknowns(walk.model, settings(sides_alike_share=alike))
+        right, left = (unknowns.centre_m[unknowns.segments.index(name)] for name in ("femur_r", "femur_l"))
+        np.testing.assert_allclose(np.sum(right**2, axis=1), settings().centre_sd_m ** 2)  # as large as ever
+        both = np.sum(right * left, axis=1) / settings().centre_sd_m ** 2
+        np.testing.assert_allclose(both, alike * np.array([1.0, 1.0, -1.0]), atol=1e-12)
+        np.testing.assert_allclose(unknowns.sd_m[unknowns.segments.index("femur_r")], settings().centre_sd_m)
+    assert not inertia_unknowns(
+        walk.model,
+        settings(centre_sd_m=0.0, heaviest_centre_sd_m=0.0, segment_mass_sd_share=0.0, mass_sd_share=0.0),
+    ).count
+
+
+def estimated(walk: TrialAnalysis, model: SubjectModel) -> Estimate:
+    inputs = walk.propagation
+    assert inputs is not None
+    own = replace(inputs, fit=replace(inputs.fit, model=model))
+    return estimate_trial(own, walk.reaction, 6.0, settings(), load_magnitudes())
+
+
+def test_heavy_legs_are_noticed(walk: TrialAnalysis) -> None:
+    """Thighs and shanks that the model has 25 % too light: the swing of the legs asks for a part of it back."""
+    wrong = {
+        body.definition.name: Inertia(0.75 * body.inertia.mass, body.inertia.com, 0.75 * body.inertia.tensor)
+        for body in walk.model.bodies
+        if body.definition.name.partition("_")[0] in ("femur", "tibia")
+    }
+    as_table, light = (estimated(walk, model).account for model in (walk.model, with_inertias(walk.model, wrong)))
+
+    def legs(account: EstimateAccount) -> float:
+        return account.segment_mass_changes["femur_r"] + account.segment_mass_changes["tibia_r"]
+
+    assert legs(light) - legs(as_table) > 0.05
+    assert all(note.code != "estimate-segment-mass" for note in estimate_notes(as_table))
+    beyond = replace(as_table, segment_mass_changes={"tibia_r": -0.3})
+    assert [note.about for note in estimate_notes(beyond) if note.code == "estimate-segment-mass"] == ["tibia_r"]
