@@ -46,6 +46,11 @@ class ModelSettings(Section):
         description="rotation: the shank may also turn about its long axis, held weakly to the static angle, so that pivoting "
         "does not go into the hip; hinge: flexion alone, robust against skin movement",
     )
+    moment_axes: Literal["fitted", "three_points"] = Field(
+        "fitted",
+        description="axes of joint moments and forces: of the fitted segments, or of thighs and shanks as joint centre, far "
+        "marker and wand show them in each frame (three_points); torques, powers and angles do not depend on it",
+    )
     foot_flat: bool = Field(True, description="the feet stand flat in the static trial")
     marker_diameter_mm: float = Field(14.0, gt=0, le=100, description="used where the file does not tell")
 

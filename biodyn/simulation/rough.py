@@ -17,10 +17,12 @@ from scipy.signal import butter, sosfiltfilt
 
 from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
 from biodyn.library.tables import for_each_side
+from biodyn.processing.gait.variables import without_side
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.feet import Foot
 from biodyn.simulation.impacts import Impacts, Pulse, Rows, blended, mirror_of, pulse_wrench, window
+from biodyn.simulation.landing import landing_heel
 from biodyn.simulation.motions import PlannedMotion, carried
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.reaction import shared_by_feet
@@ -29,10 +31,10 @@ from biodyn.simulation.walking import Walk, required_wrench
 
 _FRAME_S = 0.004
 _RECOVERED = 0.95  # share of the stance after which the recoil is over at the latest
-_STOP_S = 0.02  # in which the heel's fall is stopped
+_STIFFENS_S = 0.05  # before the strike: over which the leg that reached for the ground becomes as stiff as it stands
 # What a residual of one unit is worth.
 _PLACE_M, _FORCE_N_KG, _MOMENT_NM_KG = 0.0007, 0.05, 0.008
-_SWING = 10.0  # how much less the leg is held to its springs while it reaches for the ground
+_SWING = 10.0  # how much less the joints are held to their springs while the leg reaches for the ground
 _TOLERANCE_M, _TOLERANCE_RAD = 0.02, 0.1
 _ROUGH_M, _ROUGH_RAD = 1.5e3, 2.0e4  # third derivatives, m/s^3 and rad/s^3
 
@@ -139,14 +141,14 @@ def _pulses(step: Step, strike: Strike, table: Mapping[str, Any]) -> tuple[Pulse
     foot = load_data("gait")["foot"]
     faster = step.speed_m_s / load_data("gait")["timing"]["reference_speed_m_s"]
     pulses = []
-    for name in ("heel", "ball"):
+    for name, at in (("heel", "heel"), ("brake", "heel"), ("ball", "ball")):
         entry = table[name]
         peak = strike.size * entry["peak_bw"] * weight * faster / strike.length
         delay, first = entry.get("delay_s", 0.0), strike.length * entry["length_s"]
         fits = min(1.0, (_RECOVERED * step.stance_s - delay - first) / sum(entry["recoil_s"]))
         lobes = (first, fits * entry["recoil_s"][0], fits * entry["recoil_s"][1])
         force = peak * np.array([entry["forward"], 1.0, entry["sideways"]])
-        pulses.append(Pulse(foot[name], delay, lobes, force))
+        pulses.append(Pulse(foot[at], delay, lobes, force))
     return tuple(pulses)
 
 
@@ -167,15 +169,17 @@ class _Answer:
         self.total = required_wrench(self.model, q, v, vdot)
         self.root = q[:, :3]
         self.torque = self._torques(q, v, vdot, step.shared(self.since_s, self.total, R, p))
-        self.places = {side: self._points(side, R, p) + self._offset(side, strike, table) for side in SIDES}
-        self.held = self._held()
+        self.places = {side: self._points(side, R, p) for side in SIDES}
+        heel = landing_heel(lambda t: self._right_foot(t)[:, 0], self.since_s, self.step.stance_s, table["landing"])
+        self.places["r"] = self.places["r"] - self.places["r"][:, :1] + heel[:, None]
+        self.held = self._held(table["landing"]["begins_s"])
         self.stiffness, self.damping, self.unit = _springs(self.body, table)
-        self.tremor = _tremor(self.body, strike, table, self.since_s)
-        self.loose = np.where(self.since_s < _STOP_S, _SWING, 1.0)
+        self.active = _tremor(self.body, strike, table, self.since_s) + _burst(self.body, strike, table, self.since_s)
+        self.loose = _SWING ** np.clip(-self.since_s / _STIFFENS_S, 0.0, 1.0)
 
-    def _held(self) -> dict[str, FloatArray]:
-        """Frames (T,) in which each foot's place is asked for, 1 or 0: right from its last approach on, left until its off."""
-        leads = (self.since_s > -0.05) & (self.since_s < self.step.stance_s)
+    def _held(self, begins_s: float) -> dict[str, FloatArray]:
+        """Frames (T,) in which each foot's place is asked for, 1 or 0: right from its way down on, left until its off."""
+        leads = (self.since_s > -begins_s) & (self.since_s < self.step.stance_s)
         rear = self.since_s < self.step.rear_until_s
         return {"r": leads.astype(float), "l": rear.astype(float)}
 
@@ -183,13 +187,10 @@ class _Answer:
         foot = self.step.feet[side]  # type: ignore[index]
         return contact.points_in_world(R[:, foot.link], p[:, foot.link], np.stack([foot.heel, foot.ball, foot.toe]))
 
-    def _offset(self, side: str, strike: Strike, table: Mapping[str, Any]) -> FloatArray:
-        """How much higher (T, 1, 3) m the right foot is before it lands and is stopped."""
-        offset = np.zeros((len(self.since_s), 1, 3))
-        if side == "r":
-            speed = table["heel"]["approach_m_s"] * strike.size
-            offset[:, 0, 1] = _fall(self.since_s, speed, table["heel"]["approach_s"])
-        return offset
+    def _right_foot(self, since_s: FloatArray) -> FloatArray:
+        """Places (T, 3, 3) m of the right foot's heel, ball and toe in the smooth motion, s after the strike."""
+        q, _, _ = self.body.motion(*self.step.rows(since_s))
+        return self._points("r", *body_poses(self.model.multibody, q))
 
     def _torques(self, q: FloatArray, v: FloatArray, vdot: FloatArray, wrench: Mapping[Any, FloatArray]) -> FloatArray:
         tau = inverse_dynamics(
@@ -229,19 +230,9 @@ class _Answer:
         wrench = dict(self.step.shared(since, rest, R, p))
         wrench["r"] = wrench["r"] + struck
         torque = self._torques(q, v, vdot, wrench) - self.torque[frames]
-        spring = torque + self.stiffness * change[0][:, 6:] + self.damping * change[1][:, 6:] - self.tremor[frames]
+        spring = torque + self.stiffness * change[0][:, 6:] + self.damping * change[1][:, 6:] - self.active[frames]
         parts.append(spring / (self.unit * self.loose[frames, None]))
         return np.concatenate(parts, axis=1)
-
-
-def _fall(since_s: FloatArray, speed_m_s: float, approach_s: float) -> FloatArray:
-    """Height (T,) m of a fall that is stopped from `speed_m_s` at time 0 within `_STOP_S`; it begins `approach_s` before."""
-    low = 0.5 * speed_m_s * _STOP_S
-    s = np.clip(since_s / approach_s + 1.0, 0.0, 1.0)  # quintic from rest at 0 to (low, -speed, 0)
-    rise = low * (10 * s**3 - 15 * s**4 + 6 * s**5)
-    slope = -speed_m_s * approach_s * (-4 * s**3 + 7 * s**4 - 3 * s**5)
-    landing = low * (1.0 - np.clip(since_s / _STOP_S, 0.0, 1.0)) ** 2
-    return np.asarray(np.where(since_s < 0.0, rise + slope, landing))
 
 
 def _by_joint(body: Body, table: Mapping[str, Any]) -> FloatArray:
@@ -267,3 +258,12 @@ def _tremor(body: Body, strike: Strike, table: Mapping[str, Any], since_s: Float
     slow = sosfiltfilt(sections, white, axis=0)[200:-200]
     slow /= np.sqrt(np.mean(slow**2, axis=0))
     return np.asarray(strike.tremor * body.model.mass_kg * slow * _by_joint(body, sizes))
+
+
+def _burst(body: Body, strike: Strike, table: Mapping[str, Any], since_s: FloatArray) -> FloatArray:
+    """Torques (T, C) Nm with which the muscles of the leg that strikes, the right one, meet the ground."""
+    entry = table["burst"]
+    phase = np.clip((since_s + entry["before_s"]) / entry["length_s"], 0.0, 1.0)
+    torque = entry["torque"]
+    peak = [torque.get(without_side(c.name, "r"), 0.0) if c.side == "r" else 0.0 for c in body.coordinates]
+    return np.asarray(strike.size * body.model.mass_kg * np.sin(np.pi * phase)[:, None] ** 2 * peak)

@@ -51,7 +51,7 @@ def roughness_of(analysis: TrialAnalysis) -> Roughness:
     for contact in analysis.contacts:
         if contact.decision != "assigned":
             continue
-        force, rate_hz = _force_of(analysis, contact)
+        force, rate_hz, _ = contact_force(analysis, contact)
         force = force / weight
         strike = int(np.argmax(force[:, 1] * weight > _STEP_N))
         early = slice(strike, strike + round(_EARLY_S * rate_hz))
@@ -76,13 +76,14 @@ def roughness_of(analysis: TrialAnalysis) -> Roughness:
     )
 
 
-def _force_of(analysis: TrialAnalysis, contact: Contact) -> tuple[FloatArray, float]:
-    """Unfiltered force (T, 3) N of the plate from 0.1 s before a contact to 0.1 s after it, and its rate, Hz."""
+def contact_force(analysis: TrialAnalysis, contact: Contact) -> tuple[FloatArray, float, float]:
+    """Plate force (T, 3) N from 0.1 s before a contact to 0.1 s after it, unfiltered, its rate, Hz, and its begin, s."""
     recording = analysis.recording
     plate = next(plate for plate in recording.plates if plate.number == contact.plate)
     whole = plate_wrench(plate, recording.markers.frame_count, recording.markers.rate_hz)
     first = max(round((contact.start_s - 0.1) * whole.rate_hz), 0)
-    return whole.wrench[first : round((contact.end_s + 0.1) * whole.rate_hz), 3:], whole.rate_hz
+    force = whole.wrench[first : round((contact.end_s + 0.1) * whole.rate_hz), 3:]
+    return force, whole.rate_hz, first / whole.rate_hz
 
 
 def _above(x: FloatArray, rate_hz: float, cutoff_hz: float) -> FloatArray:

@@ -44,7 +44,7 @@ def style_of(name: str, speed_m_s: float) -> Style:
         for axis, entry in gait["ground"].items()
     }
     return Style(
-        {**gait, "coordinates": coordinates, "ground": ground},
+        {**gait, "timing": {**gait["timing"], **styles["timing"]}, "coordinates": coordinates, "ground": ground},
         least_bw=min(speed["least_bw"], speed["least_bw"] + more * speed["least_bw_per_m_s"]),
         most_bw=max(speed["most_bw"], speed["most_bw"] + more * speed["most_bw_per_m_s"]),
         most_friction=max(speed["most_friction"], speed["most_friction"] + more * speed["most_friction_per_m_s"]),

@@ -29,6 +29,7 @@ _PRESSURE_X_M, _PRESSURE_Z_M = 0.008, 0.005
 _FREE_MOMENT_NM_KG = 0.03
 _VERTICAL_BW, _FRICTION = 0.05, 0.02
 _SWING_CLEARANCE_M = 0.012
+_LANDING = 0.1  # share of the cycle
 _ROUGHNESS_BW = 40.0  # second derivative of the force in phase, body weights a cycle squared
 _RIPPLE_NM_KG = 200.0  # second derivative of a leg's torque in phase, Nm/kg a cycle squared
 _CLOSENESS = 3.0  # how much the published curves count
@@ -248,13 +249,14 @@ class _Problem:
         ball = heel + length * np.array([np.cos(toe_out), 0.0, sign * np.sin(toe_out)])
         scale = np.array([_SLIP_M, _HEIGHT_M, _SLIP_M])
         heel_down = (own >= self.timing["heel_planted_from"]) & (own <= self.timing["heel_planted"])
+        lands = np.where(own[heel_down] < _LANDING, self.timing["landing_counts"], 1.0)
         ball_down = (own >= self.timing["ball_planted_from"]) & (own <= 0.5 + self.double_support)
         parts = [
-            (ends[:, heel_down, 0] - heel[:, None]) / scale,
+            (ends[:, heel_down, 0] - heel[:, None]) * lands[:, None] / scale,
             (ends[:, ball_down, 1] - ball[:, None]) / scale,
             np.minimum(ends[:, :, :2, 1], 0.0) / _HEIGHT_M,
         ]
-        swing = (own > 0.5 + self.double_support + 0.08) & (own < 0.97)
+        swing = (own > 0.5 + self.double_support + 0.08) & (own < self.timing["clear_until"])
         if swing.any():
             lowest = ends[..., 1][:, swing]
             parts.append(np.minimum(lowest - _SWING_CLEARANCE_M, 0.0) / _CLEARANCE_M)

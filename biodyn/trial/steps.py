@@ -40,6 +40,7 @@ from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.other_loads import other_loads, without_shared_plates
 from biodyn.processing.contacts.plate_levels import with_known_feet, with_zero_from_balance
 from biodyn.processing.dynamics.solve import solve_dynamics
+from biodyn.processing.dynamics.three_points import in_three_point_axes
 from biodyn.processing.gait.activity import recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
@@ -273,6 +274,7 @@ def inverse_dynamics(trial: TrialState) -> None:
         trial.model = with_mass(trial.model, trial.mass.mass_kg)
         trial.fit = replace(trial.fit, model=trial.model)
     trial.dynamics = solve_dynamics(trial.fit, trial.reaction)
+    trial.notes += _in_moment_axes(trial)
     trial.propagation = TrialInputs(
         fit=trial.fit,
         dynamics=trial.dynamics,
@@ -291,6 +293,15 @@ def inverse_dynamics(trial: TrialState) -> None:
         trial.propagation = replace(trial.propagation, poses=errors)
 
 
+def _in_moment_axes(trial: TrialState) -> tuple[Diagnostic, ...]:
+    """Give the joints' moments in the axes that the settings name; return what is missing for that."""
+    if trial.settings.model.moment_axes == "fitted":
+        return ()
+    labels = {} if trial.is_on_poses else {role.landmark: role.label for role in trial.mapping.roles}
+    trial.dynamics, notes = in_three_point_axes(trial.dynamics, trial.fit, trial.signals.markers, labels)
+    return notes
+
+
 def estimate(trial: TrialState) -> None:
     """Make motion and forces one estimate, where the settings ask for it; the plates' forces at full bandwidth."""
     settings = trial.settings
@@ -301,6 +312,7 @@ def estimate(trial: TrialState) -> None:
         others = constants_of_session(trial, _up_to_torques, _estimated)
     found = _estimated(trial, others.told, bands=settings.uncertainty.compute)
     trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, found.reaction, found.account
+    _in_moment_axes(trial)
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
     _, before = _events_by(trial, _points_of_steps(trial))

@@ -13,6 +13,7 @@ from biodyn.geometry.polygons import signed_distance
 from biodyn.rigid_body import body_poses, difference
 from biodyn.simulation.feet import points_in_world, zero_moment_point
 from biodyn.simulation.impacts import Pulse
+from biodyn.simulation.reaction import foot_wrenches
 from biodyn.simulation.rough_walks import DEVELOPMENT_SEEDS, HELD_OUT_SEEDS, class_of, dealt_names, rough_recording
 from biodyn.simulation.roughness import roughness_of
 from biodyn.simulation.styles import style_of
@@ -71,6 +72,36 @@ def test_struck_feet_stay_where_they_landed(recording):
     flat = points_in_world(R[:, foot.link], p[:, foot.link], np.stack([foot.heel, foot.ball]))
     assert np.ptp(flat[..., ::2], axis=0).max() < 0.012
     assert np.abs(flat[..., 1]).max() < 0.006
+
+
+def test_a_heel_rests_soon_after_it_bears(recording):
+    """Recorded heels: 0.04 of their fast speed forward at 20 N, 0.02 a fiftieth of a second later."""
+    walk = recording.motion
+    foot, h = walk.feet["r"], 1e-4
+    force = foot_wrenches(walk, np.arange(0.0, 0.05, 0.0005))["r"][:, 4]
+    bears = 0.0005 * np.argmax(force > 20.0)
+
+    def velocity(time):
+        ends = []
+        for t in (time - h, time + h):
+            R, p = body_poses(walk.body.model.multibody, walk.motion(t)[0])
+            ends.append(points_in_world(R[:, foot.link], p[:, foot.link], foot.heel[None])[:, 0])
+        return (ends[1] - ends[0]) / (2.0 * h)
+
+    fast = np.percentile(velocity(np.linspace(0.0, walk.stride_s, 100))[:, 0], 95.0)
+    at, later = velocity(bears + np.array([0.0, 0.025]))
+    assert abs(at[0]) < 0.12 * fast
+    assert -0.35 < at[1] < 0.0
+    assert abs(later[0]) < 0.05 * fast
+    assert abs(later[1]) < 0.12
+
+
+def test_a_foot_brakes_when_it_bears(recording):
+    """Recorded feet brake with a twentieth of the vertical force 10 ms after the strike and with a fifth of it at 30 ms."""
+    force = foot_wrenches(recording.motion, np.array([0.010, 0.028]))["r"][:, 3:5]
+    share = -force[:, 0] / force[:, 1]
+    assert 0.0 < share[0] < 0.12
+    assert 0.2 < share[1] < 0.5
 
 
 def test_a_pulse_leaves_velocity_and_place():

@@ -108,6 +108,20 @@ class InsideBodyTable(Table):
     centre: Annotated[tuple[_InnerCentre, ...], Field(strict=False, min_length=1)]
 
 
+class _ThreePoints(Table):
+    body: Name
+    end: Name
+    plane: Name
+
+
+@SCHEMAS.register("body/three_points")
+class ThreePointsTable(Table):
+    """Segments whose axes three points give in each frame."""
+
+    citation: Text
+    segment: Annotated[tuple[_ThreePoints, ...], Field(strict=False, min_length=1)]
+
+
 class _Offset(Table):
     offset: Name
     unless: Names

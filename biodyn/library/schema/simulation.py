@@ -62,6 +62,8 @@ class _Timing(Strict):
     heel_planted_from: Share
     heel_planted: Share
     ball_planted_from: Share
+    clear_until: Share
+    landing_counts: float = Field(ge=1)
 
 
 class _Foot(Strict):
@@ -145,13 +147,21 @@ class _Impact(Strict):
     sideways: float = Field(ge=-1, le=1)
 
 
-class _HeelImpact(_Impact):
-    approach_m_s: float = Field(ge=0, le=3)
-    approach_s: float = Field(gt=0, le=0.3)
-
-
-class _BallImpact(_Impact):
+class _LaterImpact(_Impact):
     delay_s: float = Field(ge=0, le=0.2)
+
+
+class _Landing(Strict):
+    begins_s: float = Field(gt=0, le=0.3)
+    rests_s: float = Field(ge=0, le=0.1)
+    planted: Share
+    returns: float = Field(gt=0, le=1)
+
+
+class _Burst(Strict):
+    before_s: float = Field(ge=0, le=0.1)
+    length_s: float = Field(gt=0, le=0.2)
+    torque: dict[Name, float]
 
 
 class _ImpactSpread(Strict):
@@ -176,8 +186,11 @@ class _Damping(Strict):
 class Rough(Table):
     """Foot strikes and what the body makes of them."""
 
-    heel: _HeelImpact
-    ball: _BallImpact
+    heel: _Impact
+    brake: _LaterImpact
+    ball: _LaterImpact
+    landing: _Landing
+    burst: _Burst
     spread: _ImpactSpread
     window: _ImpactWindow
     stiffness: dict[Name, _Positive]
@@ -188,6 +201,12 @@ class Rough(Table):
 class _StyleChange(Strict):
     shift_deg: float = 0.0
     scale: float = Field(1.0, gt=0, le=3)
+
+
+class _StyleTiming(Strict):
+    heel_planted_from: Share
+    clear_until: Share
+    landing_counts: float = Field(ge=1)
 
 
 class _StyleSpeed(Strict):
@@ -205,6 +224,7 @@ class _StyleSpeed(Strict):
 class Styles(Strict):
     """Gaits other than normal walking."""
 
+    timing: _StyleTiming
     speed: _StyleSpeed
     style: dict[Name, dict[Name, _StyleChange]]
 

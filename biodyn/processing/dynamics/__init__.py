@@ -5,5 +5,6 @@ NaN with a reason in every frame whose ground contact or pose is not known. What
 residual at the base: it is never spread over the joints.
 
 The call is `solve.solve_dynamics`. Read `solve` (recursive Newton-Euler, which frames are valid, moments in three frames),
-then `actuated`: motion, torques and wrenches together, as they stand in a result folder and go into checks and replay.
+`three_points` (moments in axes as clinical software builds them), then `actuated`: motion, torques and wrenches together, as they
+stand in a result folder and go into checks and replay.
 """
