@@ -100,6 +100,13 @@ class Imported:
     motion_file: bytes | None = None
 
 
+#: Parts of an analysis that its gait cycles, and the forces at the plates' rate, are computed from, beside the mass.
+_CYCLES_FOLLOW_FROM = (
+    "recording", "settings", "model", "fit", "base_angles", "contacts", "reaction", "points", "dynamics", "events", "activity",
+    "propagation",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, repr=False)
 class TrialAnalysis:
     """The whole analysis of one walk.
@@ -244,6 +251,18 @@ class TrialAnalysis:
     def cycles(self) -> tuple[CycleValues, ...]:
         """Every variable over 0-100 % of each gait cycle, right cycles first; NaN where not valid."""
         return cycle_values(self.walked, self.gait_events, self.settings.limits.physiological_factor)
+
+    def with_cycles_of(self, earlier: TrialAnalysis) -> TrialAnalysis:
+        """Return this analysis, with the cycles of one before it where they are known and nothing they follow from is another.
+
+        An analysis is made anew as checks add to it; its cycles are a thirtieth of the time of a trial.
+        """
+        if self.subject.mass_kg == earlier.subject.mass_kg and all(
+            getattr(self, name) is getattr(earlier, name) for name in _CYCLES_FOLLOW_FROM
+        ):
+            known = vars(earlier)
+            vars(self).update({name: known[name] for name in ("plate_rate_forces", "cycles") if name in known})
+        return self
 
     @property
     def gait_events(self) -> tuple[GaitEvent, ...]:

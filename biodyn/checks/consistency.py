@@ -22,7 +22,8 @@ def with_consistency(analysis: TrialAnalysis) -> TrialAnalysis:
     start = time.perf_counter()
     own = None if analysis.imported is None else analysis.imported.motion
     consistency = verify(actuated_motion(analysis.fit, analysis.dynamics), own)
-    return replace(analysis, consistency=consistency, timings={**analysis.timings, STEP: time.perf_counter() - start})
+    timings = {**analysis.timings, STEP: time.perf_counter() - start}
+    return replace(analysis, consistency=consistency, timings=timings).with_cycles_of(analysis)
 
 
 @check(

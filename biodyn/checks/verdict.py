@@ -22,7 +22,8 @@ def examine(analysis: TrialAnalysis) -> TrialAnalysis:
     """
     results = ask_in_turn(TrialFacts(analysis.as_fitted), "recording", "finding")
     diagnostics = _with(analysis.diagnostics, results.values())
-    return replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
+    found = replace(analysis, diagnostics=diagnostics, data_checks=_outcomes("recording", results, diagnostics))
+    return found.with_cycles_of(analysis)
 
 
 def judge(analysis: TrialAnalysis) -> TrialAnalysis:
@@ -34,7 +35,7 @@ def judge(analysis: TrialAnalysis) -> TrialAnalysis:
     results = ask_in_turn(TrialFacts(analysis.as_fitted), "result")
     diagnostics = _with(analysis.diagnostics, results.values())
     told = _outcomes("result", results, diagnostics)
-    return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(told, diagnostics))
+    return replace(analysis, diagnostics=diagnostics, verdict=verdict_of(told, diagnostics)).with_cycles_of(analysis)
 
 
 def verdict_of(told: Sequence[Check], findings: Sequence[Diagnostic]) -> Verdict:

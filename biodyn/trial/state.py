@@ -77,6 +77,7 @@ class TrialState:
     uncertainty: TorqueUncertainty | None = None
     # checks
     data_checks: tuple[Check, ...] = ()
+    examined: TrialAnalysis | None = None  # by the checks of the recording
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class TrialState:
 
     def analysis(self) -> TrialAnalysis:
         """Return what was found, as values that stay."""
-        return TrialAnalysis(
+        found = TrialAnalysis(
             recording=self.walk,
             static=self._static_facts(),
             settings=self.settings,
@@ -150,6 +151,7 @@ class TrialState:
             user_files=self.user_files,
             data_checks=self.data_checks,
         )
+        return found if self.examined is None else found.with_cycles_of(self.examined)
 
     def _static_facts(self) -> StaticFacts:
         seen = self.static if self.calibrated.is_seen else self.walk

@@ -342,6 +342,7 @@ def checks(trial: TrialState) -> None:
     """Hold the result against what a sound recording shows, and every cycle against what a body can do."""
     examined = examine(trial.analysis())
     trial.notes, trial.data_checks = list(examined.diagnostics), examined.data_checks
+    trial.examined = examined
 
 
 @dataclass(frozen=True)
