@@ -5,10 +5,9 @@ trial), and on request study_wide.csv and study.xlsx. A few trials at a time are
 their names when all of them are whole.
 
 Read `schema` (the columns), `shard` (a trial's own curves, written by the trial process), `collection` (all trials),
-`data_set` and `text` (how rows become Parquet, over `parquet`, `runs` and `thrift`, and CSV), `summary` with `metrics` (a row
-a trial), `read` (asking the data set for rows). `options` is section [output] of study.toml; `wide`, `xlsx` and `exporting` are
-the files for other programs; `atomic_files` give files their names at the end, `readable` and `reasons` say what is wrong with
-a damaged or missing value.
+`data_set` and `text` (how rows become Parquet and CSV), `summary` with `metrics` (a row a trial), `read` (asking the data set
+for rows). `options` is section [output] of study.toml; `wide`, `xlsx` and `exporting` are the files for other programs;
+`atomic_files` give files their names at the end, `readable` and `reasons` say what is wrong with a damaged or missing value.
 """
 
 import lazy_loader
