@@ -38,6 +38,16 @@ def read_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
         raise _unreadable(path) from error
 
 
+def strides_bytes(path: Path) -> bytes:
+    """The content of the file that `read_strides` reads; nothing where there is none. OSError where it cannot be read."""
+    for one in (path, path.with_suffix(PACKED_SUFFIX)):
+        try:
+            return one.read_bytes()
+        except FileNotFoundError:
+            continue
+    return b""
+
+
 def _packed_strides(path: Path) -> dict[tuple[str, int], dict[str, float]]:
     """The same of a packed table."""
     packed = path.with_suffix(PACKED_SUFFIX)

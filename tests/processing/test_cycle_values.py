@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,3 +35,17 @@ def test_a_curve_is_found_by_its_name(walk_result: TrialResult) -> None:
 
 def test_cycles_are_computed_once(walk_result: TrialResult) -> None:
     assert walk_result.analysis.cycles is walk_result.analysis.cycles
+
+
+def test_cycles_are_found_once_and_anew_for_other_loads(walk_result: TrialResult) -> None:
+    """What checks add to an analysis changes no cycle; another motion, other loads or another mass do."""
+    analysis = walk_result.analysis
+    cycles = analysis.cycles
+    assert replace(analysis, diagnostics=(), verdict=None).cycles is cycles
+    halved = replace(analysis.dynamics, torques=0.5 * analysis.dynamics.torques)
+    other = replace(analysis, dynamics=halved)
+    np.testing.assert_allclose(
+        other.cycles[0].curve("knee_angle_moment"), 0.5 * cycles[0].curve("knee_angle_moment"), rtol=1e-12
+    )
+    heavier = replace(analysis.subject, mass_kg=2.0 * analysis.subject.mass_kg)
+    assert replace(analysis, subject=heavier).cycles is not cycles

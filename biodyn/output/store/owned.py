@@ -13,7 +13,7 @@ from typing import Any
 
 from biodyn.errors import ResultError, printable
 from biodyn.library.load import load_table
-from biodyn.output.store.names import COORDINATES, DIGEST_ENTRY, FILES_ENTRY, KIND_ENTRY, RECORD_NAME
+from biodyn.output.store.names import COORDINATES, DIGESTS, FILES_ENTRY, KIND_ENTRY, RECORD_NAME
 
 #: What can be made again from the rest, so that a changed one is no loss.
 _REMADE = ("report.html", "figures/", "replay/")
@@ -68,8 +68,8 @@ def raw_record(folder: Path) -> Mapping[str, Any] | None:
 
 
 def record_digest(record: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of what a record says, whatever the order of its entries, its own entry for it left out."""
-    content = {name: value for name, value in record.items() if name != DIGEST_ENTRY}
+    """Return the SHA-256 of what a record says, whatever the order of its entries, its own digests left out."""
+    content = {name: value for name, value in record.items() if name not in DIGESTS}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

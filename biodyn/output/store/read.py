@@ -18,6 +18,7 @@ from biodyn.output.store.names import (
     COORDINATES,
     CSV_SUFFIX,
     DIGEST_ENTRY,
+    DIGESTS,
     FILES_ENTRY,
     KIND_ENTRY,
     MODEL_NAME,
@@ -196,7 +197,7 @@ def read_view(folder: Path) -> TrialView:
     source = ResultFolder(folder)
     source.require_whole()
     tables = {name: source.table(name) for name in source.table_names}
-    record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, DIGEST_ENTRY)}
+    record = {name: value for name, value in source.record.items() if name not in (FILES_ENTRY, *DIGESTS)}
     return TrialView(record, tables, source.arrays(), _read_replay(source.folder), model_file=source.model_file())
 
 

@@ -19,6 +19,7 @@ from biodyn.output.store.leftovers import MARK
 from biodyn.output.store.names import (
     ARRAYS_NAME,
     DIGEST_ENTRY,
+    DIGESTS,
     FIGURES_FOLDER,
     FILES_ENTRY,
     MODEL_NAME,
@@ -178,7 +179,8 @@ def _write_list(
     record = raw_record(folder)
     if record is None:
         raise ResultError(f"'{folder}' has no record of biodyn's ('{RECORD_NAME}').", "Run the trial again.")
-    content = {**record, FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
+    content = {name: value for name, value in record.items() if name not in DIGESTS}
+    content |= {FILES_ENTRY: sorted(entries, key=lambda entry: str(entry["path"]))}
     if timings:
         content[TIMINGS_ENTRY] = {**content[TIMINGS_ENTRY], **{name: round(s, 4) for name, s in timings.items()}}
     content[DIGEST_ENTRY] = record_digest(content)

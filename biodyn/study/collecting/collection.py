@@ -14,7 +14,7 @@ from biodyn.conventions import SIDE_NAMES
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ResultError
 from biodyn.study.collecting.atomic_files import written_beside
-from biodyn.study.collecting.data_set import DataSetFile, Shard, row_groups, without_values
+from biodyn.study.collecting.data_set import DataSetFile, Shard, joined, row_groups, without_values
 from biodyn.study.collecting.options import OutputOptions
 from biodyn.study.collecting.read import DATA_SET_NAME
 from biodyn.study.collecting.readable import require_readable
@@ -161,12 +161,12 @@ def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, mos
     rows = 0
     with ThreadPoolExecutor(max_workers=2) as threads:
         running: list[Future[None]] = []
-        for table in row_groups(source.shards()):
+        for shards in row_groups(source.shards()):
             _finish(running)
-            rows += table.num_rows
-            running = [threads.submit(data_set.add, table)]
+            rows += sum(shard.curves.rows for shard in shards)
+            running = [threads.submit(data_set.add, shards)]
             if text is not None and rows <= most_text_rows:
-                running.append(threads.submit(text.add, table))
+                running.append(threads.submit(text.add, joined(shards)))
         _finish(running)
     return rows
 

@@ -48,23 +48,23 @@ def without_values(curves: Curves, reason: str) -> Curves:
     )
 
 
-def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[pa.Table]:
-    """Yield the shards joined to tables (`DATA_SET_SCHEMA`) of one subject each, of `rows` rows or little more."""
+def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[list[Shard]]:
+    """Yield the shards that have rows, those of one subject together, of `rows` rows or little more."""
     waiting: list[Shard] = []
     count = 0
     for shard in shards:
         if waiting and (count >= rows or shard.trial.subject != waiting[0].trial.subject):
-            yield joined(waiting)
+            yield waiting
             waiting, count = [], 0
         if shard.curves.rows:
             waiting.append(shard)
             count += shard.curves.rows
     if waiting:
-        yield joined(waiting)
+        yield waiting
 
 
 def joined(shards: Sequence[Shard]) -> pa.Table:
-    """Return one table of all rows, with the labels of their trials; every text column has one list of words."""
+    """Return one table of all rows (`DATA_SET_SCHEMA`), with the labels of their trials; a list of words a text column."""
     every = [shard.curves for shard in shards]
     lengths = [curves.rows for curves in every]
     columns: list[pa.Array] = []
@@ -118,7 +118,7 @@ def _words(codes: np.ndarray, words: Iterable[str]) -> pa.Array:
 
 
 class DataSetFile:
-    """study.parquet while it is written; a table a row group."""
+    """study.parquet while it is written: the trials of a call to `add` are a row group."""
 
     def __init__(self, path: Path, version: str) -> None:
         metadata = {
@@ -136,8 +136,9 @@ class DataSetFile:
             write_batch_size=_BATCH_ROWS,
         )
 
-    def add(self, table: pa.Table) -> None:
-        """Write a table of `row_groups` as one row group."""
+    def add(self, shards: Sequence[Shard]) -> None:
+        """Write the trials of one subject, as `row_groups` gives them, as one row group."""
+        table = joined(shards)
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
 
     def close(self) -> None:

@@ -3,12 +3,15 @@
 The values of 10,000 trials are read and written once, so they are kept small: a curve over 0-100 % of a cycle as the
 differences between its points, in units of the last digit that is kept. Nothing is lost but digits that are not known.
 
-File: `MAGIC`, then one zlib stream of a line of JSON and the bytes it announces.
+File: `MAGIC`; CRC-32 of all after it (4 bytes); sizes of the text and of all that is packed (8 bytes each); then, packed by
+Zstandard: the text, which is JSON, the four numbers of each curve (32 bits each), and the bytes that the text announces.
+Zstandard is unpacked eight times as fast as zlib, to the same size.
 """
 
 from __future__ import annotations
 
 import json
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from biodyn.conventions import CYCLE_POINTS, SIDES
 from biodyn.errors import ResultError
@@ -24,14 +28,17 @@ from biodyn.study.collecting.reasons import FrameReasons, cycle_reasons
 from biodyn.study.record import CYCLES_NAME
 from biodyn.trial.result import TrialResult
 
-MAGIC: Final = b"biodyn cycles 1\n"
+MAGIC: Final = b"biodyn cycles 2\n"
+_CHECKSUM, _SIZES = struct.Struct("<I"), struct.Struct("<QQ")
 #: A microdegree, a microwatt a kilogram: finer than any of it is known. What study_wide.csv shows, too.
 DECIMALS: Final = 6
 _UNIT = 10.0**DECIMALS
-_LEVEL = 6
+_LEVEL = 9
 _HIGHEST_ORDER = 4
 _EXACT = 2.0**53
 _TEXTS = ("side", "variable", "unit")
+_NUMBER = np.dtype("<i4")
+_ALIGNED = 8  # bytes: numpy reads numbers at such places without copying them
 
 
 @dataclass(frozen=True)
@@ -114,17 +121,36 @@ def write_curves(curves: Curves, folder: Path) -> None:
     marks = planes_of(curves.reasons.reshape(-1)) if curves.reasons.any() else rest[:0]
     head = {
         "curves": len(curves.cycle),
-        "cycle": curves.cycle.tolist(),
-        **{name: [text.codes.tolist(), text.words] for name, text in _texts(curves)},
+        **{name: text.words for name, text in _texts(curves)},
         "reasons": curves.reason_words,
         "order": order,
         "planes": [len(begin), len(rest), len(marks)],
         "missing": not bool(known.all()),
     }
+    numbers = np.array([curves.cycle, *(text.codes for _, text in _texts(curves))], dtype=_NUMBER)
     unknown = np.packbits(~known.reshape(-1)).tobytes() if head["missing"] else b""
-    text = json.dumps(head, separators=(",", ":")).encode() + b"\n"
-    body = b"".join((text, begin.tobytes(), rest.tobytes(), marks.tobytes(), unknown))
-    (folder / CYCLES_NAME).write_bytes(MAGIC + zlib.compress(body, _LEVEL))
+    text = json.dumps(head, separators=(",", ":")).encode()
+    text = text.ljust(-(-len(text) // _ALIGNED) * _ALIGNED)
+    body = b"".join((text, numbers.tobytes(), begin.tobytes(), rest.tobytes(), marks.tobytes(), unknown))
+    packed = _SIZES.pack(len(text), len(body)) + _packing().compress(body, asbytes=True)
+    (folder / CYCLES_NAME).write_bytes(MAGIC + _CHECKSUM.pack(zlib.crc32(packed)) + packed)
+
+
+def _packing() -> pa.Codec:
+    return pa.Codec("zstd", compression_level=_LEVEL)
+
+
+def _unpacked(content: bytes) -> tuple[Any, memoryview]:
+    """The text of a file as JSON values and the bytes after it; ValueError where a byte is not as it was written."""
+    if not content.startswith(MAGIC):
+        raise ValueError("it is of another version")
+    rest = memoryview(content)[len(MAGIC) :]
+    checksum, packed = rest[: _CHECKSUM.size], rest[_CHECKSUM.size :]
+    if len(packed) < _SIZES.size or checksum != _CHECKSUM.pack(zlib.crc32(packed)):
+        raise ValueError("its checksum is another")
+    text, size = _SIZES.unpack_from(packed)
+    body = memoryview(_packing().decompress(packed[_SIZES.size :], size))
+    return json.loads(bytes(body[:text])), body[text:]
 
 
 def _texts(curves: Curves) -> Sequence[tuple[str, Words]]:
@@ -159,47 +185,51 @@ def read_curves(folder: Path) -> Curves:
     """Return the curves of a trial's folder; ResultError where they are missing, damaged or of another version."""
     hint = f"Remove the folder '{folder.name}' and run the study again."
     try:
-        content = (folder / CYCLES_NAME).read_bytes()
-        if not content.startswith(MAGIC):
-            raise ValueError("it is of another version")
-        line, _, body = zlib.decompress(content[len(MAGIC) :]).partition(b"\n")
-        return _curves(json.loads(line), body)
-    except (OSError, zlib.error, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        return _curves(*_unpacked((folder / CYCLES_NAME).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise ResultError(f"'{CYCLES_NAME}' of trial '{folder.name}' cannot be read.", hint) from error
 
 
-def _curves(head: dict[str, Any], body: bytes) -> Curves:
+def _curves(head: dict[str, Any], body: memoryview) -> Curves:
     count, order, planes = int(head["curves"]), int(head["order"]), [int(number) for number in head["planes"]]
     shape = (count, CYCLE_POINTS)
     sizes = [count * order, count * (CYCLE_POINTS - order), count * CYCLE_POINTS]
     if not (0 <= order <= _HIGHEST_ORDER and len(planes) == 3 and all(0 <= number <= 8 for number in planes)):
         raise ValueError("it is not described as this version does")
-    parts, at = [], 0
+    numbers = np.frombuffer(body, dtype=_NUMBER, count=4 * count).reshape(4, count)
+    parts, at = [], numbers.nbytes
     for number, size in zip(planes, sizes, strict=True):
-        part = np.frombuffer(body, dtype=np.uint8, count=number * size, offset=at).reshape(number, size)
-        parts.append(from_planes(part) if number else np.zeros(size, dtype=np.int32))
+        parts.append(np.frombuffer(body, dtype=np.uint8, count=number * size, offset=at).reshape(number, size))
         at += number * size
-    curves = (
-        _summed(np.hstack([parts[0].reshape(count, order), parts[1].reshape(count, CYCLE_POINTS - order)]), order)
-        / _UNIT
-    )
+    values = _summed(_whole(parts[0], (count, order)), _whole(parts[1], (count, CYCLE_POINTS - order))) / _UNIT
     if head["missing"]:
-        unknown = np.unpackbits(np.frombuffer(body, dtype=np.uint8, offset=at), count=curves.size)
-        curves[unknown.reshape(shape) != 0] = np.nan
+        unknown = np.unpackbits(np.frombuffer(body, dtype=np.uint8, offset=at), count=values.size)
+        values[unknown.view(np.bool_).reshape(shape)] = np.nan
     elif at != len(body):
         raise ValueError("its bytes are not those it announces")
-    side, variable, unit = (Words(np.array(head[name][0], dtype=np.int64), tuple(head[name][1])) for name in _TEXTS)
-    reasons = parts[2].reshape(shape)
-    found = Curves(np.array(head["cycle"]), side, variable, unit, curves, reasons, tuple(head["reasons"]))
+    side, variable, unit = (Words(codes, tuple(head[name])) for name, codes in zip(_TEXTS, numbers[1:], strict=True))
+    found = Curves(numbers[0], side, variable, unit, values, _marks(parts[2], shape), tuple(head["reasons"]))
     _require_words(found)
     return found
 
 
-def _summed(differences: np.ndarray, order: int) -> np.ndarray:
-    """The whole numbers that `_smallest` took differences of."""
+def _whole(planes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    return (from_planes(planes) if len(planes) else np.zeros(shape, dtype=np.int32)).reshape(shape)
+
+
+def _marks(planes: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Codes that are not negative, of a byte where they fit, as they nearly always do: half of a byte's plane is the sign."""
+    return (planes[0] >> 1).reshape(shape) if len(planes) == 1 else _whole(planes, shape)
+
+
+def _summed(begin: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """The whole numbers that `_smallest` took differences of: the first points of each curve, then the others."""
+    order = begin.shape[1]
+    found = np.empty((len(begin), order + rest.shape[1]), dtype=np.int64)
+    found[:, :order], found[:, order:] = begin, rest
     for _ in range(order):
-        differences = np.cumsum(differences, axis=1, dtype=np.int64)
-    return differences
+        np.cumsum(found, axis=1, out=found)
+    return found
 
 
 def _require_words(curves: Curves) -> None:

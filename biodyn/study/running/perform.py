@@ -15,6 +15,7 @@ from biodyn.output.store.replacing import replacing
 from biodyn.output.store.write import seal, write_report, write_view
 from biodyn.settings import settings_from
 from biodyn.study.collecting.metrics import summary_metrics
+from biodyn.study.collecting.readable import look_at
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import TrialRecord, write_record
 from biodyn.study.running.key import trial_key
@@ -117,6 +118,7 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
         write_cycles(result, place)
         write_record(record, place)
         seal(place, pack=output.packed)
+        look_at(place)
 
 
 def _has_report(task: Task, kept: Outcome) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from biodyn.study.collecting.data_set import row_groups
 from biodyn.study.collecting.metrics import metric_columns
 from biodyn.study.collecting.read import subjects
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS
-from biodyn.study.collecting.shard import read_curves
+from biodyn.study.collecting.shard import Words, read_curves, write_curves
 from biodyn.study.collecting.summary import summary_columns
 from biodyn.study.record import CYCLES_NAME
 
@@ -203,6 +204,40 @@ def test_a_damaged_shard_costs_its_trial_only(study_folder: StudyFolder) -> None
     assert "cannot be read" in row["reason"]
 
 
+def test_one_missing_and_one_damaged_trial_among_thousands_of_columns(study_folder: StudyFolder) -> None:
+    """Of trials of 2,500 variables one has no folder and one a damaged file: the others' rows are whole, each is told."""
+    whole, names = read_curves(study_folder.out / study_folder.done[1].folder), [f"column {n}" for n in range(2500)]
+    random = np.random.default_rng(4)
+    wide = replace(
+        whole,
+        cycle=np.ones(len(names), dtype=np.int64),
+        side=replace(whole.side, codes=np.zeros(len(names), dtype=np.int64)),
+        variable=Words(np.arange(len(names)), tuple(names)),
+        unit=Words(np.zeros(len(names), dtype=np.int64), ("deg",)),
+        values=random.normal(size=(len(names), 101)).round(6),
+        reasons=np.zeros((len(names), 101), dtype=np.int64),
+    )
+    kept, gone, hurt = study_folder.done[2], study_folder.done[3], study_folder.done[4]
+    for trial in study_folder.done:
+        write_curves(wide, study_folder.out / trial.folder)
+    shutil.rmtree(study_folder.out / gone.folder)
+    path = study_folder.out / hurt.folder / CYCLES_NAME
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    found = collect(study_folder.plan, study_folder.out, OutputOptions(csv=False))
+    assert found.with_cycles == 3
+    assert found.rows == 3 * wide.rows
+    (note,) = found.diagnostics
+    assert note.code == "trial-unreadable"
+    assert note.message == f"{hurt.subject}, {hurt.trial}: '{CYCLES_NAME}' of trial '{hurt.trial}' cannot be read."
+    assert note.hint == f"Remove the folder '{hurt.trial}' and run the study again."
+    summary = pd.read_csv(study_folder.out / "summary.csv", keep_default_na=False).set_index(["subject", "trial"])
+    assert summary.loc[(gone.subject, gone.trial), "status"] == "not run"
+    assert summary.loc[(hurt.subject, hurt.trial), "status"] == "failed"
+    rows = read_cycles(study_folder.out, ["variable", "value"], subject=kept.subject)
+    assert rows["variable"].astype(str).tolist() == np.repeat(names, 101).tolist()
+    np.testing.assert_array_equal(rows["value"], wide.values.reshape(-1))
+
+
 def test_a_long_data_set_is_not_written_as_text(study_folder: StudyFolder) -> None:
     collect(study_folder.plan, study_folder.out)
     found = collect(study_folder.plan, study_folder.out, OutputOptions(csv_max_rows=1000))
@@ -231,9 +266,8 @@ def test_a_row_group_holds_one_subject(study_folder: StudyFolder) -> None:
 
 def test_long_subjects_are_split_between_trials(study_folder: StudyFolder) -> None:
     shards = [collecting.Shard(t, read_curves(study_folder.out / t.folder)) for t in study_folder.done]
-    tables = list(row_groups(shards, rows=1))
-    assert [table.num_rows for table in tables] == [shard.curves.rows for shard in shards]
-    assert all(len(table["trial"].unique()) == 1 for table in tables)
+    groups = list(row_groups(shards, rows=1))
+    assert [[shard.trial for shard in group] for group in groups] == [[shard.trial] for shard in shards]
 
 
 def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.made_studies import PERCENT, MadeStudy, MadeSubject, made_study
 
 from biodyn.errors import ResultError
-from biodyn.study.collecting.data_set import DataSetFile
-from biodyn.study.collecting.schema import DATA_SET_SCHEMA
+from biodyn.study.collecting.schema import DATA_SET_SCHEMA, PRUNING_COLUMNS
 from biodyn.study.group import AnalysisOptions, analyse_study
 from biodyn.study.group.analyse import analyse_frames
 from biodyn.study.plan import PlannedTrial, StudyPlan
@@ -32,9 +31,9 @@ def write(study: MadeStudy, out: Path) -> StudyPlan:
     """Write the study as the collecting step and the trials do."""
     trials: list[PlannedTrial] = []
     out.mkdir(parents=True, exist_ok=True)
-    with closing(DataSetFile(out / "study.parquet", "test")) as file:
+    with pq.ParquetWriter(out / "study.parquet", DATA_SET_SCHEMA, write_statistics=list(PRUNING_COLUMNS)) as file:
         for subject in study.subjects:
-            file.add(pa.Table.from_pandas(subject.frame, schema=DATA_SET_SCHEMA, preserve_index=False))
+            file.write_table(pa.Table.from_pandas(subject.frame, schema=DATA_SET_SCHEMA, preserve_index=False))
             trials += write_strides(subject, out)
     return StudyPlan("made", out, tuple(trials), ())
 
