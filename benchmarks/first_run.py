@@ -18,7 +18,7 @@ import resource, sys, time
 start = time.perf_counter()
 from biodyn.rigid_body import compilation
 imported = time.perf_counter()
-compilation._processors = lambda: int(sys.argv[1])
+compilation.processors = lambda: int(sys.argv[1])
 compilation.warm_up()
 wall = time.perf_counter() - imported
 used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]

@@ -90,7 +90,7 @@ def test_a_piece_of_work_is_done_by_one_process(tmp_path: Path, monkeypatch: pyt
 
 
 def test_no_helper_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "_processors", lambda: 3)
+    monkeypatch.setattr(compilation, "processors", lambda: 3)
     with compilation._helpers(str(tmp_path)) as helpers:
         assert len(helpers) == 2
     assert all(helper.poll() is not None for helper in helpers)
@@ -102,7 +102,7 @@ def test_where_no_process_may_be_started_this_one_does_the_work(
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(compilation, "processors", lambda: 4)
     monkeypatch.setattr(compilation.subprocess, "Popen", refuse)
     with compilation._helpers(str(tmp_path)) as helpers:
         assert helpers == []
@@ -111,7 +111,7 @@ def test_where_no_process_may_be_started_this_one_does_the_work(
 def test_where_python_is_part_of_another_program_that_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(compilation, "processors", lambda: 4)
     monkeypatch.setattr(sys, "executable", "/opt/other/program")
     with compilation._helpers(str(tmp_path)) as helpers:
         assert helpers == []
