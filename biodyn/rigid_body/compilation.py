@@ -54,7 +54,7 @@ def trial_kernels() -> tuple[Any, ...]:
 
 
 def is_compiled() -> bool:
-    """Tell whether the kernels of a trial are compiled for this processor already, in memory or on disk."""
+    """Tell whether kernels of a trial that run on this processor are compiled already, in memory or on disk."""
     return all(kernel.signatures or is_cached(kernel) for kernel in trial_kernels())
 
 
