@@ -14,6 +14,7 @@ import pytest
 
 from biodyn.errors import SettingsError
 from biodyn.kernels.watch import watched
+from biodyn.output.store.loading import pieces
 from biodyn.trial import beside as module
 from biodyn.trial.beside import beside
 from biodyn.trial.run import analyse_trial
@@ -72,6 +73,11 @@ def test_another_process_finds_the_same_to_the_last_bit() -> None:
     assert tau.tobytes() == own.dynamics.tau.tobytes()
     assert (diagnostics, verdict, heard) == (own.diagnostics, own.verdict, shown)
     assert loaded == ["numpy"]
+
+
+def test_everything_that_is_loaded_beforehand_is_there() -> None:
+    for piece in pieces():
+        piece()
 
 
 def test_a_process_that_has_loaded_its_libraries_starts_none() -> None:

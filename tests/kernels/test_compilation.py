@@ -36,14 +36,15 @@ print(sorted(kernel.__qualname__ for kernel in compilation.trial_kernels()))
 print(compilation.is_compiled())
 """
 
-# What a trial loads where its kernels are kept: what compiling needs, and libraries that take longer than a walk, stay out.
+# What an analysis loads where its kernels are kept: what compiling needs, what tables and figures are made with, and libraries
+# that take longer than a walk, stay out.
 LOADED = """
 import sys
 import biodyn.trial.run
 from biodyn.rigid_body import compilation
 assert compilation.is_compiled()
 compilation.warm_up()
-print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats") if name in sys.modules])
+print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats", "pandas", "matplotlib") if name in sys.modules])
 """
 
 
