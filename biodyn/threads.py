@@ -1,4 +1,4 @@
-"""Threads of the libraries below numpy: one each.
+"""Processors and processes; threads of the libraries below numpy: one each.
 
 Matrices here are small: threads of linear algebra that wait for each other double the processor time and win none, and sums
 in another order change the last digits. To be said before numpy is imported; loops of our own are not concerned.
@@ -7,6 +7,8 @@ in another order change the last digits. To be said before numpy is imported; lo
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import Final
 
 #: What OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
@@ -19,3 +21,19 @@ def use_one_thread() -> None:
     """Say so to this process and those it starts, where the user has not chosen otherwise."""
     for name, count in ONE_THREAD.items():
         os.environ.setdefault(name, count)
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def may_start_python() -> bool:
+    """Whether what runs this program is Python: where that is part of another program, that one would be started."""
+    return Path(sys.executable or "").stem.lower().startswith("python")
+
+
+def is_processor_free() -> bool:
+    """Whether a second process of this program would find a processor that nobody uses, as far as the system tells."""
+    count = processors()
+    return count > 1 and (not hasattr(os, "getloadavg") or os.getloadavg()[0] < count)

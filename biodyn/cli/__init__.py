@@ -26,6 +26,7 @@ from biodyn.cli.endings import PROGRAM_ERROR, collect_seldom, end_in_order, tell
 from biodyn.cli.export import export
 from biodyn.cli.models import models
 from biodyn.cli.norms import norms
+from biodyn.cli.one_walk import ready_beside
 from biodyn.cli.replay import replay
 from biodyn.cli.report import report
 from biodyn.cli.run import run
@@ -74,7 +75,10 @@ def main() -> None:
     print_what_the_terminal_can()
     end_in_order()
     try:
-        app(prog_name=app.info.name)  # also as python -m biodyn.cli: completion scripts are made for this name
+        with ready_beside(sys.argv[1:]) as other:
+            app(
+                prog_name=app.info.name, obj=other
+            )  # also as python -m biodyn.cli: completion scripts are made for this name
     except Exception as error:  # whatever was not foreseen: the only place that may catch it
         tell_program_error(error)
         sys.exit(PROGRAM_ERROR)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,13 @@ from biodyn.cli.screen import Shown, progress, tell_result
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from biodyn.trial.beside import Beside
     from biodyn.trial.model_result import CoordinateResult
     from biodyn.trial.result import TrialResult
 
 Say = Callable[[str], None]
+# Options of `biodyn run` with which this process analyses, or nobody does.
+_ANOTHER_WAY = frozenset({"--help", "-h", "--model", "--ik-setup", "--scale-setup", "--vary"})
 
 
 @dataclass(frozen=True)
@@ -43,22 +47,28 @@ class Asked:
     timings: bool = False
 
     @property
+    def on_model(self) -> bool:
+        """Whether an option asks for an OpenSim model."""
+        return self.model is not None or self.ik_setup is not None or self.scale_setup is not None
+
+    @property
     def factors(self) -> list[str]:
         """The names of --vary."""
         return [name.strip() for name in (self.vary or "").split(",") if name.strip()]
 
 
-def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown) -> bool:
-    """Analyse a walk, write its result and tell it; whether its checks failed."""
+def analyse(
+    asked: Asked, console: Console, walk: Path, folder: Path, shown: Shown, other: Beside | None = None
+) -> bool:
+    """Analyse a walk, write its result and tell it; whether its checks failed. `other`: a process that may analyse it."""
     from biodyn.output.store.replacing import require_free
-    from biodyn.trial.files import needs_model
-    from biodyn.trial.result import TrialResult
 
     began = time.perf_counter()
     require_free(folder, asked.force)  # before any work is done
-    on_model = asked.model is not None or asked.ik_setup or asked.scale_setup or needs_model(walk)
     with progress(console, shown.heading) as step:
-        result = _on_model(walk, asked, console, step) if on_model else _on_own_body(walk, asked, step)
+        result = _analysed_beside(walk, asked, step, other) or _analysed_here(walk, asked, console, step)
+        from biodyn.trial.result import TrialResult
+
         if isinstance(result, TrialResult):
             result.save(folder, force=asked.force, progress=step, pdf=asked.pdf, head=asked.head)
         else:
@@ -72,6 +82,39 @@ def analyse(asked: Asked, console: Console, walk: Path, folder: Path, shown: Sho
     if asked.timings:
         _tell_timings(folder, time.perf_counter() - began, console)
     return isinstance(result, TrialResult) and result.failed
+
+
+@contextmanager
+def ready_beside(words: Sequence[str]) -> Iterator[Beside | None]:
+    """The other process, where the words of the command ask for a walk: it loads while this one still reads the words."""
+    if words[:1] not in (["run"], ["demo"]) or _ANOTHER_WAY.intersection(word.partition("=")[0] for word in words):
+        yield None
+        return
+    from biodyn.trial.beside import beside
+
+    with beside() as other:
+        yield other
+
+
+def _analysed_beside(walk: Path, asked: Asked, step: Say, other: Beside | None) -> TrialResult | None:
+    """The result of a walk that another process analyses while this one loads what writing needs; None where none can."""
+    from biodyn.output.store.loading import pieces
+
+    if other is None or asked.on_model or asked.vary is not None:
+        return None
+    analysis = other.analyse(walk, _given(asked), step, pieces())
+    if analysis is None:
+        return None
+    from biodyn.trial.result import TrialResult
+
+    return TrialResult(analysis)
+
+
+def _analysed_here(walk: Path, asked: Asked, console: Console, step: Say) -> TrialResult | CoordinateResult:
+    from biodyn.trial.files import needs_model
+
+    on_model = asked.on_model or needs_model(walk)
+    return _on_model(walk, asked, console, step) if on_model else _on_own_body(walk, asked, step)
 
 
 def _tell_timings(folder: Path, whole_s: float, console: Console) -> None:
@@ -88,7 +131,19 @@ def _tell_timings(folder: Path, whole_s: float, console: Console) -> None:
 
 
 def _on_own_body(walk: Path, asked: Asked, step: Say) -> TrialResult:
-    given: dict[str, Any] = {
+    given = _given(asked) | {"progress": step}
+    if asked.vary is None:
+        from biodyn.trial.run import run_trial
+
+        return run_trial(walk, **given)
+    from biodyn.trial.sensitivity import vary_trial
+
+    return vary_trial(walk, asked.factors, **given)
+
+
+def _given(asked: Asked) -> dict[str, Any]:
+    """What an analysis on the person's own body is told beside the walk."""
+    return {
         "static": asked.static,
         "static_frames": _frame_range(asked.static_frames),
         "mass_kg": asked.mass_kg,
@@ -97,15 +152,7 @@ def _on_own_body(walk: Path, asked: Asked, step: Say) -> TrialResult:
         "preset": asked.preset,
         "entries": asked.entries,
         "forces": asked.forces,
-        "progress": step,
     }
-    if asked.vary is None:
-        from biodyn.trial.run import run_trial
-
-        return run_trial(walk, **given)
-    from biodyn.trial.sensitivity import vary_trial
-
-    return vary_trial(walk, asked.factors, **given)
 
 
 def _frame_range(text: str | None) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 
-from biodyn.kernels import storage
+from biodyn.kernels import ready, storage
 from biodyn.kernels.watch import COMPILING, COMPILING_AGAIN, tell
 
 _njit: Any = numba.njit  # its annotations leave out the options used here
@@ -51,21 +51,25 @@ class _KernelCache:
         folder = storage.storage().writable
         return None if folder is None else str(folder)
 
-    def prefix(self, codegen: Any) -> str:
-        """What the names of all forms for this processor begin with."""
-        processor = hashlib.sha256(repr(codegen.magic_tuple()).encode()).hexdigest()[:8]
-        return f"{self._name}-{processor}-"
+    def prefixes(self, codegen: Any) -> list[str]:
+        """What the names of all forms begin with that run here: those for this processor, and those that came compiled."""
+        own = codegen.magic_tuple()
+        return [self._prefix(processor) for processor in (own, ready.fitting(own)) if processor is not None]
 
-    def _file_name(self, signature: Any, codegen: Any) -> str:
+    def _prefix(self, processor: tuple[Any, ...]) -> str:
+        return f"{self._name}-{hashlib.sha256(repr(processor).encode()).hexdigest()[:8]}-"
+
+    def _file_names(self, signature: Any, codegen: Any) -> list[str]:
         key = hashlib.sha256(f"{signature}\0{self._source}".encode()).hexdigest()[:24]
-        return f"{self.prefix(codegen)}{key}"
+        return [f"{prefix}{key}" for prefix in self.prefixes(codegen)]
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the compiled form for a signature, None where it has to be compiled: then whoever watches is told.
 
         Numba's implementations are not installed to load it: only compiling needs them, and does so by itself.
         """
-        content = storage.read(self._file_name(signature, target.codegen()))
+        found = (storage.read(name) for name in self._file_names(signature, target.codegen()))
+        content = next((content for content in found if content is not None), None)
         if content is None:
             tell(COMPILING if storage.storage().writable is not None else COMPILING_AGAIN)
             tell(storage.storage().note)
@@ -77,7 +81,7 @@ class _KernelCache:
         if compiled.lifted or compiled.library.has_dynamic_globals:  # holds addresses of this process
             return
         content = numba.core.serialize.dumps(compiled._reduce())
-        tell(storage.write(self._file_name(signature, compiled.codegen), content))
+        tell(storage.write(self._file_names(signature, compiled.codegen)[0], content))
 
     def enable(self) -> None:
         """Part of what numba asks of a cache; this one is never off."""
@@ -108,9 +112,9 @@ def keeps_kernels() -> bool:
 
 
 def is_cached(dispatcher: Any) -> bool:
-    """Tell whether a compiled form of the kernel for this processor waits on disk."""
+    """Tell whether a compiled form of the kernel that runs on this processor waits on disk."""
     kept = getattr(dispatcher, "_cache", None)
-    return isinstance(kept, _KernelCache) and storage.holds(kept.prefix(dispatcher.targetctx.codegen()))
+    return isinstance(kept, _KernelCache) and any(map(storage.holds, kept.prefixes(dispatcher.targetctx.codegen())))
 
 
 def kernel(function: Any) -> Any:

@@ -1,6 +1,7 @@
 """Where compiled kernels wait on disk: a cache folder of the user, one file for each compiled form of a kernel.
 
     <cache folder of the user>/kernels/<version of biodyn>-<stamp>/<kernel>-<processor>-<key>.kernel
+    <this folder>/ready/<version of biodyn>-<stamp>/...          those that an installation brings (`ready`)
 
 The stamp is a digest of the kernel sources, of numba, llvmlite, numpy and of Python: another program never meets these
 files, whatever is installed in which place. A file is written beside its place and renamed, so that several processes may
@@ -18,13 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import platformdirs
 
+from biodyn.kernels import ready
 from biodyn.version import VERSION
 
 #: Environment variable that names the cache folder.
@@ -120,8 +122,14 @@ def _refusal(folder: Path) -> str:
 
 @cache
 def storage() -> Storage:
-    """Return where compiled kernels of this program are looked for and kept."""
+    """Return where compiled kernels of this program are looked for and kept; what the installation brings comes last."""
     stamp = program_stamp()
+    found = _of_this_computer(stamp)
+    brought = ready.FOLDER / stamp
+    return replace(found, folders=(*found.folders, brought)) if brought.is_dir() else found
+
+
+def _of_this_computer(stamp: str) -> Storage:
     usual = user_folder()
     if usual is None:
         trouble = "no home folder is known"

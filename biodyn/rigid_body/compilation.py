@@ -31,6 +31,7 @@ from biodyn.rigid_body.algorithms import (
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.threads import may_start_python, processors
 
 Progress = Callable[[str], None]
 _MOST_HELPERS: Final = 3  # the longest piece of work is a third of all
@@ -53,7 +54,7 @@ def trial_kernels() -> tuple[Any, ...]:
 
 
 def is_compiled() -> bool:
-    """Tell whether the kernels of a trial are compiled for this processor already, in memory or on disk."""
+    """Tell whether kernels of a trial that run on this processor are compiled already, in memory or on disk."""
     return all(kernel.signatures or is_cached(kernel) for kernel in trial_kernels())
 
 
@@ -117,9 +118,7 @@ def compile_share(taken: str, progress: Progress | None = None) -> None:
 @contextmanager
 def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Processes that compile a share each; none is left behind."""
-    # where Python is part of another program, that program would be started
-    python = Path(sys.executable or "").stem.lower().startswith("python")
-    count = min(_MOST_HELPERS, _processors() - 1) if python else 0
+    count = min(_MOST_HELPERS, processors() - 1) if may_start_python() else 0
     # a compiler makes millions of objects: a helper looks for unreachable ones as seldom as this process does
     begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
     code = f"{begin}; from {__name__} import compile_share; compile_share({taken!r})"
@@ -136,8 +135,3 @@ def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
             if helper.poll() is None:
                 helper.kill()
                 helper.wait()
-
-
-def _processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

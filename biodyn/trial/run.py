@@ -1,26 +1,30 @@
-"""One walk from its file to the result: the steps run one after the other."""
+"""One walk from its file to the result: the steps run one after the other.
+
+What tables, figures and pages are made with is imported when a result is made: a process that only analyses does without.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks import judge
 from biodyn.errors import SettingsError
-from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
-from biodyn.output.store.read import read_view
-from biodyn.output.store.user_files import changed_since, require_unchanged
-from biodyn.output.store.write import Progress, adding, write_paper, write_report
+from biodyn.output.store.user_files import require_unchanged
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.rigid_body import is_compiled, warm_up
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import FrameRange, TrialFiles, own_files_of
-from biodyn.trial.result import TrialResult
 from biodyn.trial.state import TrialState
 from biodyn.trial.steps import STEPS, Step
+
+if TYPE_CHECKING:
+    from biodyn.trial.result import TrialResult
+
+Progress = Callable[[str], None]
 
 
 def analyse_trial(
@@ -119,6 +123,8 @@ def run_trial(
         from biodyn.trial.on_model import on_model, whole_result
 
         return whole_result(trial, on_model(options, static, mass_kg, forces, height_m), options, progress)
+    from biodyn.trial.result import TrialResult
+
     return TrialResult(
         analyse_trial(
             trial,
@@ -156,6 +162,10 @@ def remake_report(
     `report.pdf` too, with the laboratory's `head` from a TOML file (`paper.read_head`).
     """
     from biodyn.output.report.paper_head import asked_paper
+    from biodyn.output.store.names import FIGURES_FOLDER, PAPER_NAME, REPORT_NAME
+    from biodyn.output.store.read import read_view
+    from biodyn.output.store.user_files import changed_since
+    from biodyn.output.store.write import adding, write_paper, write_report
 
     target, above = Path(folder), asked_paper(pdf, head)
     view = read_view(target)

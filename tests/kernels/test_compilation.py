@@ -36,14 +36,15 @@ print(sorted(kernel.__qualname__ for kernel in compilation.trial_kernels()))
 print(compilation.is_compiled())
 """
 
-# What a trial loads where its kernels are kept: what compiling needs, and libraries that take longer than a walk, stay out.
+# What an analysis loads where its kernels are kept: what compiling needs, what tables and figures are made with, and libraries
+# that take longer than a walk, stay out.
 LOADED = """
 import sys
 import biodyn.trial.run
 from biodyn.rigid_body import compilation
 assert compilation.is_compiled()
 compilation.warm_up()
-print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats") if name in sys.modules])
+print([name for name in ("numba.np.arraymath", "scipy.signal", "scipy.stats", "pandas", "matplotlib") if name in sys.modules])
 """
 
 
@@ -90,7 +91,7 @@ def test_a_piece_of_work_is_done_by_one_process(tmp_path: Path, monkeypatch: pyt
 
 
 def test_no_helper_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation, "_processors", lambda: 3)
+    monkeypatch.setattr(compilation, "processors", lambda: 3)
     with compilation._helpers(str(tmp_path)) as helpers:
         assert len(helpers) == 2
     assert all(helper.poll() is not None for helper in helpers)
@@ -102,7 +103,7 @@ def test_where_no_process_may_be_started_this_one_does_the_work(
     def refuse(*_: object, **__: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(compilation, "processors", lambda: 4)
     monkeypatch.setattr(compilation.subprocess, "Popen", refuse)
     with compilation._helpers(str(tmp_path)) as helpers:
         assert helpers == []
@@ -111,7 +112,7 @@ def test_where_no_process_may_be_started_this_one_does_the_work(
 def test_where_python_is_part_of_another_program_that_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compilation, "_processors", lambda: 4)
+    monkeypatch.setattr(compilation, "processors", lambda: 4)
     monkeypatch.setattr(sys, "executable", "/opt/other/program")
     with compilation._helpers(str(tmp_path)) as helpers:
         assert helpers == []

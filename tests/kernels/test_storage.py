@@ -21,7 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import biodyn.kernels
-from biodyn.kernels import jit, storage
+from biodyn.kernels import jit, ready, storage
 from biodyn.kernels.watch import COMPILING, watched
 
 PACKAGE = Path(biodyn.kernels.__file__).parent
@@ -77,7 +77,8 @@ def test_nothing_is_written_beside_the_sources(tmp_path: Path) -> None:
     """What pip did not write it does not remove: a folder would stay, and hide the next installation."""
     code = "from biodyn.rigid_body.compilation import _tiny, body_poses; mb, q, _ = _tiny(); body_poses(mb, q)"
     before = set(PACKAGE.rglob("*.nb?"))
-    environment = {**os.environ, "BIODYN_CACHE_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, storage.FOLDER_VARIABLE: str(tmp_path), ready.OWN_VARIABLE: "1"}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert len(files(tmp_path)) == 1
     assert set(PACKAGE.rglob("*.nb?")) == before
@@ -111,6 +112,63 @@ def test_the_stamp_tells_programs_apart(monkeypatch: pytest.MonkeyPatch, tmp_pat
     first = stamp()
     (tmp_path / "storage.py").write_text("x = 2\n", encoding="utf-8")
     assert len({mine, first, stamp()}) == 3
+
+
+# -- kernels that an installation brings --------------------------------------------------------------------------------
+
+
+def test_kernels_that_came_compiled_are_used_until_this_computers_own_are_there(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ready, "FOLDER", tmp_path / "ready")
+    kernel = jit.kernel(double)
+    codegen = kernel.targetctx.codegen()
+    if ready.fitting(codegen.magic_tuple()) is None:
+        pytest.skip("kernels for this processor are not brought along")
+    own, brought = kernel._cache.prefixes(codegen)
+    call()
+    (kept,) = files(folder)
+    place = ready.FOLDER / kept.parent.name / kept.name.replace(own, brought)
+    place.parent.mkdir(parents=True)
+    kept.rename(place)
+    storage.storage.cache_clear()
+    assert jit.is_cached(kernel)
+    assert call() == []
+    assert files(folder) == []
+    monkeypatch.setenv(ready.OWN_VARIABLE, "1")
+    assert not jit.is_cached(kernel)
+    assert call() == [COMPILING]
+    assert files(folder) == [kept]
+
+
+def test_kernels_of_another_program_or_damaged_ones_are_not_used(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ready, "FOLDER", tmp_path / "ready")
+    (tmp_path / "ready" / "0.1.0-0123456789abcdef").mkdir(parents=True)
+    assert storage.storage().folders == (storage.storage().writable,)
+    kernel = jit.kernel(double)
+    place = ready.FOLDER / storage.program_stamp()
+    place.mkdir()
+    for prefix in kernel._cache.prefixes(kernel.targetctx.codegen()):
+        (place / f"{prefix}0.kernel").write_bytes(b"nothing")
+    storage.storage.cache_clear()
+    assert call() == [COMPILING]
+
+
+@pytest.mark.parametrize(
+    ("triple", "features", "fits"),
+    [
+        ("x86_64-unknown-linux-gnu", f"+aes,{ready.FEATURES},+avx512f", True),
+        ("x86_64-pc-windows-msvc", ready.FEATURES, True),
+        ("x86_64-unknown-linux-gnu", ready.FEATURES.replace("+avx2", "-avx2"), False),
+        ("x86_64-unknown-linux-gnu", "", False),
+        ("arm64-apple-darwin", "+neon", False),
+    ],
+)
+def test_a_processor_that_lacks_what_they_use_is_given_none(triple: str, features: str, fits: bool) -> None:
+    found = ready.fitting((triple, "any", features))
+    assert found == ((triple, ready.PROCESSOR, ready.FEATURES) if fits else None)
 
 
 # -- damage and refusal -----------------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ def test_a_new_file_is_a_new_figure(view: TrialView, tmp_path: Path, monkeypatch
     (tmp_path / "knee_alone.py").write_text(_EXAMPLE, encoding="utf-8")
     before = list(view.figures)
     monkeypatch.setattr(trial_package, "__path__", [*trial_package.__path__, str(tmp_path)])
-    monkeypatch.setattr(trial_package._FIGURES, "_entries", dict(trial_package._FIGURES._entries))
-    monkeypatch.setattr(trial_package._FIGURES, "_complete", False)
+    monkeypatch.setattr(trial_package.FIGURES, "_entries", dict(trial_package.FIGURES._entries))
+    monkeypatch.setattr(trial_package.FIGURES, "_complete", False)
     again = TrialView(view.record, view.tables, view.arrays)
     try:
         assert [name for name in again.figures if name not in before] == ["knee_alone"]

@@ -11,6 +11,8 @@ from biodyn.library.load import load_table
 from biodyn.output.report.page import text_environment
 from biodyn.variables import Norms
 
+#: The template of a trial on the person's own body.
+METHODS = "methods.txt.j2"
 _CITE = re.compile(r"\[\[([^\[\]]+)\]\]")
 
 
@@ -24,7 +26,7 @@ class Methods:
 
 def methods(
     record: Mapping[str, Any],
-    template: str = "methods.txt.j2",
+    template: str = METHODS,
     packages: tuple[str, ...] = (),
     sources: Mapping[str, str] | None = None,
     beside: Sequence[Norms] = (),

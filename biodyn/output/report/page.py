@@ -13,6 +13,7 @@ import jinja2
 from markupsafe import Markup
 
 HOME = "biodyn.output.report"
+FRAME, MACROS = "frame.html.j2", "macros.html.j2"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def framed(frame: Frame, sections: Sequence[Section]) -> str:
     """Return a page: its head, navigation made of the sections, the sections, and the foot."""
     return (
         page_environment()
-        .get_template("frame.html.j2")
+        .get_template(FRAME)
         .render(
             frame=frame, sections=sections, style=resource("style.css") + frame.style, folding=resource("folding.js")
         )

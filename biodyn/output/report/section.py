@@ -89,6 +89,11 @@ class Sections(Registry[Reportlet[Of]], Generic[Of]):
 
         return add
 
+    def compile(self) -> None:
+        """Compile all templates, which otherwise are when they are first filled."""
+        for reportlet in self.values():
+            _compiled(reportlet.template, self._templates)
+
     def of(self, page: Of, only: Collection[str] | None = None) -> list[Section]:
         """Return the sections that a page shows, or `only` some of them by name, in their order."""
         wanted = [reportlet for name, reportlet in self.items() if only is None or name in only]

@@ -32,14 +32,15 @@ class TrialFigure:
     section: str = ""
 
 
-_FIGURES: Registry[TrialFigure] = Registry("biodyn.output.figures.trial", "figure", ResultError)
+#: All figures of a trial.
+FIGURES: Registry[TrialFigure] = Registry("biodyn.output.figures.trial", "figure", ResultError)
 
 
 def figure(name: str, place: float, needs: Sequence[str] = (), section: str = "") -> Callable[[Describe], Describe]:
     """Register a figure: its name in files, its place among the others, the tables it is made of, its section of the page."""
 
     def add(describe: Describe) -> Describe:
-        _FIGURES.add(name, TrialFigure(describe, tuple(needs), section), place)
+        FIGURES.add(name, TrialFigure(describe, tuple(needs), section), place)
         return describe
 
     return add
@@ -48,7 +49,7 @@ def figure(name: str, place: float, needs: Sequence[str] = (), section: str = ""
 def trial_figures(values: TrialValues) -> dict[str, Figure]:
     """Describe every figure that there is of a trial, by name, in their order."""
     found = {}
-    for name, entry in _FIGURES.items():
+    for name, entry in FIGURES.items():
         drawn = entry.describe(values) if all(table in values.tables for table in entry.needs) else None
         if drawn is not None:
             found[name] = drawn
@@ -59,5 +60,5 @@ def by_section(names: Iterable[str]) -> dict[str, list[str]]:
     """Sort names of figures by the section of the page that shows them; those under "" have one of their own."""
     found: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(_FIGURES[name].section, []).append(name)
+        found.setdefault(FIGURES[name].section, []).append(name)
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from biodyn.output.report.methods import METHODS
 from biodyn.output.report.methods import methods as written_methods
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage, analysis_facts
@@ -28,6 +29,6 @@ _TEMPLATE = """
 @SECTIONS.section("methods", place=140, title="Methods", link="Methods", css="printed", folded=True, template=_TEMPLATE)
 def methods(page: TrialPage) -> Data:
     """The methods as they are written from the settings that ran."""
-    template = "model_methods.txt.j2" if page.is_on_model else "methods.txt.j2"
+    template = "model_methods.txt.j2" if page.is_on_model else METHODS
     written = written_methods(page.record, template, beside=page.view.values.norms)
     return {"methods": written, "facts": analysis_facts(page)}

@@ -1,0 +1,115 @@
+"""An analysis in another process is the same analysis; whatever becomes of that process, this one can do the work itself."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from biodyn.errors import SettingsError
+from biodyn.kernels.watch import watched
+from biodyn.output.store.loading import pieces
+from biodyn.trial import beside as module
+from biodyn.trial.beside import beside
+from biodyn.trial.run import analyse_trial
+
+SAMPLE = Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d"
+GIVEN: dict[str, Any] = {"settings": None, "preset": None, "entries": ("uncertainty.compute=false",)}
+
+# A process that has nothing loaded yet, as the command line's; prints what it heard and the torques it was given.
+ASKING = """
+import pickle, sys
+from biodyn.trial import beside as module
+module.is_processor_free = lambda: True
+heard, loaded = [], []
+with module.beside() as other:
+    assert "numpy" not in sys.modules
+    found = other.analyse(__import__("pathlib").Path(sys.argv[1]), pickle.loads(bytes.fromhex(sys.argv[2])), heard.append,
+                          [lambda: loaded.append("numpy")])
+sys.stdout.buffer.write(pickle.dumps((found.dynamics.tau, found.diagnostics, found.verdict, heard, loaded)))
+"""
+SAYING = """
+import pickle, sys, time
+from biodyn.errors import SettingsError
+from biodyn.trial import beside as b
+out = sys.stdout.buffer
+"""
+
+
+@pytest.fixture
+def other(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Let a program of the test be the other process."""
+
+    def use(code: str) -> None:
+        def started() -> subprocess.Popen[bytes]:
+            pipe = subprocess.PIPE
+            return subprocess.Popen([sys.executable, "-c", SAYING + code], stdin=pipe, stdout=pipe, **module._GROUP)
+
+        monkeypatch.setattr(module, "_started", started)
+
+    return use
+
+
+def asked(heard: list[str] | None = None) -> Any:
+    """What comes back for the sample walk."""
+    with beside() as process:
+        assert process is not None
+        return process.analyse(SAMPLE, GIVEN, [].append if heard is None else heard.append, [])
+
+
+def test_another_process_finds_the_same_to_the_last_bit() -> None:
+    words = [sys.executable, "-c", ASKING, str(SAMPLE), pickle.dumps(GIVEN).hex()]
+    done = subprocess.run(words, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    tau, diagnostics, verdict, heard, loaded = pickle.loads(done.stdout)
+    shown: list[str] = []
+    own = analyse_trial(SAMPLE, progress=shown.append, **GIVEN)
+    assert tau.tobytes() == own.dynamics.tau.tobytes()
+    assert (diagnostics, verdict, heard) == (own.diagnostics, own.verdict, shown)
+    assert loaded == ["numpy"]
+
+
+def test_everything_that_is_loaded_beforehand_is_there() -> None:
+    for piece in pieces():
+        piece()
+
+
+def test_a_process_that_has_loaded_its_libraries_starts_none() -> None:
+    with beside() as process:
+        assert process is None
+
+
+def test_what_is_told_on_the_way_is_heard_and_a_refusal_is_raised_with_its_hint(other: Callable[[str], None]) -> None:
+    other(
+        "b._send(out, (b._STEP, 'reading')); b._send(out, (b._SENTENCE, 'Compiling.'))\n"
+        "b._send(out, (b._REFUSED, pickle.dumps(SettingsError('No.', 'Try this.'))))"
+    )
+    steps: list[str] = []
+    told: list[str] = []
+    with watched(told.append), pytest.raises(SettingsError) as refusal:
+        asked(steps)
+    assert (refusal.value.message, refusal.value.hint) == ("No.", "Try this.")
+    assert (steps, told) == (["reading"], ["Compiling."])
+
+
+@pytest.mark.parametrize("code", ["", "sys.exit(3)", "out.write(b'half')", "b._send(out, (b._NOT_HERE, None))"])
+def test_without_an_answer_this_process_does_the_work(other: Callable[[str], None], code: str) -> None:
+    other(code)
+    assert asked() is None
+
+
+def test_a_process_that_does_not_end_is_ended(other: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TIDYING_S", 0.1)
+    other("b._send(out, (b._NOT_HERE, None)); time.sleep(60)")
+    began = time.monotonic()
+    assert asked() is None
+    other("time.sleep(60)")
+    with beside():  # and is asked nothing
+        pass
+    assert time.monotonic() - began < 30.0
