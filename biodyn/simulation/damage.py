@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,7 +180,8 @@ def damage_file(path: Path, kind: Damage, number: int, rng: np.random.Generator)
         path.write_bytes(data)
         return
     path.unlink()
-    os.mkfifo(path)
+    if sys.platform != "win32":  # there no folder holds a pipe: the file is missing
+        os.mkfifo(path)
 
 
 def write_damage_list(damaged: Sequence[DamagedFile], folder: Path) -> None:

@@ -57,14 +57,22 @@ def _white_stretch(
     end = round(_END_PERIODS * rate_hz / cutoff_hz) if cutoff_hz else 0
     short = min(frames, max(2 * end + 1, _LEAST_FRAMES))
     filtered = smooth(np.eye(short))
-    spline = make_interp_spline(np.arange(short) / rate_hz, filtered, k=min(DEGREE, short - 1))
-    weights = [filtered, *(spline(np.arange(short) / rate_hz, nu=nu) for nu in (1, 2))]
+    weights = [filtered, *_derivatives(filtered, rate_hz)]
     moments = np.stack([np.sum(weights[i] * weights[j], axis=1) for i, j in PAIRS], axis=1)
     half = (short - 1) // 2
     rows = np.full(frames, half)
     rows[:half] = np.arange(half)
     rows[frames - half :] = np.arange(short - half, short)
     return np.asarray(moments[rows])
+
+
+def _derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
+    """First and second derivative of samples (T, ...), of a spline whose degree is less where the samples are few."""
+    if len(x) == 1:  # a constant; SciPy 1.15 writes outside of its memory for the second derivative of degree 0
+        return np.zeros_like(x), np.zeros_like(x)
+    time_s = np.arange(len(x)) / rate_hz
+    spline = make_interp_spline(time_s, x, k=min(DEGREE, len(x) - 1))
+    return spline(time_s, nu=1), spline(time_s, nu=2)
 
 
 def stride_movement(

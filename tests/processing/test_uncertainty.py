@@ -93,6 +93,15 @@ def test_noise_beside_a_gap_is_that_of_its_own_stretch() -> None:
     assert np.all(moments[10:-10, 0, variance] < 0.2)  # filtered; the first and the last sample keep their value
 
 
+@pytest.mark.parametrize("frames", [1, 2, 3, 5, 6])
+def test_noise_of_a_marker_that_is_seen_for_moments(frames: int) -> None:
+    """A spline of few samples has a lower degree; one sample has no derivatives."""
+    moments = filtered_noise(np.ones((frames, 1), dtype=bool), 100.0, 6.0, 4)[:, 0]
+    np.testing.assert_allclose(moments[:, PAIRS.index((0, 0))], 1.0, rtol=1e-9)
+    moving = moments[:, [PAIRS.index((1, 1)), PAIRS.index((2, 2))]].max(axis=0)
+    assert list(moving > 0.0) == [frames > 1, frames > 2]
+
+
 def test_the_filter_gain_is_that_of_the_filter() -> None:
     time_s = np.arange(4000) / 100.0
     for hz in (1.0, 4.0, 6.0):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.stored import contents, made, note
@@ -13,7 +16,7 @@ from support.stored import contents, made, note
 from biodyn.errors import ResultError
 from biodyn.output.store.leftovers import MARK, remove_all_unfinished, remove_unfinished
 from biodyn.output.store.owned import trial_files
-from biodyn.output.store.replacing import replacing, require_free, writing
+from biodyn.output.store.replacing import replacing, require_free, updating, writing
 
 _KILLED = """
 import os, sys
@@ -49,6 +52,50 @@ def test_what_a_living_run_writes_stays(tmp_path: Path) -> None:
         remove_all_unfinished(tmp_path)
         assert place.is_dir()
     assert not (tmp_path / "walk" / MARK).exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux which files are open")
+def test_no_open_file_is_removed_or_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows refuses that, for a file and for a folder with such a file in it."""
+    touched = 0
+
+    def as_on_windows(action: Callable[..., None]) -> Callable[..., None]:
+        def refuse_open(path: Path, *others: Any, **options: Any) -> None:
+            nonlocal touched
+            touched += 1
+            descriptors = Path("/proc/self/fd")
+            opened = [os.path.realpath(descriptors / number) for number in os.listdir(descriptors)]
+            if any(Path(one).is_file() and Path(one).is_relative_to(Path(path).absolute()) for one in opened):
+                raise PermissionError(errno.EACCES, "another process uses the file", str(path))
+            action(path, *others, **options)
+
+        return refuse_open
+
+    for name in ("unlink", "remove", "rename", "replace"):
+        monkeypatch.setattr(os, name, as_on_windows(getattr(os, name)))
+    for text in ("first", "second"):
+        with replacing(tmp_path / "walk", trial_files) as place:
+            (place / "run.json").write_text(text, encoding="utf-8")
+    with updating(tmp_path / "walk") as place:
+        (place / "run.json").write_text("third", encoding="utf-8")
+    assert touched >= 5
+    assert contents(tmp_path) == {"walk/run.json": b"third"}
+
+
+def test_a_folder_that_the_system_will_not_move_stays_and_nothing_lies_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows where a program has one of its files open."""
+    with replacing(tmp_path / "walk", trial_files) as place:
+        (place / "run.json").write_text("old", encoding="utf-8")
+
+    def refuse(path: Path, target: Path) -> None:
+        raise PermissionError(errno.EACCES, "another process uses the file", str(path))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError), replacing(tmp_path / "walk", trial_files) as place:
+        (place / "run.json").write_text("new", encoding="utf-8")
+    assert contents(tmp_path) == {"walk/run.json": b"old"}
 
 
 def test_the_next_run_into_a_folder_clears_what_a_killed_one_left(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def being_written(folder: Path) -> Iterator[None]:
     try:
         _lock(descriptor)
         yield
-        mark.unlink(missing_ok=True)
     finally:
         os.close(descriptor)
+    mark.unlink(missing_ok=True)  # Windows removes no file that is open
 
 
 def _lock(descriptor: int) -> bool | None:

@@ -172,7 +172,11 @@ def _put(new: Path, folder: Path, owned: OwnedIn) -> None:
         _merge(new, folder, owns)
         return
     old = _beside(folder, REPLACED)
-    os.replace(folder, old / folder.name)
+    try:
+        os.replace(folder, old / folder.name)
+    except OSError:  # on Windows where a program has one of its files open
+        old.rmdir()
+        raise
     try:
         os.replace(new, folder)
     except OSError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,7 @@ def only_run(out: Path, owner: str) -> Iterator[tuple[int, ...]]:
     except (OSError, NotImplementedError):  # no locks on this file system (some network ones)
         path.write_bytes(os.fsencode(f"{owner}\n"))
     try:
-        yield tuple(held) if os.name == "posix" else ()
+        yield tuple(held) if sys.platform != "win32" else ()
     finally:
         lock.release()
 

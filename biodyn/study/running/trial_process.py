@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import queue
@@ -147,7 +148,9 @@ class TrialProcess:
 
     def _opened(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
-        own_group: dict[str, Any] = {"pass_fds": self._keep_open, "process_group": 0} if os.name == "posix" else {}
+        own_group: dict[str, Any] = {}
+        if sys.platform != "win32":
+            own_group = {"pass_fds": self._keep_open, "process_group": 0}
         with self._changing:
             if self._closed:
                 raise StudyError("The study was stopped.", "Run it again: it resumes where it stopped.")
@@ -171,8 +174,11 @@ class TrialProcess:
         _kill(process)
         process.wait()
         if process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):
+            try:
                 process.stdin.close()
+            except OSError as error:
+                if not _is_broken_pipe(error):
+                    raise
 
     def _ask(self, task: Task, keep_key: Callable[[str], None]) -> Outcome:
         assert self._process is not None
@@ -180,7 +186,9 @@ class TrialProcess:
         try:
             self._process.stdin.write(json.dumps(task.as_dict()).encode() + b"\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
+        except OSError as error:
+            if not _is_broken_pipe(error):
+                raise
             raise _DiedError(self._process.wait()) from None
         for message in self._messages(time.monotonic() + self._limits.time_s):
             if "key" in message:
@@ -236,11 +244,16 @@ def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | No
     said.put(None)
 
 
+def _is_broken_pipe(error: OSError) -> bool:
+    """True for what a pipe says whose reader has ended; Windows says "invalid argument"."""
+    return error.errno in (errno.EPIPE, errno.EINVAL)
+
+
 def _kill(process: subprocess.Popen[bytes] | None) -> None:
     if process is None:
         return
     with contextlib.suppress(ProcessLookupError):
-        if os.name == "posix":
+        if sys.platform != "win32":
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()

@@ -75,7 +75,7 @@ def _die_with(parent: int) -> None:
 
 def _limit_memory(memory_mb: int) -> None:
     """Cap what this process and its children may allocate, where the system can."""
-    if os.name != "posix" or not memory_mb:
+    if sys.platform == "win32" or not memory_mb:
         return
     import resource
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import subprocess
@@ -88,6 +90,26 @@ def test_a_trial_that_keeps_breaking_its_process_fails_with_its_reason(
     assert record.reason == outcome.reason
     assert (tmp_path / role).read_text() == str(starts)
     assert process.run(_task(tmp_path, "fine")).status == "pass", "the next trial must not suffer"
+
+
+class _EndedPipe(io.BytesIO):
+    """What Windows makes of a pipe whose reader has ended."""
+
+    def write(self, _: object) -> int:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+
+def test_a_process_that_ended_before_its_task_is_noticed_on_windows(
+    tmp_path: Path, process: TrialProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process.start()
+    first = process._process
+    assert first is not None
+    assert first.stdin is not None
+    real, first.stdin = first.stdin, _EndedPipe()
+    real.close()  # it ends, as one that crashed between two trials
+    assert process.run(_task(tmp_path, "fine")).status == "pass"
+    assert process._process is not first
 
 
 def test_what_is_true_of_every_trial_ends_the_study(tmp_path: Path, process: TrialProcess) -> None:

@@ -23,7 +23,7 @@ def preload() -> None:
     """Import what parsing needs, so that a fork of this process need not."""
     import ezc3d  # noqa: F401
 
-    if os.name == "posix":
+    if sys.platform != "win32":
         import resource  # noqa: F401
 
 
@@ -106,7 +106,7 @@ def limit_this_process(memory_bytes: int) -> None:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(quiet, 2)
-    if os.name != "posix":  # the parent's time limit is what remains
+    if sys.platform == "win32":  # the parent's time limit is what remains
         return
     import resource
 

@@ -115,10 +115,17 @@ def _unicode_path(path: Path) -> str:
 class _Fork:
     """A forked parser and the bytes it has sent so far."""
 
+    fd: int
+    pid: int
+    deadline: float
+    chunks: list[bytes]
+
     def __init__(self, path: Path, timeout_s: float) -> None:
+        if sys.platform == "win32":
+            raise NotImplementedError("Windows cannot fork.")
         _ezc3d.preload()
         memory = _memory_bytes(path)
-        self.chunks: list[bytes] = []
+        self.chunks = []
         self.deadline = time.monotonic() + timeout_s
         self.fd, write_fd = os.pipe()
         with warnings.catch_warnings():  # Python >= 3.12 warns of forking with threads: see _may_fork
@@ -169,7 +176,7 @@ def _parse_forked(paths: Sequence[Path], timeout_s: float, at_once: int) -> list
                 if not finished and not late:
                     continue
                 if late:
-                    os.kill(child.pid, signal.SIGKILL)
+                    os.kill(child.pid, _SIGKILL)
                 selector.unregister(fd)
                 del running[fd]
                 exit_code = child.finish()
