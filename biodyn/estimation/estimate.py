@@ -7,18 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.conventions import FloatArray
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
-from biodyn.estimation.problem import Problem, torque_places
+from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
 from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
+from biodyn.estimation.torques import SmoothTorques, smooth_torques
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Dynamics, Loads, known_loads, solve_dynamics
 from biodyn.processing.kinematics.fit import Fit, q_kinds
@@ -79,8 +80,9 @@ def estimate_trial(
     The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
     of the balance; the others take them over.
     """
-    sizes = sizes_of(inputs, settings, magnitudes)
     loads = known_loads(inputs.fit, reaction)
+    torques = smooth_torques(inputs, loads, settings)
+    sizes = sizes_of(inputs, settings, magnitudes)
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
@@ -98,13 +100,13 @@ def estimate_trial(
     of_stretch: dict[int, FloatArray] = {}
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns.none()
-        problem = _problem(inputs, model, loads, settings, sizes, window.rows, own)
+        problem = _problem(inputs, model, loads, torques, settings, sizes, window.rows, own)
         if number == 0:
             problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
-            several = _problem(inputs, model, loads, settings, sizes, some, own)
+            several = _problem(inputs, model, loads, torques, settings, sizes, some, own)
             of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
         solution = solve(problem, settings.iterations, of_stretch.get(first))
         q[window.kept] = solution.path.q[window.inner]
@@ -173,6 +175,7 @@ def _problem(
     inputs: TrialInputs,
     model: SubjectModel,
     loads: Loads,
+    torques: SmoothTorques,
     settings: EstimationSettings,
     sizes: Sizes,
     rows: slice,
@@ -181,7 +184,6 @@ def _problem(
     motion, raw = inputs.fit.motion, inputs.fitted(inputs.raw)
     seen = np.isfinite(raw[..., 0])
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
-    places = torque_places(model)
     return Problem(
         model=model,
         start=Path(motion.q[rows], motion.v[rows], motion.vdot[rows]),
@@ -192,24 +194,12 @@ def _problem(
         wrenches=loads.wrenches[rows],
         wrench_links=loads.links,
         balanced=(loads.balanced & inputs.fit.reliable)[rows],
-        torque_rows=places,
-        torque_known=_known_torques(model, loads, places)[rows],
+        torque_rows=torques.places,
+        torque_known=torques.known[rows],
+        torque_change_nm=torques.change_nm,
         inertias=unknowns,
         plates=PlateUnknowns.none(inputs.rate_hz),
         tells_constants=False,
-    )
-
-
-def _known_torques(model: SubjectModel, loads: Loads, places: IntArray) -> BoolArray:
-    """Where (T, R) each torque is known; assumed coordinates where the whole body is in balance."""
-    columns = {coordinate.v_index: i for i, coordinate in enumerate(model.coordinates)}
-    return (
-        np.stack(
-            [loads.torque_valid[:, columns[at]] if at in columns else loads.balanced for at in places.tolist()],
-            axis=1,
-        )
-        if len(places)
-        else np.zeros((len(loads.balanced), 0), dtype=bool)
     )
 
 

@@ -27,10 +27,11 @@ class EstimationSettings(Section):
         0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
     )
     torque_roughness: float = Field(
-        30.0,
+        2.0,
         ge=0,
         le=1e4,
-        description="how fast the slope of a joint torque may change (a random walk), Nm/kg per s^1.5; 0 = no limit",
+        description="how fast the slope of a joint torque may change (a random walk), times the usual of the filtered motion; "
+        "0 = no limit",
     )
     smoothness: float = Field(
         5.0, gt=0, le=1e4, description="factor on the smoothness of the motion that the markers ask for"
@@ -94,7 +95,8 @@ class EstimationSettings(Section):
         0.5,
         gt=0,
         le=1e9,
-        description="bend of the ground reaction in a frame, N/kg, beside which motion and torques may change twice as fast",
+        description="bend of the ground reaction in a hundredth of a second, N/kg, beside which motion and torques may change "
+        "twice as fast",
     )
     lively_torque_share: float = Field(
         0.3,

@@ -26,7 +26,8 @@ class Problem:
         seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
-        torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known.
+        torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known;
+            torque_change_nm: (R,) of `torques.SmoothTorques`.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
         tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
         others: what other walks of the session tell of inertias and plates.
@@ -43,6 +44,7 @@ class Problem:
     balanced: BoolArray
     torque_rows: IntArray
     torque_known: BoolArray
+    torque_change_nm: FloatArray
     inertias: InertiaUnknowns
     plates: PlateUnknowns
     tells_constants: bool = True
@@ -63,19 +65,3 @@ class Problem:
         return tuple(
             (np.array(rows), np.flatnonzero(np.frombuffer(support, dtype=bool))) for support, rows in groups.items()
         )
-
-
-def torque_places(model: SubjectModel) -> IntArray:
-    """Return the places in v of the legs' coordinates, and of those that carry much of the body (the trunk)."""
-    mb = model.multibody
-    soles = [on_path(mb, model.frames[body].link) for body in model.sole_body.values()]
-    carried = np.zeros(mb.nv)
-    for link, body in enumerate(mb.bodies):
-        carried += on_path(mb, link) * body.mass_kg
-    heavy = carried > _MUCH * mb.total_mass_kg
-    moving = np.array([c.v_index for c in (*model.coordinates, *model.assumed)], dtype=np.int64)
-    chosen = np.any([*soles, heavy], axis=0)
-    return np.array([at for at in moving if chosen[at]], dtype=np.int64)
-
-
-_MUCH = 0.15

@@ -35,8 +35,7 @@ class Sizes:
         stiffness: (nv,) of the smoothing spline with the cut-off that the markers of the segment ask for.
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
         balance_samples: for how many independent samples the expected one counts.
-        torque_nm: error of the second difference of a torque from knot to knot, Nm; infinite where there is no limit.
-        lively_n_kg: second difference of the ground reaction from frame to frame that doubles what may change, N/kg.
+        lively_n_kg: second difference of the ground reaction over `FRAME_S` that doubles what may change, N/kg.
         lively_torque_share: of what may change there, for the torques.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
@@ -46,7 +45,6 @@ class Sizes:
     stiffness: FloatArray
     balance: FloatArray
     balance_samples: float
-    torque_nm: float
     lively_n_kg: float
     lively_torque_share: float
     alike_frames: float
@@ -66,7 +64,6 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         measured_noise(raw, rate_hz, magnitudes.noise_from_hz, inputs.filter_order), magnitudes.marker_noise_m
     )
     cutoffs = coordinate_cutoffs(model, chosen_cutoffs(raw, rate_hz), inputs.cutoff_hz)
-    knot_s = knot_step(rate_hz, settings) / rate_hz
     frame = np.sqrt(FRAME_S * rate_hz)
     alike = max(2.0 * settings.correlation_s * rate_hz, 1.0)
     return Sizes(
@@ -74,7 +71,6 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         stiffness=settings.smoothness * np.array([stiffness(hz, rate_hz, _BENT) for hz in cutoffs]),
         balance=frame * np.repeat([settings.moment_sd_nm, settings.force_sd_n], 3),
         balance_samples=settings.balance_samples,
-        torque_nm=settings.torque_roughness * model.mass_kg * knot_s**1.5 if settings.torque_roughness else np.inf,
         lively_n_kg=settings.lively_force_n_kg,
         lively_torque_share=settings.lively_torque_share,
         alike_frames=alike,

@@ -12,6 +12,7 @@ from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Normal
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
+from biodyn.estimation.sizes import FRAME_S
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -72,11 +73,16 @@ def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
 
 
 def loosening(problem: Problem) -> FloatArray:
-    """Return factors (knots,) from 1 on by which motion and torques may change faster: where the measured forces do (strikes)."""
+    """Return factors (knots,) from 1 on by which motion and torques may change faster: where the measured forces do (strikes).
+
+    The bend of a force is its second difference over `FRAME_S`, whatever the rate of the recording.
+    """
     force = problem.wrenches[:, :, 3:].sum(axis=1) / problem.model.mass_kg
+    rate_hz, step = problem.knots.rate_hz, problem.knots.step
+    lag = max(round(FRAME_S * rate_hz), 1)
     bend = np.zeros(len(force))
-    bend[1:-1] = np.linalg.norm(force[2:] - 2.0 * force[1:-1] + force[:-2], axis=1)
-    step = problem.knots.step
+    bend[lag:-lag] = np.linalg.norm(force[2 * lag :] - 2.0 * force[lag:-lag] + force[: -2 * lag], axis=1)
+    bend *= (FRAME_S * rate_hz / lag) ** 2
     near = maximum_filter1d(bend, 2 * step + 1)[::step]
     return np.asarray(1.0 + near / problem.sizes.lively_n_kg)
 
@@ -142,7 +148,7 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
         rows = Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
         normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
-    if np.isfinite(problem.sizes.torque_nm):
+    if np.isfinite(problem.torque_change_nm).any():
         for rows_at, columns in problem.torque_groups:
             places = problem.torque_rows[rows_at]
             own = [part[::step, places[:, None], columns] for part in parts]
@@ -185,7 +191,7 @@ def _add_torques(
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem)[1 : 1 + count, None] - 1.0)
-    scale = known / (problem.sizes.torque_nm * loose)
+    scale = known / (problem.torque_change_nm[rows_at] * loose)
     _, m, width, n = rows.shape
     wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
     for i, w in enumerate(_SECOND):

@@ -20,7 +20,7 @@ from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_c
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.posterior import inverse_blocks, posterior
-from biodyn.estimation.problem import Problem, torque_places
+from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import sizes_of
 from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import (
@@ -31,6 +31,7 @@ from biodyn.estimation.terms import (
     marker_information,
     torque_derivatives,
 )
+from biodyn.estimation.torques import torque_places
 from biodyn.processing.kinematics.fit import q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
@@ -82,6 +83,9 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         balanced=np.ones(FRAMES, dtype=bool),
         torque_rows=places,
         torque_known=np.ones((FRAMES, len(places)), dtype=bool),
+        torque_change_nm=np.full(
+            len(places), 30.0 * model.mass_kg * 0.01**1.5 if settings.torque_roughness else np.inf
+        ),
         inertias=NOTHING,
         plates=PlateUnknowns.none(100.0),
     )
