@@ -27,7 +27,7 @@ def main() -> None:
             continue
         tables = {name: getattr(result, name) for name in ("joint_torques", "joint_moments", "gait_cycles")}
         numbers = {name: table.select_dtypes("number").to_numpy(dtype=float) for name, table in tables.items()}
-        np.savez(Path(out) / f"{number}.npz", allow_pickle=False, **numbers)
+        np.savez(Path(out) / f"{number}.npz", **numbers)
         told.append([walk, ""])
     Path(answer).write_text(json.dumps(told), encoding="utf-8")
 

@@ -68,7 +68,7 @@ def _white_stretch(
 
 def _derivatives(x: FloatArray, rate_hz: float) -> tuple[FloatArray, FloatArray]:
     """First and second derivative of samples (T, ...), of a spline whose degree is less where the samples are few."""
-    if len(x) == 1:  # a constant; SciPy 1.15 writes outside of its memory for the second derivative of degree 0
+    if len(x) == 1:  # a constant; SciPy 1.16 writes outside of its memory for the second derivative of degree 0
         return np.zeros_like(x), np.zeros_like(x)
     time_s = np.arange(len(x)) / rate_hz
     spline = make_interp_spline(time_s, x, k=min(DEGREE, len(x) - 1))

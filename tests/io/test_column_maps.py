@@ -155,6 +155,8 @@ WRONG_MAPS = {
         "[markers]\nA = ['Cx', 'Cy']\nB = ['Fx', 'Fy', 'Fz']\n",
         "two columns for the marker A",
     ),
+    "one column for a marker": ("[markers]\nA = ['Cx']\n", "at least 2, found a list of 1"),
+    "four columns for a marker": ("[markers]\nA = ['Cx', 'Cy', 'Fx', 'Fy']\n", "at most 3, found a list of 4"),
     "a coordinate whose name is another column's": ("[coordinates]\nFx = 'Tz'\n", "another column of that name"),
 }
 

@@ -11,8 +11,10 @@ import matplotlib.figure
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.text import Text as Words
 from PIL import Image
 
+from biodyn.output.figures.canvas import Canvas
 from biodyn.output.figures.description import (
     Area,
     Axis,
@@ -204,13 +206,25 @@ def test_the_picture_shows_every_colour_in_its_panel() -> None:
     assert (picture[:3] == 1.0).all()  # white paper
 
 
-def test_the_picture_is_the_one_that_matplotlib_draws() -> None:
-    """Seen from afar, 12 pixels at a time: letters are hinted otherwise, nothing stands elsewhere or has another pen."""
-    painted, drawn = (Image.open(io.BytesIO(data)).convert("RGB") for data in (png(FIGURE), drawing_png(draw(FIGURE))))
-    assert painted.size == drawn.size
-    apart = np.abs(np.asarray(painted.reduce(12), dtype=float) - np.asarray(drawn.reduce(12), dtype=float))
-    assert apart.mean() < 0.6  # of 255; 0.3 found, 1.2 with pens half a pixel wider
-    assert apart.max() < 30.0  # 19 found; a missing sample of a legend makes 60
+def from_afar(data: bytes) -> np.ndarray:
+    """A PNG, 12 pixels at a time."""
+    return np.asarray(Image.open(io.BytesIO(data)).convert("RGB").reduce(12), dtype=float)
+
+
+def test_the_picture_is_the_one_that_matplotlib_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing stands elsewhere or has another pen. Letters are hinted otherwise, by each version of matplotlib in its own way."""
+    drawn = draw(FIGURE)
+    painted, picture = png(FIGURE), drawing_png(drawn)
+    assert Image.open(io.BytesIO(painted)).size == Image.open(io.BytesIO(picture)).size
+    apart = np.abs(from_afar(painted) - from_afar(picture))
+    assert apart.mean() < 0.6  # of 255; 0.3 found with matplotlib 3.11, 0.4 with 3.8, whose words are wider
+    assert apart.max() < 60.0  # 19 found with 3.11, 47 with 3.8; a missing title makes 77
+    monkeypatch.setattr(Canvas, "write", lambda *_: None)
+    for words in drawn.findobj(Words):
+        words.set_alpha(0.0)  # unlike what is not visible, it keeps its place in a legend
+    apart = np.abs(from_afar(png(FIGURE)) - from_afar(drawing_png(drawn)))
+    assert apart.mean() < 0.2  # 0.15 found, 0.48 with pens half a pixel wider
+    assert apart.max() < 20.5  # 19 found; a missing sample of a legend makes 38 and more, the palest one 21
 
 
 def test_what_goes_beyond_the_axes_is_cut_off(page: ElementTree.Element) -> None:

@@ -90,7 +90,8 @@ def _rates_of_angles(q, v):
 
     qdot = v.copy()
     for t, (angles, omega) in enumerate(zip(q[:, 1:4], v[:, 1:4], strict=True)):
-        first, second = (Rotation.from_euler("XYZ"[: k + 1], angles[: k + 1]).as_matrix() for k in range(2))
+        first = Rotation.from_euler("X", angles[0]).as_matrix()
+        second = Rotation.from_euler("XY", angles[:2]).as_matrix()
         E = np.stack([np.eye(3)[0], first @ np.eye(3)[1], second @ np.eye(3)[2]], axis=1)
         qdot[t, 1:4] = np.linalg.solve(E, omega)
     return qdot

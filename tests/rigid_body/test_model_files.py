@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from support.trees import InPinocchio, random_state, random_tree, relative
+from support.trees import random_state, random_tree, relative
 
 from biodyn.errors import ModelError
 from biodyn.model.from_library.markersets import recognise
@@ -219,4 +219,3 @@ def test_limits_survive():
     again = from_urdf(to_urdf(mb))
     assert (again.lower[0], again.upper[0]) == (-2.0, 0.1)
     assert 'range="-2.0 0.1"' in to_mjcf(mb)
-    assert InPinocchio(mb).model.nv == 1

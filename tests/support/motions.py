@@ -58,7 +58,7 @@ def main() -> None:
     body = mover()
     solved = {name: solve_motion(body, make(body).plan) for name, make in SCENES.items()}
     coefficients = {name: found.spline.coefficients.astype(np.float32) for name, found in solved.items()}
-    np.savez_compressed(_STORED, allow_pickle=False, **coefficients)
+    np.savez_compressed(_STORED, **coefficients)
 
 
 if __name__ == "__main__":

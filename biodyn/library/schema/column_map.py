@@ -11,7 +11,7 @@ from biodyn.library.schema.base import Name, Strict, Text
 
 Length = Literal["m", "cm", "mm"]
 Number = Annotated[float, Field(ge=-1e6, le=1e6)]
-Two = Annotated[tuple[Text, Text], Field(strict=False)]
+TwoOrThree = Annotated[tuple[Text, ...], Field(strict=False, min_length=2, max_length=3)]
 Three = Annotated[tuple[Text, Text, Text], Field(strict=False)]
 Four = Annotated[tuple[Text, Text, Text, Text], Field(strict=False)]
 Nine = Annotated[tuple[Text, Text, Text, Text, Text, Text, Text, Text, Text], Field(strict=False)]
@@ -64,7 +64,7 @@ class ColumnMap(Strict):
     rate_hz: float | None = Field(None, gt=0, le=20_000)
     length: Length | None = None
     angle: Literal["deg", "rad"] | None = None
-    markers: dict[str, Three | Two] = Field(default_factory=dict)
+    markers: dict[str, TwoOrThree] = Field(default_factory=dict)
     poses: dict[Text, _Pose] = Field(default_factory=dict)
     forces: Annotated[tuple[_Force, ...], Field(strict=False)] = ()
     plates: Annotated[tuple[_Plate, ...], Field(strict=False)] = ()

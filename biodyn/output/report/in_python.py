@@ -130,9 +130,9 @@ class ShownResult(TableAttributes):
         wanted = table["variable"].isin(names or known) & (table["side"].isin(SIDES if side is None else (side,)))
         found = table[wanted].reset_index(drop=True)
         others = set(known) - set(names or known)
-        for words in (found.attrs["units"], found.attrs["positive"]):
-            for name in others & set(words):
-                del words[name]
+        # new ones: with an older pandas the rows share those of the whole table
+        for key in ("units", "positive"):
+            found.attrs[key] = {name: words for name, words in found.attrs[key].items() if name not in others}
         return found
 
     def curves_in(self, signs: Signs) -> Mapping[str, Mapping[str, CycleCurves]]:

@@ -93,7 +93,9 @@ def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:
     if pack:
         write_compact(folder / ARRAYS_NAME, view.arrays)
     else:
-        np.savez(folder / ARRAYS_NAME, allow_pickle=False, **view.arrays)
+        # none is of objects; `allow_pickle`, which refuses them, would be one more array with NumPy 1.26
+        arrays: dict[str, Any] = dict(view.arrays)
+        np.savez(folder / ARRAYS_NAME, **arrays)
     write_user_files(view.user_files, folder)
     for name, content in ((MODEL_NAME, view.model_file), (MOTION_NAME, view.motion_file)):
         if content is not None:
