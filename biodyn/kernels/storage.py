@@ -4,8 +4,9 @@
     <this folder>/ready/<version of biodyn>-<stamp>/...          those that an installation brings (`ready`)
 
 The stamp is a digest of the kernel sources, of numba, llvmlite, numpy and of the build of Python, which names processor and
-system: another program never meets these files, whatever is installed in which place. A file is written beside its place and renamed, so that several processes may
-compile at once; a digest in front of its content tells a whole file from a damaged one, which counts as not there.
+system: another program never meets these files, whatever is installed in which place. A file is written beside its place and
+renamed, so that several processes may compile at once; a digest in front of its content tells a whole file from a damaged
+one, which counts as not there.
 """
 
 from __future__ import annotations
