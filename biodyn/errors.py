@@ -100,6 +100,21 @@ _REFUSALS: dict[str, str] = {
     "ENOMEM": "Close other programs, or cut the recording.",
     "EAGAIN": "Raise the limit of processes ('ulimit -u'), or close other programs.",
 }
+# Errors of Windows (winerror.h) that have no number of their own in POSIX.
+_OF_WINDOWS: dict[int, str] = {
+    39: _MAKE_ROOM,  # ERROR_HANDLE_DISK_FULL
+    53: _LOOK_AT_DISK,  # ERROR_BAD_NETPATH
+    55: _LOOK_AT_DISK,  # ERROR_DEV_NOT_EXIST
+    59: _LOOK_AT_DISK,  # ERROR_UNEXP_NET_ERR
+    64: _LOOK_AT_DISK,  # ERROR_NETNAME_DELETED
+    67: _LOOK_AT_DISK,  # ERROR_BAD_NET_NAME
+    123: "Choose another --out.",  # ERROR_INVALID_NAME
+    206: _SHORTEN,  # ERROR_FILENAME_EXCED_RANGE
+    1117: _LOOK_AT_DISK,  # ERROR_IO_DEVICE
+    1455: _REFUSALS["ENOMEM"],  # ERROR_COMMITMENT_LIMIT
+}
+_WINDOWS = os.name == "nt"
+_LONGEST_ON_WINDOWS = 247  # characters of a folder's path; the C library says of longer ones that they are not there
 _HINTS = {getattr(errno, name): hint for name, hint in _REFUSALS.items() if hasattr(errno, name)}
 
 
@@ -107,10 +122,16 @@ def system_refusal(error: OSError | MemoryError) -> SystemRefusalError | None:
     """Return the refusal of the operating system that an exception tells of; None where it tells of something else."""
     if isinstance(error, MemoryError):
         return SystemRefusalError("There is not enough memory.", _REFUSALS["ENOMEM"])
+    name = error.filename if error.filename2 is None else error.filename2
+    path = os.fsdecode(name) if isinstance(name, (str, bytes)) else ""
+    where = f"'{_shown(path)}'" if path else "What was to be read or written"
+    number = getattr(error, "winerror", None)
+    if number in _OF_WINDOWS:
+        return SystemRefusalError(f"{where}: {error.strerror}.", _OF_WINDOWS[number])
+    if _WINDOWS and error.errno == errno.ENOENT and len(os.path.abspath(path)) > _LONGEST_ON_WINDOWS:
+        return SystemRefusalError(f"{where}: The path is too long for Windows.", _SHORTEN)
     if error.errno is None or error.errno not in _HINTS:
         return None
-    name = error.filename if error.filename2 is None else error.filename2
-    where = "What was to be read or written" if not isinstance(name, (str, bytes)) else f"'{_shown(os.fsdecode(name))}'"
     return SystemRefusalError(f"{where}: {os.strerror(error.errno)}.", _HINTS[error.errno])
 
 

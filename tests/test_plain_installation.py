@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ import biodyn
 from biodyn.errors import InputFileError
 
 demo = importlib.import_module("biodyn.cli.demo")  # the package names the command so, too
+
+PROJECT = Path(__file__).parents[1]
 
 # Stands for an environment without a library: it cannot be found.
 WITHOUT = """
@@ -53,13 +56,30 @@ def test_the_sample_of_an_installed_package_comes_first(tmp_path: Path, monkeypa
         assert demo.sample_folder() == tmp_path / place
 
 
+def declared() -> dict[str, Any]:
+    return tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def bounds(lines: str) -> dict[str, str]:
+    """Of lines of the recipe: package and its bounds."""
+    return dict(re.findall(r"^    - ([\w-]+) (\S+)$", lines, re.MULTILINE))
+
+
 def test_the_recipe_for_conda_asks_for_what_the_package_asks_for() -> None:
-    project = Path(__file__).parents[1]
-    declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-    recipe = (project / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    _, _, needed = recipe.partition("  run:\n")
-    asked = dict(re.findall(r"^    - ([\w-]+) (\S+)$", needed, re.MULTILINE))
-    assert asked.pop("python") == ">=3.11"
-    asked["matplotlib"] = asked.pop("matplotlib-base")  # without windows of its own
-    assert {name + versions for name, versions in asked.items()} == set(declared)
+    recipe = (PROJECT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    build, _, run = recipe.partition("  host:\n")[2].partition("  run:\n")
+    python = {"python": declared()["project"]["requires-python"]}
+    needed = bounds(run)
+    needed["matplotlib"] = needed.pop("matplotlib-base")  # without windows of its own
+    wanted = dict(re.findall(r"^([\w-]+)(\S+)$", "\n".join(declared()["project"]["dependencies"]), re.MULTILINE))
+    assert needed == python | wanted
+    (tool,) = declared()["build-system"]["requires"]
+    assert {f"{name}{version}" for name, version in bounds(build).items()} == {f"python{python['python']}", tool}
     assert f'default="{biodyn.__version__}"' in recipe
+
+
+def test_kernels_are_compiled_for_every_python_that_the_package_names() -> None:
+    named = {line.rpartition(" :: ")[2] for line in declared()["project"]["classifiers"] if "Python :: 3." in line}
+    workflow = (PROJECT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    tried = [set(re.findall(r'"([\d.]+)"', line)) for line in re.findall(r"python: \[(.+)\]", workflow)]
+    assert tried == [named, named]  # tests, kernels of the wheel

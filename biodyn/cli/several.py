@@ -57,17 +57,20 @@ def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]
         raise ResultError(
             f"'{out}' is a result; those of several walks go into folders of their own.", "Choose another --out."
         )
-    folders: dict[Path, Path] = {}
+    folders: list[Path] = []
+    taken: dict[str, Path] = {}  # whatever the case: other systems tell no names apart by it
     for walk in walks:
         folder = default_folder(walk) if out is None else out / default_folder(walk).name
-        if folder in folders:
+        name = folder.name.casefold()
+        if name in taken:
             raise ResultError(
-                f"'{folders[folder]}' and '{walk}' would be written into the same folder, '{folder}'.",
+                f"'{taken[name]}' and '{walk}' would be written into the same folder, '{folder}'.",
                 "Analyse them one by one, each with an --out of its own.",
             )
         require_free(folder, force)
-        folders[folder] = walk
-    return list(folders)
+        taken[name] = walk
+        folders.append(folder)
+    return folders
 
 
 def _record(folder: Path) -> Any:

@@ -3,9 +3,10 @@
     <cache folder of the user>/kernels/<version of biodyn>-<stamp>/<kernel>-<processor>-<key>.kernel
     <this folder>/ready/<version of biodyn>-<stamp>/...          those that an installation brings (`ready`)
 
-The stamp is a digest of the kernel sources, of numba, llvmlite, numpy and of Python: another program never meets these
-files, whatever is installed in which place. A file is written beside its place and renamed, so that several processes may
-compile at once; a digest in front of its content tells a whole file from a damaged one, which counts as not there.
+The stamp is a digest of the kernel sources, of numba, llvmlite, numpy and of the build of Python, which names processor and
+system: another program never meets these files, whatever is installed in which place. A file is written beside its place and
+renamed, so that several processes may compile at once; a digest in front of its content tells a whole file from a damaged
+one, which counts as not there.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ import hashlib
 import os
 import re
 import stat
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def program_stamp() -> str:
         digest.update(path.read_bytes())
     for package in _COMPILERS:
         digest.update(f"{package} {_version_of(package)}\0".encode())
-    digest.update(f"{sys.implementation.cache_tag} {sys.platform}".encode())
+    # e.g. ".cpython-311-x86_64-linux-gnu.so": Python's version and build, processor, system and C library
+    digest.update(EXTENSION_SUFFIXES[0].encode())
     return f"{VERSION}-{digest.hexdigest()[:16]}"
 
 

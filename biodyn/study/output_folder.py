@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from biodyn.output.store.owned import remove_owned, trial_files
 from biodyn.study.plan import PlannedTrial
 from biodyn.study.record import TRIAL_RECORD_NAME
 from biodyn.study.running.lock import owner_of
-from biodyn.study.study_record import STUDY_RECORD_NAME
+from biodyn.study.study_record import STUDY_RECORD_NAME, seen_from
 
 # Files beside the folders; each is written as .NAME.part and then renamed.
 _WRITTEN = (
@@ -34,7 +33,7 @@ def require_free(folder: Path, root: Path) -> None:
         if folder.is_dir() and any(folder.iterdir()):
             raise StudyError(f"'{folder}' is not empty and holds no study of ours.", "Choose another --out.")
         return
-    if owner and owner != os.path.relpath(root, folder):
+    if owner and owner != seen_from(folder, root):
         raise StudyError(
             f"'{folder}' holds the study of another folder, '{owner}' as seen from there.", "Choose another --out."
         )

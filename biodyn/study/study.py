@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.output.report.paper_head import PaperHead, asked_paper
+from biodyn.output.store.possible import require_possible
 from biodyn.study.choices import with_choices, with_entries
 from biodyn.study.collecting.options import Reports
 from biodyn.study.discovery import StudyDefinition, discover, read_definition
@@ -25,7 +25,7 @@ from biodyn.study.running.lock import only_run, require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.run import OnOutcome, run_local, run_on_cluster
 from biodyn.study.running.task import Limits, Task
-from biodyn.study.study_record import STUDY, STUDY_RECORD_NAME, StudyKind, study_record, write_whole
+from biodyn.study.study_record import STUDY, STUDY_RECORD_NAME, StudyKind, seen_from, study_record, write_whole
 
 Say = Callable[[str], None]
 
@@ -159,11 +159,12 @@ class Study:
     def _owned(self, folder: Path) -> Any:
         """The lock of the output folder, once it is sure that the folder is this study's."""
         require_free(folder, self.plan.root)
+        require_possible(max((folder / trial.folder for trial in self.plan.trials), key=lambda place: len(str(place))))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StudyError(f"'{folder}' cannot be written: {error.strerror}.", "Choose another --out.") from error
-        return only_run(folder, os.path.relpath(self.plan.root, folder))
+        return only_run(folder, seen_from(folder, self.plan.root))
 
     def _analyse(
         self,

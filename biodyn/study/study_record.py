@@ -25,6 +25,14 @@ STUDY: Final = "study"
 SESSION: Final = "session"
 
 
+def seen_from(folder: Path, place: str | Path) -> str:
+    """Return the path of a place relative to a folder; the whole path where there is none, as between drives of Windows."""
+    try:
+        return os.path.relpath(place, folder)
+    except ValueError:
+        return os.path.abspath(place)
+
+
 def study_record(
     definition: StudyDefinition,
     plan: StudyPlan,
@@ -36,7 +44,7 @@ def study_record(
     """Return the values of study.json; `written`: the files of the data set, `kind`: a study, or the walks of one session."""
 
     def seen_from_here(table: str) -> str:
-        return os.path.relpath(table, folder)
+        return seen_from(folder, table)
 
     trials, counts = [], dict.fromkeys((*STATUS_WORDS, FAILED, "not run"), 0)
     for trial in plan.trials:
@@ -49,7 +57,7 @@ def study_record(
         KIND_ENTRY: kind,
         "name": plan.name,
         "program": program_version(),
-        "root": printable(os.path.relpath(plan.root, folder)),
+        "root": printable(seen_from(folder, plan.root)),
         "definition": all_table_paths(definition.model_dump(mode="json"), seen_from_here),
         "counts": counts,
         "trials": trials,

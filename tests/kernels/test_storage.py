@@ -107,6 +107,15 @@ def test_the_stamp_tells_programs_apart(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(storage, "_version_of", lambda package: "0.0.1" if package == "numba" else version(package))
     assert stamp() != mine
     monkeypatch.undo()
+    builds = [
+        [f".cpython-313{build}.so"] for build in ("-x86_64-linux-gnu", "t-x86_64-linux-gnu", "-aarch64-linux-gnu")
+    ]
+    found = set()
+    for build in builds:  # objects of the second, which knows no global lock, lie otherwise in memory
+        monkeypatch.setattr(storage, "EXTENSION_SUFFIXES", build)
+        found.add(stamp())
+    assert len({mine, *found}) == 1 + len(builds)
+    monkeypatch.undo()
     (tmp_path / "storage.py").write_text("x = 1\n", encoding="utf-8")
     monkeypatch.setattr(storage, "__file__", str(tmp_path / "storage.py"))
     first = stamp()

@@ -28,6 +28,7 @@ from biodyn.output.store.owned import (
     trial_files,
     walk_files,
 )
+from biodyn.output.store.possible import portable_name, require_possible
 
 _SHOWN = 120  # characters of a path on the screen
 # Tell that a folder is complete: they are moved last.
@@ -35,11 +36,12 @@ _RECORDS = ("trial.json", "run.json", "group.json")
 
 
 def require_free(folder: Path, force: bool) -> None:
-    """Raise ResultError if `folder` cannot become a result folder.
+    """Raise ResultError if `folder` cannot become a result folder, for its name, its length or what is there.
 
     An existing folder is replaced only with `force`, and only if it is empty, or a result that holds nothing but what
     biodyn wrote into it.
     """
+    require_possible(folder)
     try:
         remove_unfinished(without_links(folder))  # an older result that a killed run had moved aside comes back first
         _require_free(folder, force)
@@ -94,7 +96,7 @@ def without_links(folder: Path) -> Path:
 
 def default_folder(walk: Path) -> Path:
     """Where the result of a walk goes when no folder is named: reports/<name of the walk>, always inside of reports."""
-    name = walk.absolute().stem
+    name = portable_name(walk.absolute().stem)
     return Path("reports") / (
         name if name.strip(". ") and printable(name) == name else short_name(name.strip(". ") or "walk")
     )
@@ -106,6 +108,7 @@ def writing(folder: Path, force: bool = False) -> Iterator[Path]:
 
     On an error it is removed and an older result stays as it was.
     """
+    require_possible(folder)  # a name as it is given: Windows finds devices elsewhere
     folder = without_links(folder)  # what a link points to is replaced, not the link
     require_free(folder, force)
     with replacing(folder, trial_files) as temporary:

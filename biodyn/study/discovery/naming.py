@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
+from biodyn.output.store.possible import portable_name
 from biodyn.session.words import plain_text
 
 _LONGEST = 80  # characters; paths of 260 characters are the limit of some systems
-_RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin_|conout_)(?:\..*)?")  # device names of Windows
 
 T = TypeVar("T")
 
@@ -20,9 +20,7 @@ def safe_name(text: str) -> str:
     """Return the text with everything but letters, digits, '.', '-', '+' and '_' as '_'; never empty."""
     text = "".join(c if c.isalnum() or c in "-_.+" else "_" for c in plain_text(text).strip())
     text = re.sub("__+", "_", text).strip("._") or "unnamed"
-    if _RESERVED.fullmatch(text):  # with any suffix
-        stem, dot, rest = text.partition(".")
-        text = f"{stem}_{dot}{rest}"
+    text = portable_name(text)
     if len(text) > _LONGEST or len(text.encode()) > 2 * _LONGEST:
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         shorter = text[: _LONGEST - 9]
