@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -72,7 +73,8 @@ def program_stamp() -> str:
         digest.update(path.read_bytes())
     for package in _COMPILERS:
         digest.update(f"{package} {_version_of(package)}\0".encode())
-    digest.update(f"{sys.implementation.cache_tag} {sys.platform}".encode())
+    # the suffix of extension modules tells builds of one Python apart whose objects are not alike (debugging, without GIL)
+    digest.update(f"{sys.implementation.cache_tag} {sys.platform} {EXTENSION_SUFFIXES[0]}".encode())
     return f"{VERSION}-{digest.hexdigest()[:16]}"
 
 
