@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from biodyn.analysis import TrialAnalysis
 
 _LENGTH_BYTES: Final = 8
-_TIDYING_S: Final = 5.0  # for the other process to end what it does, a kernel's compilation at most; then all are killed
+_TIDYING_S: Final = (
+    5.0  # for the other process to end what it does, a kernel's compilation at most; then all are killed
+)
 _GROUP: Final[dict[str, Any]] = {"process_group": 0} if os.name == "posix" else {}
 # Kinds of messages: a step begins, a sentence for the person who waits, and the last one of three.
 _STEP, _SENTENCE, _DONE, _REFUSED, _NOT_HERE = "step", "sentence", "done", "refused", "not here"

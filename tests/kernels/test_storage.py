@@ -107,7 +107,9 @@ def test_the_stamp_tells_programs_apart(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(storage, "_version_of", lambda package: "0.0.1" if package == "numba" else version(package))
     assert stamp() != mine
     monkeypatch.undo()
-    monkeypatch.setattr(storage, "EXTENSION_SUFFIXES", [".cpython-313td-x86_64-linux-gnu.so"])  # another build of Python
+    monkeypatch.setattr(
+        storage, "EXTENSION_SUFFIXES", [".cpython-313td-x86_64-linux-gnu.so"]
+    )  # another build of Python
     assert stamp() != mine
     monkeypatch.undo()
     (tmp_path / "storage.py").write_text("x = 1\n", encoding="utf-8")
