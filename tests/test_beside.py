@@ -15,6 +15,7 @@ import pytest
 from biodyn.errors import SettingsError
 from biodyn.kernels.watch import watched
 from biodyn.output.store.loading import pieces
+from biodyn.threads import is_processor_free
 from biodyn.trial import beside as module
 from biodyn.trial.beside import beside
 from biodyn.trial.run import analyse_trial
@@ -113,3 +114,46 @@ def test_a_process_that_does_not_end_is_ended(other: Callable[[str], None], monk
     with beside():  # and is asked nothing
         pass
     assert time.monotonic() - began < 30.0
+
+
+# The other process with an analysis that does not end, and Ctrl-C ignored as in the background of a shell.
+IGNORING = """
+import pickle, signal, sys, time, types
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from biodyn.trial import beside as b
+def analyse_trial(walk, progress, **given):
+    try:
+        progress("reading")
+        for _ in range(600):
+            time.sleep(0.05)
+    finally:
+        open(given["mark"], "w").close()
+sys.modules["biodyn.trial.run"] = types.SimpleNamespace(analyse_trial=analyse_trial)
+b.serve()
+"""
+
+
+def test_the_other_process_tidies_up_when_nobody_waits_for_it_even_where_it_was_started_to_ignore_ctrl_c(
+    tmp_path: Path,
+) -> None:
+    mark, pipe = tmp_path / "tidied", subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", IGNORING], stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        module._send(process.stdin, (SAMPLE, {**GIVEN, "mark": str(mark)}))
+        assert module._received(process.stdout) == (module._STEP, "reading")
+        process.stdin.close()
+        try:
+            assert process.wait(20.0) == 0
+        finally:
+            process.kill()
+    assert mark.exists()
+
+
+def test_a_system_that_does_not_tell_its_load_is_taken_for_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unobtainable() -> None:
+        raise OSError("Load averages are unobtainable")
+
+    monkeypatch.setattr("os.getloadavg", unobtainable, raising=False)
+    monkeypatch.setattr("biodyn.threads.processors", lambda: 2)
+    assert is_processor_free()

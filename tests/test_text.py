@@ -153,8 +153,9 @@ def test_what_is_printed_neither_steers_the_terminal_nor_is_markup(capsys: pytes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes that break are POSIX's")
-def test_a_reader_who_leaves_is_not_told_as_failed_checks() -> None:
-    lines = "from biodyn.cli.screen import open_console\nfor _ in range(9999):\n    open_console().print('x' * 99)"
+@pytest.mark.parametrize("way", ["open_console().print('x' * 99)", "print_data('x' * 99 + chr(10))"])
+def test_a_reader_who_leaves_is_not_told_as_failed_checks(way: str) -> None:
+    lines = f"from biodyn.cli.screen import open_console, print_data\nfor _ in range(9999):\n    {way}"
     with subprocess.Popen([sys.executable, "-c", lines], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         assert writer.stderr is not None

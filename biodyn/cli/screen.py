@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,11 +58,23 @@ def open_console(on_error: bool = False) -> Console:
             return super().render_str(printable(text, keep="\n\t"), **options)
 
         def on_broken_pipe(self) -> None:
-            # whoever read has left ('| head'); 1 would say that checks failed
-            os.dup2(os.open(os.devnull, os.O_WRONLY), (sys.stderr if on_error else sys.stdout).fileno())
-            raise SystemExit(_PIPE_CLOSED)
+            _end_unheard(sys.stderr if on_error else sys.stdout)
 
     return Plain(stderr=on_error, markup=False, emoji=False, highlight=False)
+
+
+def _end_unheard(stream: TextIO) -> NoReturn:
+    """End where whoever read has left ('| head'); exit code 1 would say that checks failed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise SystemExit(_PIPE_CLOSED)
+
+
+def print_data(text: str) -> None:
+    """Print what another program reads, on standard output."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        _end_unheard(sys.stdout)
 
 
 def as_status(text: str) -> Text:
@@ -113,7 +125,7 @@ def tell_result(
         if (folder / name).is_file():
             console.print(f"Report: {folder / name}", highlight=False, markup=False, soft_wrap=True)
     if shown.as_json:
-        print((folder / "run.json").read_text(encoding="utf-8"), end="")
+        print_data((folder / "run.json").read_text(encoding="utf-8"))
     if shown.open_page:
         open_in_browser(folder / "report.html", console)
 

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from biodyn.cli.endings import BAD_INPUT, CHECKS_FAILED
-from biodyn.cli.screen import Shown
+from biodyn.cli.screen import Shown, print_data
 from biodyn.errors import BiodynError, ResultError, printable, system_refusal
 
 
@@ -44,7 +44,7 @@ def run_each(
         if shown.as_json:
             records.append(_record(folder) if refusal is None else _refused(name, refusal))
     if shown.as_json:
-        print(json.dumps(records, indent=2, allow_nan=False))
+        print_data(f"{json.dumps(records, indent=2, allow_nan=False)}\n")
     return worst
 
 

@@ -73,7 +73,8 @@ def constants_of(
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
     pull = share * (asked - (inertia.T @ motion)[back])
-    told = Told(names, share * information, pull, problem.plates.seldom_gross, problem.plates.sizes.gross_share)
+    gross = (*problem.inertias.seldom_gross, *problem.plates.seldom_gross)
+    told = Told(names, share * information, pull, gross, problem.plates.sizes.gross_share)
     known = told.with_others(problem.others)
     values = known.values
     step = factor.backward((motion - inertia @ values[order]).reshape(right.shape))

@@ -18,6 +18,7 @@ from biodyn.model.changes import with_inertias
 from biodyn.model.inertia import Inertia
 from biodyn.uncertainty.error_sources import segment_groups
 
+_BODY_MASS = "body mass"
 # Lighter segments tell too little of where their mass lies.
 _HEAVY_SHARE = 0.02
 _SIDEWAYS = 2  # the axis of a segment that points outward on one side of the body and inward on the other
@@ -51,6 +52,11 @@ class InertiaUnknowns:
     def count(self) -> int:
         """Number of unknowns."""
         return len(self.names)
+
+    @property
+    def seldom_gross(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the unknown whose error is seldom a gross one: the body's mass, else every plate would read wrong for it."""
+        return ((_BODY_MASS,),) if self.mass_share_sd else ()
 
     @property
     def sd_m(self) -> FloatArray:
@@ -157,7 +163,7 @@ def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> 
             # what one gains the others lose
             yield _Unknown(f"mass of {_kind(group[0], sides)}", still, more - weights @ more / weights.sum())
     if settings.mass_sd_share:
-        yield _Unknown("body mass", still, np.full(len(weights), settings.mass_sd_share))
+        yield _Unknown(_BODY_MASS, still, np.full(len(weights), settings.mass_sd_share))
 
 
 def _kind(name: str, sides: Mapping[str, str]) -> str:

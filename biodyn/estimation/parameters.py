@@ -77,8 +77,8 @@ class EstimationSettings(Section):
         0.01,
         ge=0,
         le=0.5,
-        description="share of plates that stand far beside their place or read far off, eight times the deviations above: such "
-        "a fault is found whole; 0 = none",
+        description="share of plates that stand far beside their place or read far off, and of body masses that are far off, "
+        "eight times the deviations above: such a fault is found whole; 0 = none",
     )
     force_delay_sd_s: float = Field(
         0.001, ge=0, le=0.02, description="how late or early all forces may be, 1 SD, s; 0 = they are in time"

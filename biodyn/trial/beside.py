@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from biodyn.analysis import TrialAnalysis
 
 _LENGTH_BYTES: Final = 8
-_TIDYING_S: Final = 1.0  # for the other process to end those it started; then all of them are killed
+_TIDYING_S: Final = (
+    5.0  # for the other process to end what it does, a kernel's compilation at most; then all are killed
+)
 _GROUP: Final[dict[str, Any]] = {"process_group": 0} if os.name == "posix" else {}
 # Kinds of messages: a step begins, a sentence for the person who waits, and the last one of three.
 _STEP, _SENTENCE, _DONE, _REFUSED, _NOT_HERE = "step", "sentence", "done", "refused", "not here"
@@ -168,6 +170,8 @@ def serve() -> NoReturn:
     """Analyse one walk for the process that started this one, and end."""
     answers, questions = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb")
     os.dup2(2, 1)  # what libraries print goes to nowhere
+    # a shell lets what runs in the background ignore Ctrl-C, and this process would ignore its end with it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         from biodyn.trial import run  # what takes long, before anything is asked
 

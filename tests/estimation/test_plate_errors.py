@@ -155,6 +155,18 @@ def _apart(one: Estimate, other: Estimate) -> float:
     return float(np.sqrt(np.nanmean((one.dynamics.torques - other.dynamics.torques) ** 2)))
 
 
+def test_what_every_plate_reads_alike_is_a_wrong_body_mass(walk: TrialAnalysis) -> None:
+    """That each of several plates is grossly wrong by the same share is less likely than that one mass is."""
+    gains = range(2, unknowns_of(walk, settings()).count - 1, 3)
+    found = estimated(walk, with_errors(walk, dict.fromkeys(gains, 0.1)), settings())
+    assert walk.propagation is not None
+    assert 0.085 < found.account.mass_change_kg / walk.propagation.model.mass_kg < 0.11
+    assert all(abs(error.gain) < 0.02 for error in found.account.plates.errors)
+    codes = {note.code for note in estimate_notes(found.account)}
+    assert "estimate-mass" in codes
+    assert "estimate-plate-gain" not in codes
+
+
 def test_plates_that_are_as_they_are_leave_the_reaction_alone(walk: TrialAnalysis, held: Estimate) -> None:
     assert held.reaction is walk.reaction
     assert held.account.plates.errors == ()

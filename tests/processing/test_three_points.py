@@ -66,7 +66,11 @@ def test_an_unseen_marker_leaves_the_fitted_axes(analysis):
     positions = markers.positions.copy()
     gap = slice(40, 60)
     positions[gap, 1] = np.nan
-    found, _ = in_three_point_axes(analysis.dynamics, analysis.fit, replace(markers, positions=positions), _LABELS)
+    gappy = replace(markers, positions=positions)
+    found, notes = in_three_point_axes(analysis.dynamics, analysis.fit, gappy, _LABELS)
     before, after = load_of(analysis.dynamics, "knee"), load_of(found, "knee")
     np.testing.assert_allclose(after.moment["jcs"][gap], before.moment["jcs"][gap], atol=1e-9)
     assert np.array_equal(np.isnan(after.moment["jcs"]), np.isnan(before.moment["jcs"]))
+    (note,) = (note for note in notes if "In frames without" in note.message)
+    assert note.code == "moment-axes"
+    assert note.message.endswith(f": femur_r ({int(analysis.fit.reliable[gap].sum())}).")

@@ -9,7 +9,7 @@ axes and marker places stay those of the static trial, the moment itself stays a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,25 +32,45 @@ def in_three_point_axes(
     Parameters:
         markers: in World, (T, M, 3) m, as the fit took them. label_of: labels of the landmarks that markers mark.
 
-    A frame in which one of a segment's markers is not seen keeps the fitted axes.
+    A frame in which one of a segment's markers is not seen keeps the fitted axes; how many of a segment these are is told.
     """
-    axes, lacking = {}, []
+    axes, lacking, unseen = {}, [], {}
     for _, row in sided_rows("body/three_points", "segment"):
         if row["body"] not in fit.model.frames:
             continue
-        R_WB = _segment_axes(fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])])
-        if R_WB is None:
+        found = _segment_axes(fit, markers, row["body"], [label_of.get(row["end"]), label_of.get(row["plane"])])
+        if found is None:
             lacking.append(row["body"])
-        else:
-            axes[row["body"]] = R_WB
+            continue
+        axes[row["body"]], seen = found
+        if not seen[fit.reliable].all():
+            unseen[row["body"]] = int((fit.reliable & ~seen).sum())
     joints = tuple(_expressed(load, fit, axes) for load in dynamics.joints)
-    text = f"Moments are given in the axes of the fitted segments for {', '.join(lacking)}: no three markers show how these turn."
-    notes = (Diagnostic("moment-axes", "info", text),) if lacking else ()
-    return replace(dynamics, joints=joints), notes
+    return replace(dynamics, joints=joints), _notes(lacking, unseen)
 
 
-def _segment_axes(fit: Fit, markers: Markers, body: str, labels: list[str | None]) -> FloatArray | None:
-    """R_WB (T, 3, 3) from the segment's joint centre and two markers; None where the model or the recording lacks one."""
+def _notes(lacking: Sequence[str], unseen: Mapping[str, int]) -> tuple[Diagnostic, ...]:
+    notes = []
+    if lacking:
+        names = ", ".join(lacking)
+        text = (
+            f"Moments are given in the axes of the fitted segments for {names}: no three markers show how these turn."
+        )
+        notes.append(Diagnostic("moment-axes", "info", text))
+    if unseen:
+        frames = ", ".join(f"{body} ({count})" for body, count in unseen.items())
+        text = (
+            f"In frames without one of the three markers moments are given in the axes of the fitted segment: {frames}."
+        )
+        hint = "Where the axes change, components of moments may step; fill the gaps in the capture software."
+        notes.append(Diagnostic("moment-axes", "info", text, hint=hint))
+    return tuple(notes)
+
+
+def _segment_axes(
+    fit: Fit, markers: Markers, body: str, labels: list[str | None]
+) -> tuple[FloatArray, BoolArray] | None:
+    """R_WB (T, 3, 3) from the segment's joint centre and two markers, and where (T,) these are seen; None where one lacks."""
     places = {marker.label: marker.p_BM for marker in fit.model.markers if marker.body == body}
     known = [label for label in labels if label in places and label in markers.labels]
     if len(known) < len(labels):
@@ -62,7 +82,7 @@ def _segment_axes(fit: Fit, markers: Markers, body: str, labels: list[str | None
         return None
     turned = moving @ still.T
     seen: BoolArray = np.asarray(np.isfinite(turned).all(axis=(1, 2)))
-    return np.where(seen[:, None, None], turned, R_WB)
+    return np.where(seen[:, None, None], turned, R_WB), seen
 
 
 def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray:
