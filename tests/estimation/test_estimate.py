@@ -28,10 +28,12 @@ from biodyn.estimation.terms import (
     add_dynamics,
     add_markers,
     add_smoothness,
+    loosening,
     marker_information,
     torque_derivatives,
 )
-from biodyn.estimation.torques import torque_places
+from biodyn.estimation.torques import smooth_torques, torque_places
+from biodyn.processing.dynamics.solve import known_loads
 from biodyn.processing.kinematics.fit import q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.rigid_body import body_poses, difference, inverse_dynamics
@@ -97,6 +99,39 @@ def residual(problem: Problem, path: Path) -> FloatArray:
 
 
 LOOSE = EstimationSettings(smoothness=1e-4, torque_roughness=0.0)  # type: ignore[call-arg]
+
+
+def test_each_torque_may_change_as_fast_as_its_own_movement_does(walk: TrialAnalysis) -> None:
+    inputs = walk.propagation
+    assert inputs is not None
+    loads = known_loads(inputs.fit, walk.reaction)
+    usual = smooth_torques(inputs, loads, EstimationSettings())  # type: ignore[call-arg]
+    limit = dict(zip(usual.places.tolist(), usual.change_nm.tolist(), strict=True))
+    of = {c.name: limit[c.v_index] for c in walk.model.coordinates if c.v_index in limit}
+    assert of["hip_flexion_r"] == of["hip_flexion_l"]  # both sides count together
+    assert of["hip_flexion_r"] > 2.0 * of["hip_rotation_r"]
+    motion = inputs.fit.motion
+    hasty = replace(inputs, fit=replace(inputs.fit, motion=replace(motion, v=2.0 * motion.v, vdot=4.0 * motion.vdot)))
+    twice = smooth_torques(hasty, loads, EstimationSettings(torque_roughness=2.0))  # type: ignore[call-arg]
+    assert (twice.change_nm > usual.change_nm).mean() > 0.8  # legs that swing at twice the speed
+    assert np.isinf(smooth_torques(inputs, loads, LOOSE).change_nm).all()
+
+
+def test_a_strike_is_as_lively_at_any_rate(walk: TrialAnalysis) -> None:
+    """What may change beside a bend of the ground reaction depends on the force, not on how often it was sampled."""
+    problem = consistent(walk, LOOSE)
+
+    def factors(times: int) -> FloatArray:
+        time_s = np.arange(times * FRAMES) / (100.0 * times)
+        wrenches = np.zeros((len(time_s), 1, 6))
+        wrenches[:, 0, 4] = 1000.0 * np.exp(-(((time_s - 0.3) / 0.03) ** 2))
+        return loosening(replace(problem, knots=Knots(len(time_s), times, 100.0 * times), wrenches=wrenches))
+
+    once, often = factors(1), factors(2)
+    assert once.max() > 5.0
+    np.testing.assert_allclose(
+        often[: len(once)], once[: len(often)], rtol=0.1
+    )  # samples between the knots see more of it
 
 
 def test_what_is_consistent_stays(walk: TrialAnalysis) -> None:
