@@ -41,7 +41,9 @@ def is_processor_free() -> bool:
 
 def _load() -> float:
     """Processes that ran or waited for a processor in the last minute, on average; 0 where the system does not tell."""
+    if sys.platform == "win32":
+        return 0.0
     try:
         return os.getloadavg()[0]
-    except (AttributeError, OSError):  # Windows; a sandbox
+    except OSError:  # a sandbox
         return 0.0

@@ -141,10 +141,10 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
+        if sys.platform == "win32":
             process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _send(stream: IO[bytes], message: Any) -> None:
