@@ -15,10 +15,21 @@ from pathlib import Path
 
 import numpy as np
 from common import Record, Table, parser_of
-from rough_walks import BASE, TORQUES, Series, errors, rms, series_of, settings_of, steps_with, true_series
+from rough_walks import (
+    BASE,
+    TORQUES,
+    Series,
+    common_frames,
+    errors,
+    rms,
+    series_of,
+    settings_of,
+    steps_with,
+    true_series,
+)
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDES, FloatArray
+from biodyn.conventions import FloatArray
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
@@ -104,12 +115,7 @@ def ratios(seed: int) -> dict[str, list[float]]:
     found[ABOVE] = above(recording, WIDEST_SHARE_OF_RATE * recording.truth.options.rate_hz, true)
     rows = {}
     for row, series in found.items():
-        known = {
-            key: np.isfinite(series.torque[key]) & np.isfinite(at_6_hz.torque[key])
-            for torque in TORQUES
-            for side in SIDES
-            if (key := f"{torque}_{side}") in series.torque and key in at_6_hz.torque
-        }
+        known = common_frames([series, at_6_hz], true)
         mine, whole = (errors(one, true, known) for one in (series, at_6_hz))
         rows[row] = [rms([mine[torque]]) / rms([whole[torque]]) for torque in TORQUES]
     return rows

@@ -249,7 +249,7 @@ def measure(name: str, seed: int, methods: Sequence[str], sweep: Sequence[str], 
                 exact = without_errors(recording, analysis.model, static, folder)
     if exact is None:
         return
-    known = _common(list(found.values()), true)
+    known = common_frames(list(found.values()), true)
     for method, series in found.items():
         for torque, value in errors(series, true, known).items():
             tally.total[method][torque].append(value)
@@ -268,7 +268,7 @@ def measure(name: str, seed: int, methods: Sequence[str], sweep: Sequence[str], 
     tally.people += 1
 
 
-def _common(found: Sequence[Series], true: Series) -> dict[str, FloatArray]:
+def common_frames(found: Sequence[Series], true: Series) -> dict[str, FloatArray]:
     """Frames (T,) in which every method has a torque, by torque and side."""
     names = set(true.torque).intersection(*(series.torque for series in found))
     return {name: np.all([np.isfinite(series.torque[name]) for series in found], axis=0) for name in sorted(names)}

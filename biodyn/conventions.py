@@ -36,3 +36,8 @@ WHOLE_CYCLE: Final = 0.9
 def other_side(side: Side) -> Side:
     """Return the opposite side."""
     return "l" if side == "r" else "r"
+
+
+def without_side(name: str, side: str) -> str:
+    """Return the name of a segment, joint or coordinate without the side it ends with; `side` "" = it has none."""
+    return name.removesuffix(f"_{side}") if side else name

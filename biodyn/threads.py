@@ -7,9 +7,14 @@ in another order change the last digits. To be said before numpy is imported; lo
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import subprocess
 
 #: What OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
 ONE_THREAD: Final = dict.fromkeys(
@@ -31,6 +36,28 @@ def processors() -> int:
 def may_start_python() -> bool:
     """Whether what runs this program is Python: where that is part of another program, that one would be started."""
     return Path(sys.executable or "").stem.lower().startswith("python")
+
+
+def start_python(code: str, **options: Any) -> subprocess.Popen[bytes]:
+    """Start a process of this Python, with its path, that runs `code`; OSError where no further process is allowed.
+
+    options: of `subprocess.Popen`. It looks for unreachable objects as seldom as this process does: compiling and loading
+    make millions that stay.
+    """
+    import gc
+    import subprocess
+
+    begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
+    return subprocess.Popen([sys.executable, "-P", "-c", f"{begin}; {code}"], **options)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process that was started with a process group of its own, and what it started; harmless where it has ended."""
+    with suppress(ProcessLookupError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def is_processor_free() -> bool:

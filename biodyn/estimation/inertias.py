@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, FloatArray
+from biodyn.conventions import SIDE_SIGN, FloatArray, without_side
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_inertias
@@ -167,7 +167,7 @@ def _masses(model: SubjectModel, centres: int, settings: EstimationSettings) -> 
 
 
 def _kind(name: str, sides: Mapping[str, str]) -> str:
-    return name.removesuffix(f"_{sides[name]}") if sides[name] else name
+    return without_side(name, sides[name])
 
 
 def with_changed_inertias(model: SubjectModel, unknowns: InertiaUnknowns, values: FloatArray) -> SubjectModel:

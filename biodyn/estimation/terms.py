@@ -149,10 +149,12 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
         normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
     if np.isfinite(problem.torque_change_nm).any():
+        loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem) - 1.0)
         for rows_at, columns in problem.torque_groups:
             places = problem.torque_rows[rows_at]
             own = [part[::step, places[:, None], columns] for part in parts]
-            _add_torques(normal, problem, on_coefficients(problem.knots, own, 0), tau[::step, places], rows_at, columns)
+            by_place = on_coefficients(problem.knots, own, 0)
+            _add_torques(normal, problem, by_place, tau[::step, places], rows_at, columns, loose)
     return found
 
 
@@ -185,13 +187,16 @@ def _add_torques(
     tau: FloatArray,
     rows_at: IntArray,
     columns: IntArray,
+    loose: FloatArray,
 ) -> None:
-    """Second differences of torques from knot to knot are small where the torque is known at all three."""
+    """Second differences of torques from knot to knot are small where the torque is known at all three.
+
+    loose: (knots,) factors by which they may be larger.
+    """
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
-    loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem)[1 : 1 + count, None] - 1.0)
-    scale = known / (problem.torque_change_nm[rows_at] * loose)
+    scale = known / (problem.torque_change_nm[rows_at] * loose[1 : 1 + count, None])
     _, m, width, n = rows.shape
     wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
     for i, w in enumerate(_SECOND):

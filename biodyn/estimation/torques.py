@@ -6,12 +6,11 @@ as fast as that of one who walks slowly, and his ankle a fifth as fast as his hi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.sizes import knot_step
 from biodyn.model.body_model import SubjectModel
@@ -54,9 +53,10 @@ def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettin
     known = _known(model, loads, places)
     change = np.full(len(places), np.inf)
     if settings.torque_roughness and len(places):
-        knot_s = knot_step(inputs.rate_hz, settings) / inputs.rate_hz
+        step = knot_step(inputs.rate_hz, settings)
+        knot_s = step / inputs.rate_hz
         least = _LEAST_ROUGHNESS * model.mass_kg * knot_s**1.5
-        differences = _second_differences(inputs, loads, places, known, knot_step(inputs.rate_hz, settings))
+        differences = _second_differences(inputs, loads, places, known, step)
         for columns in _both_sides(model, places):
             own = differences[:, columns][np.isfinite(differences[:, columns])]
             if len(own) >= _LEAST_CHANGES:
@@ -99,10 +99,8 @@ def _second_differences(inputs: TrialInputs, loads: Loads, places: IntArray, kno
 
 def _both_sides(model: SubjectModel, places: IntArray) -> list[list[int]]:
     """Columns of `places` that are the same torque of one side and the other."""
-    names: Mapping[int, str] = {c.v_index: c.name for c in (*model.coordinates, *model.assumed)}
+    plain = {c.v_index: c.plain for c in (*model.coordinates, *model.assumed)}
     groups: dict[str, list[int]] = {}
     for column, at in enumerate(places.tolist()):
-        name = names[at]
-        stem, _, side = name.rpartition("_")
-        groups.setdefault(stem if side in SIDES else name, []).append(column)
+        groups.setdefault(plain[at], []).append(column)
     return list(groups.values())

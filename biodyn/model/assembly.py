@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, without_side
 from biodyn.geometry.rotations import axis_angle
 from biodyn.model.inertia import ZERO_INERTIA, Inertia
 from biodyn.model.skeleton import BodyDefinition, Rotation, SkeletonDefinition
@@ -59,7 +59,7 @@ class Coordinate:
     @property
     def plain(self) -> str:
         """What it is over the gait cycle: the variable, else its name without side."""
-        return self.variable or (self.name.removesuffix(f"_{self.side}") if self.side else self.name)
+        return self.variable or without_side(self.name, self.side)
 
 
 @dataclass(frozen=True)

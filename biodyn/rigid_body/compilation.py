@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,7 +29,7 @@ from biodyn.rigid_body.algorithms import (
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
 from biodyn.rigid_body.multibody import Multibody
-from biodyn.threads import may_start_python, processors
+from biodyn.threads import may_start_python, processors, start_python
 
 Progress = Callable[[str], None]
 _MOST_HELPERS: Final = 3  # the longest piece of work is a third of all
@@ -119,16 +117,13 @@ def compile_share(taken: str, progress: Progress | None = None) -> None:
 def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Processes that compile a share each; none is left behind."""
     count = min(_MOST_HELPERS, processors() - 1) if may_start_python() else 0
-    # a compiler makes millions of objects: a helper looks for unreachable ones as seldom as this process does
-    begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
-    code = f"{begin}; from {__name__} import compile_share; compile_share({taken!r})"
+    code = f"from {__name__} import compile_share; compile_share({taken!r})"
     quiet = subprocess.DEVNULL
     started: list[subprocess.Popen[bytes]] = []
     try:
         with suppress(OSError):  # no further process is allowed: this one does the rest
             for _ in range(count):
-                command = [sys.executable, "-P", "-c", code]
-                started.append(subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet))
+                started.append(start_python(code, stdin=quiet, stdout=quiet, stderr=quiet))
         yield started
     finally:
         for helper in started:

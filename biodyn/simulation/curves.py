@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, without_side
 from biodyn.geometry.rotations import from_cardan_zxy
 from biodyn.model.assembly import Coordinate
 from biodyn.model.body_model import SubjectModel
-from biodyn.processing.gait.variables import without_side
 
 BASE_CURVES = ("forward", "upward", "sideways", "tilt", "list", "rotation")
 # Mirroring at the sagittal plane turns sideways movement, and rotations about X and Y, into their opposite.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side
-from biodyn.processing.gait.variables import without_side
+from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side, without_side
 from biodyn.simulation.curves import BASE_CURVES, TURNED_BY_MIRROR, axis_is_turned
 from biodyn.simulation.feet import Foot, at_point, pressure_share
 from biodyn.simulation.person import Body, load_data

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
+from biodyn.conventions import without_side
 from biodyn.simulation.trial import SimulatedTrial
 
 
@@ -80,7 +81,7 @@ def compare(found: TrialAnalysis, truth: SimulatedTrial) -> Recovery:
         rows.append(
             CoordinateError(
                 name=coordinate.name,
-                joint=coordinate.joint.removesuffix(f"_{coordinate.side}") if coordinate.side else coordinate.joint,
+                joint=without_side(coordinate.joint, coordinate.side),
                 side=coordinate.side,
                 sagittal=coordinate.name == skeleton.body(coordinate.body).rotations[0].coordinate,
                 frames=int(valid.sum()),

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2, FloatArray, Side, without_side
 from biodyn.library.tables import for_each_side
-from biodyn.processing.gait.variables import without_side
 from biodyn.rigid_body import body_poses, inverse_dynamics
 from biodyn.simulation import feet as contact
 from biodyn.simulation.feet import Foot

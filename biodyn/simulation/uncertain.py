@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray
+from biodyn.conventions import SIDE_SIGN, BoolArray, FloatArray, without_side
 from biodyn.model.moved_centre import with_misplaced_centre
 from biodyn.simulation.files import write_c3d
 from biodyn.simulation.person import Body, Person, embody
@@ -31,7 +31,7 @@ def unlike(body: Body, magnitudes: Magnitudes, rng: np.random.Generator) -> Body
         sd = magnitudes.joint_centre_m.get(name, 0.0)
         if not sd:
             continue
-        kind = name.removesuffix(f"_{side}") if side else name
+        kind = without_side(name, side)
         if kind not in shifts:
             shifts[kind] = sd * rng.normal(size=3)
         outward = SIDE_SIGN[side] if side else 1.0

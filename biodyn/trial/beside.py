@@ -10,7 +10,6 @@ not be started, died, met what no one foresaw (then it is met here again, and to
 
 from __future__ import annotations
 
-import gc
 import os
 import pickle
 import signal
@@ -25,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, NoReturn
 
 from biodyn.errors import BiodynError
 from biodyn.kernels.watch import tell, watched
-from biodyn.threads import is_processor_free, may_start_python
+from biodyn.threads import is_processor_free, kill_group, may_start_python, start_python
 
 if TYPE_CHECKING:
     from biodyn.analysis import TrialAnalysis
@@ -86,7 +85,7 @@ class Beside:
         try:
             self._process.wait(_TIDYING_S)
         except subprocess.TimeoutExpired:
-            _kill_group(self._process)
+            kill_group(self._process)
             self._process.wait()
 
     def _heard(self, progress: Callable[[str], None]) -> tuple[str, Any]:
@@ -129,22 +128,12 @@ def beside() -> Iterator[Beside | None]:
 def _started() -> subprocess.Popen[bytes] | None:
     if "numpy" in sys.modules or not is_processor_free() or not may_start_python():
         return None
-    # it looks for unreachable objects as seldom as this process does
-    begin = f"import gc, sys; gc.set_threshold(*{gc.get_threshold()!r}); sys.path[:] = {sys.path!r}"
-    code = f"{begin}; from {__name__} import serve; serve()"
+    code = f"from {__name__} import serve; serve()"
     pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
     try:
-        return subprocess.Popen([sys.executable, "-P", "-c", code], stdin=pipe, stdout=pipe, stderr=quiet, **_GROUP)
+        return start_python(code, stdin=pipe, stdout=pipe, stderr=quiet, **_GROUP)
     except OSError:  # no further process is allowed
         return None
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _send(stream: IO[bytes], message: Any) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -217,7 +217,7 @@ def segment_groups(model: SubjectModel) -> list[tuple[str, ...]]:
     groups: dict[str, list[str]] = {}
     for body in model.bodies:
         name, side = body.definition.name, body.definition.side
-        groups.setdefault(name.removesuffix(f"_{side}") if side else name, []).append(name)
+        groups.setdefault(without_side(name, side), []).append(name)
     return [tuple(group) for group in groups.values()]
 
 

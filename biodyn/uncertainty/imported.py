@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from scipy.ndimage import uniform_filter1d
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import FloatArray, IntArray, without_side
 from biodyn.model.from_osim.names import is_toe
 from biodyn.model.from_osim.subject import ImportedModel
 from biodyn.processing.kinematics.model_markers import Tasks, fit_model
@@ -282,7 +282,7 @@ def with_drawn_inertias(model: ImportedModel, magnitudes: Magnitudes, rng: np.ra
     kinds: dict[str, tuple[float, FloatArray, float]] = {}
     for segment in model.bodies:
         name, side = segment.definition.name, segment.definition.side
-        kind = name.removesuffix(f"_{side}") if side else name
+        kind = without_side(name, side)
         if kind not in kinds:
             step = magnitudes.com_m * rng.normal(size=3) * (1.0, 1.0, 0.0)
             kinds[kind] = (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray
+from biodyn.conventions import CYCLE_POINTS, SIDE_NAMES, SIDE_SIGN, SIDES, FloatArray, without_side
 from biodyn.library.load import load_table
 
 PERCENT: FloatArray = np.linspace(0.0, 100.0, CYCLE_POINTS)
@@ -97,4 +97,4 @@ def same_side(names: Iterable[str], side: str) -> FloatArray:
 def coordinate_title(name: str) -> str:
     """Words for a coordinate with its side, e.g. "Hip flexion, right"."""
     side = next((side for side in SIDES if name.endswith(f"_{side}")), "")
-    return variable(name.removesuffix(f"_{side}") if side else name).title + (f", {SIDE_NAMES[side]}" if side else "")
+    return variable(without_side(name, side)).title + (f", {SIDE_NAMES[side]}" if side else "")

@@ -19,9 +19,8 @@ from support.synthetic import (
     with_mass,
 )
 
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, without_side
 from biodyn.output.tables import TABLES, trial_tables, write_csv
-from biodyn.processing.gait.variables import without_side
 
 
 @pytest.fixture(scope="module")

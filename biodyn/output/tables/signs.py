@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 
 import pandas as pd
 
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDES, without_side
 from biodyn.errors import ResultError
 from biodyn.variables import is_known, variable
 
@@ -109,6 +109,6 @@ def _known(name: str, table: pd.DataFrame, own_names: OwnNames) -> Iterator[tupl
             own, side, sign = str(entry["variable"]), str(entry["side"]), float(entry["sign"])
         else:
             side = next((side for side in SIDES if stem.endswith(f"_{side}")), "")
-            own = stem.removesuffix(f"_{side}") if side else stem
+            own = without_side(stem, side)
         if is_known(own + kind):
             yield column, own + kind, side or SIDES[0], sign

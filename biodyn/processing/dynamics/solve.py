@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray, Side
+from biodyn.conventions import BoolArray, FloatArray, Side, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction
@@ -226,7 +226,7 @@ def joint_load(
     def along(vector_W: FloatArray, R: FloatArray) -> FloatArray:
         return np.where(valid[:, None], np.einsum("tji,tj->ti", R, vector_W), np.nan)
 
-    joint = definition.joint.removesuffix(f"_{definition.side}") if definition.side else definition.joint
+    joint = without_side(definition.joint, definition.side)
     return JointLoad(
         joint=joint,
         side=definition.side,

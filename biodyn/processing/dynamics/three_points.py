@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import BoolArray, FloatArray, without_side
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
 from biodyn.processing.dynamics.solve import Dynamics, JointLoad, joint_coordinate_axes
@@ -112,4 +112,4 @@ def _expressed(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> Joi
 
 
 def _is_joint(joint: str, side: str, load: JointLoad) -> bool:
-    return side == load.side and (joint.removesuffix(f"_{side}") if side else joint) == load.joint
+    return side == load.side and without_side(joint, side) == load.joint

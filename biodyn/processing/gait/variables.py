@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, FloatArray, Side
+from biodyn.conventions import AXES, SIDE_SIGN, STANDARD_GRAVITY_M_S2, FloatArray, Side, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import SkeletonDefinition
 from biodyn.processing.contacts.at_plate_rate import FootForces
@@ -105,8 +105,3 @@ def variables_of(skeleton: SkeletonDefinition) -> tuple[str, ...]:
     loads = [name for j in joints for name in (*(f"{j}_jcs_moment_{axis}" for axis in AXES), f"{j}_power")]
     ground = [f"ground_force_{axis}" for axis in AXES]
     return tuple(dict.fromkeys((*angles, "foot_progression", *moments, *loads, *ground)))
-
-
-def without_side(name: str, side: str) -> str:
-    """Name of a coordinate without the side it ends with."""
-    return name.removesuffix(f"_{side}") if side else name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -20,7 +19,7 @@ from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.task import Limits, Outcome, Task, kept_record, limited, outcome_of, write_failed
-from biodyn.threads import ONE_THREAD
+from biodyn.threads import ONE_THREAD, kill_group
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
@@ -144,7 +143,9 @@ class TrialProcess:
         """End the process for good, from any thread; a task in work raises StudyError."""
         with self._changing:
             self._closed = True
-        _kill(self._process)
+        process = self._process
+        if process is not None:
+            kill_group(process)
 
     def _opened(self) -> subprocess.Popen[bytes]:
         command = [*self._command, str(self._limits.memory_mb), str(os.getpid())]
@@ -171,7 +172,7 @@ class TrialProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        _kill(process)
+        kill_group(process)
         process.wait()
         if process.stdin is not None:
             try:
@@ -247,16 +248,6 @@ def _listen(process: subprocess.Popen[bytes], said: queue.SimpleQueue[bytes | No
 def _is_broken_pipe(error: OSError) -> bool:
     """True for what a pipe says whose reader has ended; Windows says "invalid argument"."""
     return error.errno in (errno.EPIPE, errno.EINVAL)
-
-
-def _kill(process: subprocess.Popen[bytes] | None) -> None:
-    if process is None:
-        return
-    with contextlib.suppress(ProcessLookupError):
-        if sys.platform != "win32":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def _how(code: int) -> str:

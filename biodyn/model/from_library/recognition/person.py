@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from biodyn.conventions import SIDES, FloatArray, other_side
+from biodyn.conventions import SIDES, FloatArray, other_side, without_side
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
 
@@ -258,7 +258,7 @@ def _segments(worn: set[str]) -> tuple[list[_Segment], int]:
         if name not in needed:
             continue
         sign = {"r": 1.0, "l": -1.0}.get(side, 0.0)
-        kind = name.removesuffix(f"_{side}") if side else name
+        kind = without_side(name, side)
         centre = np.asarray(row["centre"]) * (1.0, 1.0, sign or 1.0)
         parent = index.get(str(row.get("parent", "")), -1)
         spread = np.deg2rad(np.array([row[angle] for angle in _ANGLES]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.analysis import TrialAnalysis
-from biodyn.conventions import SIDES
+from biodyn.conventions import SIDES, without_side
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.skeleton import BodyDefinition
 from biodyn.processing.dynamics.imported import OwnMotion
@@ -152,7 +152,7 @@ def _plain_joint(definition: BodyDefinition) -> str:
     """Name of the joint to the parent, without its side; none for the root."""
     if not definition.parent:
         return ""
-    return definition.joint.removesuffix(f"_{definition.side}") if definition.side else definition.joint
+    return without_side(definition.joint, definition.side)
 
 
 def contact_foot_outlines(analysis: TrialAnalysis) -> np.ndarray:
