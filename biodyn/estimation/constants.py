@@ -35,7 +35,8 @@ class Constants:
     Attributes:
         step: (count, nv) of the motion that goes with it. inertias, plates: the unknowns, in standard deviations of before.
         plates_sd: standard deviations left of the latter, in the same; plates_drawn: those they were drawn towards 0 with.
-        balance: (6,) error of the balance in a frame. told: what the stretch alone says of inertias and plates.
+        balance: (6,) error of the balance in a frame. unbalanced: (T, 6) Nm and N, what is left of the balance itself.
+        told: what the stretch alone says of inertias and plates.
     """
 
     step: FloatArray
@@ -44,17 +45,25 @@ class Constants:
     plates_sd: FloatArray
     plates_drawn: FloatArray
     balance: FloatArray
+    unbalanced: FloatArray
     told: Told
 
 
 def constants_of(
-    problem: Problem, factor: Factor, balance: list[Rows], path: Path, right: FloatArray, sizes_too: bool = True
+    problem: Problem,
+    factor: Factor,
+    balance: list[Rows],
+    path: Path,
+    right: FloatArray,
+    before: Constants | None = None,
 ) -> Constants:
     """Return the step, and the constants that go with it, of the first equations: `right` (count, nv), rows of the balance.
 
-    sizes_too: find the error of the balance; without, it stays.
+    before: what was found with earlier equations; then the error of the balance stays, without it is found too.
     """
-    effect = _constant_rows(problem, path)
+    effect, rest, sizes_too = _constant_rows(problem, path), _rest(problem, balance), before is None
+    by_scale = rest if before is None else before.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
+    effect[:, :, : problem.inertias.count] += _of_scale(problem, by_scale)
     count, probes = effect.shape[2], _PROBES if sizes_too else 0
     # Plates stand in the order in which they are stepped on: before that, nothing of them is to be done.
     order = np.argsort(np.argmax(effect.any(axis=1), axis=0), kind="stable")
@@ -79,10 +88,13 @@ def constants_of(
     values = known.values
     step = factor.backward((motion - inertia @ values[order]).reshape(right.shape))
     first, error = problem.inertias.count, problem.sizes.balance
+    left = _left(rest, balance, step, effect @ values)
     if sizes_too:
-        left = _left(problem, balance, step, effect @ values)
         error = _balance_error(problem, left[:, _FORCE], float(np.sum(probed**2)) / _PROBES)
-    return Constants(step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, told)
+    unbalanced = problem.sizes.balance * (left + problem.inertias.body_share(values[:first]) * by_scale)
+    return Constants(
+        step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, unbalanced, told
+    )
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:
@@ -99,6 +111,16 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     return np.asarray(effect * (problem.balanced[:, None] / problem.sizes.balance)[:, :, None])
 
 
+def _of_scale(problem: Problem, rest: FloatArray) -> FloatArray:
+    """What one standard deviation of each inertia changes of the balance (T, 6, P) by the scale of its error.
+
+    A model's error is a share of the body: one that weighs (1 + m) times as much is out of balance by (1 + m) times as much, and
+    a rest r (T, 6) counts as r / (1 + m), to first order r - r m. Else a lighter body on plates that all read too much would
+    always look better: every rest would shrink with the scale of everything.
+    """
+    return np.asarray(rest[:, :, None] * problem.inertias.of_body)
+
+
 def _probes(problem: Problem) -> FloatArray:
     """Random signs (T, 6, P) on the forces of balanced frames: z^T A z is the trace of A on average (Hutchinson 1989)."""
     result = np.zeros((len(problem.balanced), 6, _PROBES))
@@ -106,15 +128,21 @@ def _probes(problem: Problem) -> FloatArray:
     return result * problem.balanced[:, None, None]
 
 
-def _left(problem: Problem, balance: list[Rows], step: FloatArray, by_inertias: FloatArray) -> FloatArray:
-    """What the step leaves of the balance (T, 6), in standard deviations."""
+def _rest(problem: Problem, balance: list[Rows]) -> FloatArray:
+    """The balance (T, 6) before the step, in standard deviations."""
     result = np.zeros((len(problem.balanced), 6))
     for part in balance:
-        left = part.rest.copy()
+        result[part.frames] = part.rest
+    return result
+
+
+def _left(rest: FloatArray, balance: list[Rows], step: FloatArray, by_constants: FloatArray) -> FloatArray:
+    """What the step leaves of the balance (T, 6), in standard deviations."""
+    result = rest - by_constants
+    for part in balance:
         for i in range(part.rows.shape[2]):
-            left -= (part.rows[:, :, i] @ step[i : i + len(left), :, None])[..., 0]
-        result[part.frames] = left
-    return result - by_inertias
+            result[part.frames] -= (part.rows[:, :, i] @ step[i : i + len(part.rest), :, None])[..., 0]
+    return result
 
 
 def _balance_error(problem: Problem, left: FloatArray, trace: float) -> FloatArray:

@@ -69,7 +69,15 @@ class InertiaUnknowns:
 
     def body_share(self, values: FloatArray) -> float:
         """Return the change of the body's mass, share."""
-        return float(values[-1] * self.mass_share_sd) if self.mass_share_sd else 0.0
+        return float(self.of_body @ values)
+
+    @property
+    def of_body(self) -> FloatArray:
+        """What one standard deviation of each unknown changes the body's mass by, (P,) shares."""
+        result = np.zeros(self.count)
+        if self.mass_share_sd:
+            result[-1] = self.mass_share_sd
+        return result
 
     def mass_changes(self, values: FloatArray) -> dict[str, float]:
         """Return by which share of itself each segment's mass changes."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Factor, Normal
-from biodyn.estimation.constants import constants_of
+from biodyn.estimation.constants import Constants, constants_of
 from biodyn.estimation.deviation import Path, moved
 from biodyn.estimation.inertias import with_changed_inertias
 from biodyn.estimation.problem import Problem
@@ -67,6 +67,7 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     of_plates = np.zeros(problem.plates.count)
     plates_sd = plates_drawn = np.ones(problem.plates.count)
     told_of_constants: Told | None = None
+    found: Constants | None = None
     told = marker_information(problem, problem.start.q)
     stiff = smoothness(problem, told[0].mean(axis=0) if mean_information is None else mean_information)
     held = kept(model, problem.start.q, levers(problem, told[0]), problem.sizes)
@@ -84,7 +85,7 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
         balance = add_dynamics(normal, problem, changed.multibody, path, derivatives)
         factor = Factor(normal)
         if problem.tells_constants and number <= last_telling:
-            found = constants_of(problem, factor, balance, path, normal.g, sizes_too=number == 0)
+            found = constants_of(problem, factor, balance, path, normal.g, found)
             step = found.step
             if number == 0:
                 problem = replace(problem, sizes=replace(problem.sizes, balance=found.balance))
