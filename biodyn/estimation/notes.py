@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import EstimateError
 from biodyn.estimation.account import EstimateAccount
 from biodyn.estimation.plates import PlateAccount
 
@@ -63,6 +64,18 @@ def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
             )
         )
     return notes
+
+
+def no_estimate(error: EstimateError) -> Diagnostic:
+    """Return the warning that the filtered motion stands, where an estimate was to be made and cannot be."""
+    why = f"{error.message[:1].lower()}{error.message[1:]}"
+    return Diagnostic(
+        "estimate-not-made",
+        "warning",
+        f"Motion and forces could not be made one estimate, the filtered motion stands: {why}",
+        hint="Torques of this trial are computed otherwise than those of others: take means of both with care. A longer "
+        'recording, or signals.method = "butterworth" for all of them, makes them alike.',
+    )
 
 
 def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
