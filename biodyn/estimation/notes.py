@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
@@ -16,12 +18,15 @@ _FAR_PLACE_SD = 2.0
 _LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
 
 
-def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
-    """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ."""
+def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> list[Diagnostic]:
+    """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ.
+
+    assumed: segments whose motion no marker shows. Their mass centres stand for a posture that nobody knows, too, and are none.
+    """
     notes = _plate_notes(account.plates)
     for segment, shift in account.centre_shifts_m.items():
         sd, size = account.centre_sd_m[segment], float(np.abs(shift).max())
-        if size > _FAR_SD * sd:
+        if size > _FAR_SD * sd and segment not in assumed:
             notes.append(
                 Diagnostic(
                     "estimate-mass-centre",

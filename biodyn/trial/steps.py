@@ -327,7 +327,8 @@ def estimate(trial: TrialState) -> None:
     unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
     trial.events, after = _events_by(trial, unfiltered)
     kept = [note for note in trial.notes if note not in before]
-    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account)]
+    assumed = {coordinate.body for coordinate in trial.model.assumed}
+    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account, assumed)]
 
 
 def _fall_back(trial: TrialState, error: EstimateError) -> None:

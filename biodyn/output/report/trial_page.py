@@ -166,12 +166,12 @@ def _filtered(record: Mapping[str, Any]) -> str:
 
 
 def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
-    """Kind and order of the filter, and why it is one; a model's coordinates pass OpenSim's."""
+    """Kind and order of the filter, and why the method is this one; a model's coordinates pass OpenSim's."""
     filtered = is_filtered(record)
     if is_on_model:
         return "Butterworth, third order, both ways" if filtered else ""
     order = record["settings"]["signals"]["filter_order"]
-    why = (record.get("automatic_method") or {}).get("reason", "") if filtered else ""
+    why = (record.get("automatic_method") or {}).get("reason", "")
     return f"{'' if filtered else 'forces: '}Butterworth, zero lag, order {order}{f'; {why}' if why else ''}"
 
 
