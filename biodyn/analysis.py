@@ -25,6 +25,7 @@ from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.pose_misfit import PoseMisfit, pose_misfit
+from biodyn.processing.signals.chosen_method import ChosenMethod, chosen_method
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
@@ -186,6 +187,13 @@ class TrialAnalysis:
     def time_s(self) -> FloatArray:
         """Time of each frame (T,) s, 0 at the file's first frame."""
         return self.recording.markers.time_s
+
+    @property
+    def method(self) -> ChosenMethod:
+        """What became of markers and forces, and why where the settings leave it to the trial."""
+        if self.propagation is None:
+            return chosen_method(self.settings.signals, self.recording.on_poses)
+        return self.propagation.signals.method
 
     @property
     def cutoff_hz(self) -> float:

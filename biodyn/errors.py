@@ -60,6 +60,10 @@ class ResultError(BiodynError):
     """A result folder cannot be written or read."""
 
 
+class EstimateError(BiodynError):
+    """Motion and forces of a trial cannot be made one estimate."""
+
+
 class StatisticsError(BiodynError):
     """The data do not suffice for the statistical test asked for, or contradict its design."""
 

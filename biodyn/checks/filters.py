@@ -5,7 +5,6 @@ from __future__ import annotations
 from biodyn.checks.evidence.signals import cutoff_too_low, filters_differ
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
-from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 
 
 @check(
@@ -25,7 +24,7 @@ from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     """Are markers and forces filtered alike, and does the motion leave through the filter?"""
     analysis = trial.analysis
-    if analysis.settings.signals.method == ESTIMATE:  # its torques come from markers and forces as they were measured
+    if analysis.method.is_estimate:  # its torques come from markers and forces as they were measured
         return CheckResult(value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
     if analysis.imported is not None and not analysis.plates:  # forces are taken as they are given
         return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -151,6 +151,24 @@ def difference(
         other=other,
         parts=own,
     )
+
+
+def called(found: Sequence[Difference], names: Mapping[str, str]) -> tuple[Difference, ...]:
+    """Return the differences with other names of causes; those of one name are added up."""
+    return tuple(
+        replace(
+            one, shares=_by_name(one.shares, names, 0.0), parts=_by_name(one.parts, names, np.zeros_like(one.first))
+        )
+        for one in found
+    )
+
+
+def _by_name(values: Mapping[str, Any], names: Mapping[str, str], nothing: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for cause, value in values.items():
+        name = names.get(cause, cause)
+        made[name] = made.get(name, nothing) + value
+    return made
 
 
 def overall(found: Sequence[Difference], quantity: Quantity) -> dict[str, float]:

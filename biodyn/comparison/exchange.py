@@ -19,9 +19,11 @@ from biodyn.processing.signals.filtering import finite_stretches
 CENTRES, AXES, SMOOTHING, FIT = "joint centres", "segment axes", "smoothing of motion", "fit of motion"
 FORCE_SMOOTHING, CONTACTS, FORCES = "smoothing of forces", "contacts", "ground forces"
 MASS, INERTIAS = "body mass", "segment inertias"
+#: What the smoothing of motion is called where one of two analyses is an estimate of motion and forces.
+ESTIMATED = "estimate instead of a filter"
 EVENTS = "gait events"
 #: What can be exchanged, in the order of tables.
-CAUSES = (CENTRES, AXES, SMOOTHING, FIT, FORCE_SMOOTHING, CONTACTS, FORCES, MASS, INERTIAS, EVENTS)
+CAUSES = (CENTRES, AXES, SMOOTHING, ESTIMATED, FIT, FORCE_SMOOTHING, CONTACTS, FORCES, MASS, INERTIAS, EVENTS)
 _OF_MOTION = (CENTRES, AXES, SMOOTHING, FIT)
 _OF_FORCES = (FORCE_SMOOTHING, CONTACTS, FORCES)
 _OF_BODY = (MASS, INERTIAS)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.errors import EstimateError
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
@@ -16,7 +17,7 @@ from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put
 from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
-from biodyn.estimation.solve import solve
+from biodyn.estimation.solve import Solution, solve
 from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
 from biodyn.estimation.torques import SmoothTorques, smooth_torques
@@ -39,6 +40,9 @@ _LEAST_FRAMES = 10
 _LONGEST_S = 10.5
 _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
+# An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
+_FARTHEST_M = 0.02
+_FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
 
@@ -79,6 +83,9 @@ def estimate_trial(
 
     The window in which the body must be in balance in most frames tells the inertias, the errors of the plates and the error
     of the balance; the others take them over.
+
+    Raises EstimateError where there are too few frames, where the equations have no solution, and where their solution leaves
+    the motion that was fitted.
     """
     loads = known_loads(inputs.fit, reaction)
     torques = smooth_torques(inputs, loads, settings)
@@ -86,6 +93,8 @@ def estimate_trial(
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
+    if not windows:
+        raise EstimateError(f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.", _FILTER_INSTEAD)
     windows.sort(key=lambda window: -int(loads.balanced[window.rows].sum()))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
@@ -108,7 +117,7 @@ def estimate_trial(
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
             several = _problem(inputs, model, loads, torques, settings, sizes, some, own)
             of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
-        solution = solve(problem, settings.iterations, of_stretch.get(first))
+        solution = _solved(problem, settings, of_stretch.get(first))
         q[window.kept] = solution.path.q[window.inner]
         if certain is not None:
             found = posterior(problem, solution.factor, solution.derivatives)
@@ -136,7 +145,29 @@ def estimate_trial(
         certain,
         walks=1 + len(others),
     )
+    _require_near(account)
     return Estimate(fit, dynamics, reaction, account, told)
+
+
+def _solved(problem: Problem, settings: EstimationSettings, mean_information: FloatArray | None) -> Solution:
+    """The solution of a window; EstimateError where its equations have none."""
+    try:
+        solution = solve(problem, settings.iterations, mean_information)
+    except np.linalg.LinAlgError as error:
+        raise EstimateError(f"Its equations have no solution ({error}).", _FILTER_INSTEAD) from error
+    if not np.isfinite(solution.path.q).all():
+        raise EstimateError("Its equations have no solution (numbers that are not finite).", _FILTER_INSTEAD)
+    return solution
+
+
+def _require_near(account: EstimateAccount) -> None:
+    """Raise EstimateError where the estimate left the markers: it has not converged, or the model is not theirs."""
+    if account.marker_rms_m > _FARTHEST_M:
+        raise EstimateError(
+            f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
+            f"{1e3 * _FARTHEST_M:.0f} mm.",
+            _FILTER_INSTEAD,
+        )
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.errors import EstimateError
 from biodyn.estimation.account import EstimateAccount
 from biodyn.estimation.plates import PlateAccount
 
@@ -15,12 +18,15 @@ _FAR_PLACE_SD = 2.0
 _LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
 
 
-def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
-    """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ."""
+def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> list[Diagnostic]:
+    """Return a warning for every mass centre, plate and for mass and time that went farther than people and plates differ.
+
+    assumed: segments whose motion no marker shows. Their mass centres stand for a posture that nobody knows, too, and are none.
+    """
     notes = _plate_notes(account.plates)
     for segment, shift in account.centre_shifts_m.items():
         sd, size = account.centre_sd_m[segment], float(np.abs(shift).max())
-        if size > _FAR_SD * sd:
+        if size > _FAR_SD * sd and segment not in assumed:
             notes.append(
                 Diagnostic(
                     "estimate-mass-centre",
@@ -63,6 +69,18 @@ def estimate_notes(account: EstimateAccount) -> list[Diagnostic]:
             )
         )
     return notes
+
+
+def no_estimate(error: EstimateError) -> Diagnostic:
+    """Return the warning that the filtered motion stands, where an estimate was to be made and cannot be."""
+    why = f"{error.message[:1].lower()}{error.message[1:]}"
+    return Diagnostic(
+        "estimate-not-made",
+        "warning",
+        f"Motion and forces could not be made one estimate, the filtered motion stands: {why}",
+        hint="Torques of this trial are computed otherwise than those of others: take means of both with care. A longer "
+        'recording, or signals.method = "butterworth" for all of them, makes them alike.',
+    )
 
 
 def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:

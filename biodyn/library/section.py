@@ -43,17 +43,21 @@ class Section(BaseModel):
 
 @dataclass(frozen=True)
 class OneOf:
-    """Annotation of an entry that names a member of a registry: `Annotated[str, OneOf(METHODS)]`."""
+    """Annotation of an entry that names a member of a registry: `Annotated[str, OneOf(METHODS)]`.
+
+    besides: words that are no members and may stand there, too.
+    """
 
     registry: Registry[Any]
+    besides: tuple[str, ...] = ()
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return the schema of text, with the look-up behind it."""
         return AfterValidator(self._known).__get_pydantic_core_schema__(source, handler)
 
     def _known(self, name: str) -> str:
-        if name not in self.registry:
-            near = nearest(name, self.registry)
+        if name not in self.registry and name not in self.besides:
+            near = nearest(name, (*self.besides, *self.registry))
             raise ValueError(f"there is no {self.registry.kind} '{printable(name)}'. {near}".rstrip("."))
         return name
 

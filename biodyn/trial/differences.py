@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +18,13 @@ from biodyn.comparison.differences import (
     Difference,
     Quantity,
     analyses_in_common,
+    called,
     differences,
     explained,
     joints_of,
     overall,
 )
+from biodyn.comparison.exchange import ESTIMATED, FIT, SMOOTHING
 from biodyn.comparison.facts import Fact, facts
 from biodyn.comparison.over_cycles import Span, cycle_differences, event_facts
 from biodyn.comparison.segments import MovingBody, moving_body
@@ -32,9 +34,11 @@ from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
+from biodyn.output.store.record.method import is_filtered, method_of
 from biodyn.output.store.record.run import PARTS, versions
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.trial.laboratory_file import compare_with_channels
 from biodyn.trial.result import TrialResult
 from biodyn.trial.torque_tables import (
@@ -53,10 +57,10 @@ if TYPE_CHECKING:
 Result = TrialResult | StoredResult | str | Path
 
 TABLE_NAME, RECORD_NAME, FIGURE_NAME, PAGE_NAME = "compare.csv", "compare.json", "compare.png", "report.html"
-# The filter whose cut-offs tell all of it.
-_USUAL_METHOD, _ORDER = "butterworth", 4
+# Of the Butterworth filter whose cut-offs tell all of it.
+_ORDER = 4
 # What is asked of a record.
-_PARTS = ("input", "settings", "subject", "contacts", "cutoff_hz", "force_cutoff_hz")
+_PARTS = ("input", "settings", "subject", "contacts", "method", "cutoff_hz", "force_cutoff_hz")
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
@@ -262,14 +266,15 @@ def compare(a: Result, b: Result) -> Comparison:
         _both(_motion_cutoff_hz, first, second),
         _both(lambda record: record.get("force_cutoff_hz"), first, second),
     )
-    joints, found = joints_of(exchange.a), differences(exchange)
+    names = _names_of_causes(first.record, second.record)
+    joints, found = joints_of(exchange.a), called(differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
         first.name,
         second.name,
         time_s,
         (*found, *cycle_differences(found, time_s, exchange.rate_hz, *spans)),
-        (*facts(exchange, joints), *event_facts(*spans)),
+        (*_renamed(facts(exchange, joints), names), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
         tuple(_notes(time_s, first)),
         (first.result, second.result),
@@ -303,7 +308,19 @@ def _with_file(first: _Opened, path: Path) -> Comparison:
     ours = first.body()
     recording = read(path)
     found = compare_with_channels(ours, recording, first.record)
-    return Comparison(first.name, str(path), found.time_s, found.differences, found.facts, {}, found.notes)
+    names = {SMOOTHING: ESTIMATED} if method_of(first.record) == ESTIMATE else {}
+    told = called(found.differences, names), _renamed(found.facts, names)
+    return Comparison(first.name, str(path), found.time_s, *told, {}, found.notes)
+
+
+def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Mapping[str, str]:
+    """Where one of two analyses is an estimate, no filter lies between their motions: all that differs in them is that choice."""
+    estimated = [method_of(record) == ESTIMATE for record in (first, second)]
+    return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
+
+
+def _renamed(found: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
+    return tuple(replace(fact, cause=names.get(fact.cause, fact.cause)) for fact in found)
 
 
 def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second: _Opened) -> tuple[float, float] | None:
@@ -317,7 +334,7 @@ def _both(cutoff_hz: Callable[[Mapping[str, Any]], Any], first: _Opened, second:
 def _motion_cutoff_hz(record: Mapping[str, Any]) -> Any:
     """Cut-off of the motion's filter; None where it is not the usual Butterworth filter."""
     signals = record["settings"].get("signals", {})
-    usual = signals.get("method", _USUAL_METHOD) == _USUAL_METHOD and signals.get("filter_order", _ORDER) == _ORDER
+    usual = is_filtered(record) and signals.get("filter_order", _ORDER) == _ORDER
     return record.get("cutoff_hz") if usual else None
 
 

@@ -31,6 +31,8 @@ from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import Fit, base_angles
 from biodyn.processing.kinematics.model_markers import OWN_MARKERS_M, ModelFit, Tasks
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals
+from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GaitEvent, GroundReaction, Markers, Recording
 from biodyn.recording.recording import StoredMotion
 from biodyn.settings import Settings
@@ -94,7 +96,7 @@ def model_analysis(
 ) -> TrialAnalysis:
     """Return the analysis of a trial on a model, judged. The last step stays begun on the clock."""
     clock.begin("joint loads")
-    settings = _followed(settings, acted.cutoff_hz)
+    settings = _followed(settings, acted)
     motion = replace(acted.motion, R_WG=heading(acted))
     time_s = acted.recording.markers.time_s
     edge_s = 0.5 / acted.cutoff_hz if acted.cutoff_hz else 0.0
@@ -192,9 +194,10 @@ def heading(acted: Acted) -> FloatArray:
     return np.round(axis_angle(np.array([0.0, 1.0, 0.0]), 0.5 * np.pi * quarter)) + 0.0
 
 
-def _followed(settings: Settings, cutoff_hz: float) -> Settings:
-    """The settings as this trial followed them: the cut-off that was chosen."""
-    signals = settings.signals.model_copy(update={"cutoff_hz": cutoff_hz})
+def _followed(settings: Settings, acted: Acted) -> Settings:
+    """The settings as this trial followed them: the cut-off that was chosen, and the method."""
+    method = ESTIMATE if acted.balanced else BUTTERWORTH
+    signals = settings.signals.model_copy(update={"cutoff_hz": acted.cutoff_hz, "method": method})
     return settings.model_copy(update={"signals": signals})
 
 

@@ -16,6 +16,7 @@ from biodyn.model.from_osim.subject import imported_model
 from biodyn.output.store.names import TIMINGS_ENTRY
 from biodyn.processing.calibration.subject import require_plausible
 from biodyn.processing.dynamics.imported import OwnMotion
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.clock import Clock
 from biodyn.trial.files import NO_STATIC
@@ -30,7 +31,6 @@ FOLLOWED = (
     *("signals.cutoff_hz", "signals.method", "estimation", "model.osim", "contacts", "gait", "limits", "uncertainty"),
     *("inverse_kinematics.marker_weights", "variation", "replay", "output", "report"),
 )
-_ESTIMATE = "estimate"
 # What the record of the torques alone tells, and that of a trial tells otherwise.
 _TOLD_OTHERWISE = ("record_version", "versions", "diagnostics", "subject", TIMINGS_ENTRY)
 
@@ -91,9 +91,9 @@ def run_on_model(
     clock = Clock(progress)
     stated = options.signals.cutoff_hz if "cutoff_hz" in options.signals.model_fields_set else None
     hz = None if isinstance(stated, str) else stated
-    method = options.signals.method if "method" in options.signals.model_fields_set else ""
+    method = "" if options.signals.method == "auto" else options.signals.method
     coordinates = holds_coordinates(motion)
-    if method and method != _ESTIMATE:
+    if method and method != ESTIMATE:
         raise SettingsError(
             f"signals.method = '{method}' has no meaning with --model: coordinates, given or fitted, pass OpenSim's filter.",
             "They may become an estimate with the forces: signals.method = 'estimate'.",

@@ -25,10 +25,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biodyn.output.report.view import TrialView
+    from biodyn.processing.signals.prepare import TrialSignals
     from biodyn.trial.export import Export
 
 _LOOKED_AT = 3  # causes whose hint is told first
 _WORD_WIDTH = max(len(word) for word in STATUS_WORDS.values())
+
+
+def _method_lines(signals: TrialSignals, points: str) -> list[str]:
+    """What became of motion and forces, and the filter: that of the torques, or the one that an estimate starts from."""
+    method = signals.method
+    words = f"{method.words}{f' ({method.reason})' if method.reason else ''}"
+    before = "Filter before the estimate" if method.is_estimate else "Filter"
+    return [f"Method: {words}", f"{before}: {signals.filter_words(points)}"]
 
 
 def _measured(analysis: TrialAnalysis) -> str:
@@ -163,7 +172,7 @@ class TrialResult(ShownResult):
             f"Subject: {who.mass_kg:.1f} kg ({who.mass_source}), {who.height_m:.2f} m ({who.height_source}), "
             f"{_measured(a)} of {a.mapping.title}",
             f"Activity: {a.activity.kind}: {a.activity.reason}",
-            *([] if a.propagation is None else [f"Filter: {a.propagation.signals.filter_words(points)}"]),
+            *([] if a.propagation is None else _method_lines(a.propagation.signals, points)),
             *(
                 f"Plate {c.plate}, {c.start_s:.2f}-{c.end_s:.2f} s: {SIDE_NAMES[c.side] if c.side else 'no'} foot, "
                 f"{c.decision}: {c.reason}"

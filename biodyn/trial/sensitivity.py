@@ -12,6 +12,7 @@ from biodyn.errors import SettingsError
 from biodyn.library.tables import entry_names
 from biodyn.model.from_library.hip_centre import static_hip_centre_names
 from biodyn.output.store.write import Progress
+from biodyn.processing.signals.smoothing.butterworth import BUTTERWORTH
 from biodyn.settings import Settings, settings_from
 from biodyn.trial.files import FrameRange, own_files_of, read_files
 from biodyn.trial.on_model import ModelResult, OnModel, on_model, whole_result
@@ -49,6 +50,10 @@ def vary_trial(
             raise SettingsError("An OpenSim model is scaled by all frames of its static trial: name no frames.")
         given = on_model(options, static, mass_kg, forces, height_m)
         return vary_on_model(trial, given, factors, options, progress)
+    if (
+        "cutoff" in factors and options.signals.method == "auto"
+    ):  # its levels are filters: so is what they are held against
+        options = _with(options, "signals", method=BUTTERWORTH)
     files = read_files(Path(trial), static, static_frames=static_frames, forces=forces)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
     found = []

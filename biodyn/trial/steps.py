@@ -17,10 +17,10 @@ from biodyn.checks import examine
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
-from biodyn.errors import MarkerSetError, PlateError, SettingsError
+from biodyn.errors import EstimateError, MarkerSetError, PlateError, SettingsError
 from biodyn.estimation.bands import estimate_bands
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_trial
-from biodyn.estimation.notes import estimate_notes
+from biodyn.estimation.notes import estimate_notes, no_estimate
 from biodyn.estimation.told import Told
 from biodyn.library.load import nearest
 from biodyn.model.changes import with_freed, with_mass
@@ -45,9 +45,10 @@ from biodyn.processing.gait.activity import recognise_activity
 from biodyn.processing.gait.events import gait_events
 from biodyn.processing.kinematics.fit import base_angles
 from biodyn.processing.kinematics.tracking import track
+from biodyn.processing.signals.chosen_method import fallen_back
 from biodyn.processing.signals.handedness import MIRROR, corners_run_backwards, mirrored_note
 from biodyn.processing.signals.orientation import facing_as, find_world
-from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff
+from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GaitEvent, GroundReaction
 from biodyn.trial.files import read_files, require_plates
@@ -305,12 +306,18 @@ def _in_moment_axes(trial: TrialState) -> tuple[Diagnostic, ...]:
 def estimate(trial: TrialState) -> None:
     """Make motion and forces one estimate, where the settings ask for it; the plates' forces at full bandwidth."""
     settings = trial.settings
-    if settings.signals.method != ESTIMATE:
+    if not trial.signals.method.is_estimate:
         return
     others = SessionConstants()
     if settings.model.fit == "session" and settings.estimation.session:
         others = constants_of_session(trial, _up_to_torques, _estimated)
-    found = _estimated(trial, others.told, bands=settings.uncertainty.compute)
+    try:
+        found = _estimated(trial, others.told, bands=settings.uncertainty.compute)
+    except EstimateError as error:
+        if settings.signals.method == ESTIMATE:
+            raise
+        _fall_back(trial, error)
+        return
     trial.fit, trial.dynamics, trial.reaction, trial.estimate = found.fit, found.dynamics, found.reaction, found.account
     _in_moment_axes(trial)
     trial.model = trial.fit.model
@@ -320,7 +327,15 @@ def estimate(trial: TrialState) -> None:
     unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
     trial.events, after = _events_by(trial, unfiltered)
     kept = [note for note in trial.notes if note not in before]
-    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account)]
+    assumed = {coordinate.body for coordinate in trial.model.assumed}
+    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account, assumed)]
+
+
+def _fall_back(trial: TrialState, error: EstimateError) -> None:
+    """Let the filtered motion stand, and say so: nobody asked for an estimate by name."""
+    trial.signals = with_method(trial.signals, fallen_back(error.message.rstrip(".")))
+    trial.propagation = replace(trial.propagation, signals=trial.signals)
+    trial.notes.append(no_estimate(error))
 
 
 def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = False) -> Estimate:

@@ -19,6 +19,7 @@ from biodyn.output.report.scene import scene_of, scene_person
 from biodyn.output.report.section import Data, Sections
 from biodyn.output.report.view import TrialView
 from biodyn.output.report.words import parameter_label
+from biodyn.output.store.record.method import is_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '
@@ -136,12 +137,7 @@ def header_facts(record: Mapping[str, Any]) -> list[Fact]:
 def analysis_facts(page: TrialPage) -> list[Fact]:
     """What the analysis rests on, with its source: subject data, markers, filter, skeleton, static trial."""
     record = page.record
-    subject, markers, signals, static = (
-        record["subject"],
-        record["marker_set"],
-        record["settings"]["signals"],
-        record["static"],
-    )
+    subject, markers, static = record["subject"], record["marker_set"], record["static"]
     unknown = f", {len(markers['unknown'])} not in the set" if markers["unknown"] else ""
     return [
         Fact("Recording", f"{record['input']['duration_s']:.2f} s at {record['input']['rate_hz']:g} Hz"),
@@ -151,7 +147,7 @@ def analysis_facts(page: TrialPage) -> list[Fact]:
         Fact(
             f"Filter ({_filtered(record)} / forces)",
             f"{_smoothing(record)} / {_forces_filter(record)}",
-            _filter_words(signals, page.is_on_model),
+            _filter_words(record, page.is_on_model),
         ),
         Fact(
             "Body model" if page.is_on_model else "Skeleton",
@@ -169,11 +165,14 @@ def _filtered(record: Mapping[str, Any]) -> str:
     return "poses" if _on_poses(record) else "markers"
 
 
-def _filter_words(signals: Mapping[str, Any], is_on_model: bool) -> str:
-    """Kind and order of the filter; a model's coordinates pass OpenSim's."""
+def _filter_words(record: Mapping[str, Any], is_on_model: bool) -> str:
+    """Kind and order of the filter, and why the method is this one; a model's coordinates pass OpenSim's."""
+    filtered = is_filtered(record)
     if is_on_model:
-        return "Butterworth, third order, both ways" if _by_butterworth(signals) else ""
-    return f"{'' if _by_butterworth(signals) else 'forces: '}Butterworth, zero lag, order {signals['filter_order']}"
+        return "Butterworth, third order, both ways" if filtered else ""
+    order = record["settings"]["signals"]["filter_order"]
+    why = (record.get("automatic_method") or {}).get("reason", "")
+    return f"{'' if filtered else 'forces: '}Butterworth, zero lag, order {order}{f'; {why}' if why else ''}"
 
 
 def _forces_filter(record: Mapping[str, Any]) -> str:
@@ -224,16 +223,12 @@ def _smoothing(record: Mapping[str, Any]) -> str:
     """How the markers were smoothed: the cut-off of the filter, or the method in words."""
     signals = record["settings"]["signals"]
     cutoff_hz = record.get("cutoff_hz", signals["cutoff_hz"])
-    if cutoff_hz and not _by_butterworth(signals):
+    if cutoff_hz and not is_filtered(record):
         return str(record["smoothing"])
     chosen = (
         f" (chosen from the {'poses' if _on_poses(record) else 'markers'})" if record.get("automatic_cutoff") else ""
     )
     return _hertz(cutoff_hz) + chosen
-
-
-def _by_butterworth(signals: Mapping[str, Any]) -> bool:
-    return bool(signals.get("method", "butterworth") == "butterworth")
 
 
 def _headline(spatiotemporal: pd.DataFrame) -> list[Fact]:

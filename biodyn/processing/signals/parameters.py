@@ -15,11 +15,12 @@ class SignalSettings(Section):
 
     renamed: ClassVar[Mapping[str, str]] = {"smoothing": "method"}
 
-    method: Annotated[str, OneOf(SMOOTHING)] = Field(
-        "butterworth",
-        description="how markers are smoothed: by a filter with `cutoff_hz`, or by a spline whose cut-off each marker "
-        "chooses itself (docs/methods.md); plate forces always pass the filter. estimate: motion and forces become one "
-        "estimate, section [estimation]; the filter only prepares it",
+    method: Annotated[str, OneOf(SMOOTHING, besides=("auto",))] = Field(
+        "auto",
+        description="what becomes of markers and forces (docs/methods.md). estimate: motion and forces become one estimate, "
+        "section [estimation]; a filter only prepares it. butterworth: a filter with `cutoff_hz`. spline: one for each marker, "
+        "whose cut-off it chooses itself; forces pass the filter. auto: the estimate; the filter for measured poses and OpenSim "
+        "models, where the estimate cannot be made, and where `cutoff_hz`, `force_cutoff_hz` or `filter_order` is set",
     )
     cutoff_hz: Annotated[float, Field(ge=0, le=1000)] | Literal["auto"] = Field(
         "auto",
@@ -48,6 +49,13 @@ class SignalSettings(Section):
                 "below 1 Hz the filter takes away the walk itself"
             )
         return hz
+
+    @property
+    def named_filter(self) -> str:
+        """The entries that ask for a filter of one's own, as they are set; "" where none does."""
+        usual = {name: field.default for name, field in type(self).model_fields.items()}
+        own = {name: getattr(self, name) for name in ("cutoff_hz", "force_cutoff_hz", "filter_order")}
+        return ", ".join(f"{name} = {value:g}" for name, value in own.items() if value != usual[name])
 
     @property
     def forces_hz(self) -> float:

@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.automatic_cutoff import AutomaticCutoff, automatic_cutoff
+from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
@@ -36,6 +37,7 @@ class TrialSignals:
         cutoff_hz, order: of the smoothing of the markers, see `smoothing.Smoothed`.
         raw_plates: at the analog rate, unfiltered; plates: filtered, at the marker rate.
         automatic: how the cut-off was chosen, where the settings leave it to the trial; `settings` then hold the chosen one.
+        method: what smooths the trial, and why; `settings` hold its name.
     """
 
     settings: SignalSettings
@@ -49,6 +51,7 @@ class TrialSignals:
     raw_plates: tuple[PlateWrench, ...]
     plates: tuple[PlateWrench, ...]
     automatic: AutomaticCutoff | None = None
+    method: ChosenMethod = FILTERED
 
     @property
     def edge_s(self) -> float:
@@ -97,13 +100,14 @@ def prepare_signals(recording: Recording, mapping: MarkerMapping, settings: Sign
     labels = tuple(everything.labels[i] for i in wanted)
     markers = Markers(labels, everything.positions[:, wanted], everything.rate_hz)
     raw = tuple(plate_wrench(plate, markers.frame_count, markers.rate_hz) for plate in recording.plates)
-    automatic = None
+    method, automatic = chosen_method(settings, recording.on_poses), None
+    settings = settings.model_copy(update={"method": method.name})
     if settings.cutoff_hz == "auto":
         automatic = automatic_cutoff(markers.positions, markers.rate_hz)
         if recording.on_poses:
             automatic = replace(automatic, points="virtual points")
         settings = settings.model_copy(update={"cutoff_hz": automatic.cutoff_hz})
-    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic)
+    bare = TrialSignals(settings, mapping, markers, markers, markers, (), 0.0, 0, (), (), automatic, method)
     smoothed = with_markers(bare, markers)
     if smoothed.cutoff_hz != settings.markers_hz:  # a method that chose for itself
         smoothed = replace(smoothed, automatic=None)
@@ -114,6 +118,12 @@ def with_plates(signals: TrialSignals, raw: Sequence[PlateWrench]) -> TrialSigna
     """Return the signals with other wrenches of the plates, filtered and at the marker frames."""
     plates = tuple(_filtered(plate, signals, signals.force_cutoff_hz) for plate in raw)
     return replace(signals, raw_plates=tuple(raw), plates=plates)
+
+
+def with_method(signals: TrialSignals, method: ChosenMethod) -> TrialSignals:
+    """Return the signals of a trial that another method made in the end."""
+    settings = signals.settings.model_copy(update={"method": method.name})
+    return replace(signals, settings=settings, method=method)
 
 
 def plates_as_motion(signals: TrialSignals) -> tuple[FloatArray, ...]:

@@ -1,4 +1,4 @@
-"""The zero-lag Butterworth filter with one cut-off for all markers: the field's habit, and the default."""
+"""The zero-lag Butterworth filter with one cut-off for all markers: the field's habit, and what every estimate starts from."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from biodyn.conventions import FloatArray
 from biodyn.processing.signals.filtering import butterworth_lowpass
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
+#: The name by which settings ask for it.
+BUTTERWORTH = "butterworth"
+
 
 def butterworth(positions: FloatArray, rate_hz: float, cutoff_hz: float, order: int) -> Smoothed:
     """Low-pass filter forwards and backwards, see `filtering.butterworth_lowpass`."""
     return Smoothed(butterworth_lowpass(positions, rate_hz, cutoff_hz, order), cutoff_hz, order)
 
 
-SMOOTHING.add("butterworth", SmoothingMethod(butterworth, "a zero-lag Butterworth filter"))
+SMOOTHING.add(BUTTERWORTH, SmoothingMethod(butterworth, "a zero-lag Butterworth filter"))
