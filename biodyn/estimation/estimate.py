@@ -42,6 +42,9 @@ _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02
+# What is found of plates and of the body's mass is computed to first order. Beyond these the second order is some per cent of a
+# force, and no plate or scale was checked: what does not fit is something else.
+_FARTHEST_GAIN, _FARTHEST_PLACE_M, _FARTHEST_MASS = 0.25, 0.15, 0.3
 _FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
@@ -85,7 +88,7 @@ def estimate_trial(
     of the balance; the others take them over.
 
     Raises EstimateError where there are too few frames, where the equations have no solution, and where their solution leaves
-    the motion that was fitted.
+    the motion that was fitted or needs a plate or a body mass that cannot be.
     """
     loads = known_loads(inputs.fit, reaction)
     torques = smooth_torques(inputs, loads, settings)
@@ -145,7 +148,7 @@ def estimate_trial(
         certain,
         walks=1 + len(others),
     )
-    _require_near(account)
+    _require_near(account, inputs.model.mass_kg)
     return Estimate(fit, dynamics, reaction, account, told)
 
 
@@ -160,14 +163,36 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     return solution
 
 
-def _require_near(account: EstimateAccount) -> None:
-    """Raise EstimateError where the estimate left the markers: it has not converged, or the model is not theirs."""
+def _require_near(account: EstimateAccount, mass_kg: float) -> None:
+    """Raise EstimateError where the estimate left the markers, or can be had only with impossible plates or an impossible mass.
+
+    It has not converged then, the model is not of these markers, or a force acted that no plate measured.
+    """
     if account.marker_rms_m > _FARTHEST_M:
         raise EstimateError(
             f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
             f"{1e3 * _FARTHEST_M:.0f} mm.",
             _FILTER_INSTEAD,
         )
+    for plate in account.plates.errors:
+        shift_m = float(np.abs(plate.shift_m).max())
+        if abs(plate.gain) > _FARTHEST_GAIN:
+            much = "much" if plate.gain > 0 else "little"
+            raise _impossible(f"plate {plate.number} would have to read {100 * abs(plate.gain):.0f} % too {much}")
+        if shift_m > _FARTHEST_PLACE_M:
+            raise _impossible(f"plate {plate.number} would have to stand {100 * shift_m:.0f} cm beside its place")
+    if abs(account.mass_change_kg) > _FARTHEST_MASS * mass_kg:
+        raise _impossible(
+            f"the body would have to weigh {mass_kg + account.mass_change_kg:.0f} kg, not {mass_kg:.0f} kg"
+        )
+
+
+def _impossible(what: str) -> EstimateError:
+    return EstimateError(
+        f"For motion and forces to agree {what}.",
+        "Look for a force that no plate measured (a handrail, a crutch, another person), a foot on two plates, a wrong body mass "
+        f"or plate. {_FILTER_INSTEAD}",
+    )
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import pytest
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
+from biodyn.errors import EstimateError
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.notes import estimate_notes
 from biodyn.estimation.parameters import EstimationSettings
@@ -29,7 +30,7 @@ TURNED = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])  # World 
 @pytest.fixture(scope="module")
 def walk() -> TrialAnalysis:
     """A walk on two plates, as it was fitted."""
-    return analyse_trial(WALK, torques_only=True)
+    return analyse_trial(WALK, torques_only=True, settings={"signals": {"method": "butterworth"}})
 
 
 def settings(**changed: float) -> EstimationSettings:
@@ -178,6 +179,18 @@ def test_a_force_that_no_plate_measured_does_not_make_the_body_lighter(walk: Tri
     assert found.residual_after[0] > 20.0  # it stays to be seen
     assert abs(found.mass_change_kg) < 0.1 * walk.model.mass_kg  # the rail bears 6 % of the weight on average
     assert all(abs(error.gain) < 0.05 for error in found.plates.errors)
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"), [(1.0, r"plate \d would have to read \d+ % too much"), (-0.6, "would have to weigh")]
+)
+def test_what_no_plate_and_no_scale_can_be_is_refused(walk: TrialAnalysis, gain: float, said: str) -> None:
+    """One of three plates that reads twice too much; all that read 40 % of what they should."""
+    gains = range(2, unknowns_of(walk, settings()).count - 1, 3)
+    planted = {2: gain} if gain > 0 else dict.fromkeys(gains, gain)
+    with pytest.raises(EstimateError, match=said) as raised:
+        estimated(walk, with_errors(walk, planted), settings())
+    assert "no plate measured" in str(raised.value.hint)
 
 
 def test_plates_that_are_as_they_are_leave_the_reaction_alone(walk: TrialAnalysis, held: Estimate) -> None:
