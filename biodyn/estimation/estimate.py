@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import EstimateError
+from biodyn.errors import EstimateError, ModelError
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
@@ -42,6 +42,8 @@ _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02
+# Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
+_MOST_MASS_SHARE = 0.6
 _FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
@@ -155,13 +157,21 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
         solution = solve(problem, settings.iterations, mean_information)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"Its equations have no solution ({error}).", _FILTER_INSTEAD) from error
+    except ModelError as error:
+        raise EstimateError(f"It asks for an impossible body: {error.message}", _FILTER_INSTEAD) from error
     if not np.isfinite(solution.path.q).all():
         raise EstimateError("Its equations have no solution (numbers that are not finite).", _FILTER_INSTEAD)
     return solution
 
 
 def _require_near(account: EstimateAccount) -> None:
-    """Raise EstimateError where the estimate left the markers: it has not converged, or the model is not theirs."""
+    """Raise EstimateError where the estimate left markers or person: it has not converged, or they are not of one movement."""
+    segment = max(account.segment_mass_changes, key=lambda name: abs(account.segment_mass_changes[name]), default="")
+    share = account.segment_mass_changes.get(segment, 0.0)
+    if abs(share) > _MOST_MASS_SHARE:
+        raise EstimateError(
+            f"It asks for an impossible body: the mass of {segment} changed by {100.0 * share:+.0f} %.", _FILTER_INSTEAD
+        )
     if account.marker_rms_m > _FARTHEST_M:
         raise EstimateError(
             f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
