@@ -339,8 +339,13 @@ def _fall_back(trial: TrialState, error: EstimateError) -> None:
 
 
 def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = False) -> Estimate:
-    """The estimate of a trial after its inverse dynamics."""
+    """The estimate of a trial after its inverse dynamics; EstimateError where something that no plate shows carries the body."""
     settings = trial.settings
+    if other_loads(trial.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg):
+        raise EstimateError(
+            "An aid or a person carries part of the body: motion and forces of the feet are not in balance.",
+            'A filter can be had: [signals] method = "butterworth".',
+        )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)
     magnitudes = load_magnitudes(settings.uncertainty.magnitudes)
