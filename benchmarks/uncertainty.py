@@ -1,8 +1,9 @@
 """Are the bands of the torques right? `python benchmarks/uncertainty.py [--runs 200] [--seeds 100] [--method auto]`
 
 First against Monte Carlo on sample data: the same errors drawn at random and sent through filter, fit and inverse dynamics; each
-source by itself and all together (of a filtered motion: `--method` says nothing there). Then against the truth: simulated people whose joints, masses, skin and plates differ from
-what the analysis believes; how often is the true torque inside the 95 % band? Then the cost.
+source by itself and all together (of a filtered motion: `--method` says nothing there). Then against the truth: simulated people
+whose joints, masses, skin and plates differ from what the analysis believes; how often is the true torque inside the 95 % band?
+Then the cost.
 """
 
 from __future__ import annotations

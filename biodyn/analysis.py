@@ -194,7 +194,7 @@ class TrialAnalysis:
         if self.propagation is not None:
             return self.propagation.signals.method
         chosen = chosen_method(self.settings.signals, self.recording.on_poses)
-        return FILTERED if chosen.is_estimate and self.estimate is None else chosen
+        return FILTERED if chosen.reason and chosen.is_estimate and self.estimate is None else chosen
 
     @property
     def cutoff_hz(self) -> float:

@@ -88,7 +88,9 @@ def _allowed(field: FieldInfo) -> str:
         for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
         if hasattr(rule, key)
     ]
-    names = [f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in (*rule.besides, *rule.registry)]
+    names = [
+        f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in (*rule.besides, *rule.registry)
+    ]
     if names:
         return ", ".join(names)
     kinds = " or ".join(dict.fromkeys(_kinds(field.annotation)))

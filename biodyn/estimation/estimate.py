@@ -42,9 +42,9 @@ _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02
-# An aid that no plate shows (a crutch, a rail) looks like a light body on plates that read too much. Where one carries 5 % of body
-# weight the estimate is better than the filter all the same, at 10 % as good, at 20 % (seven tenths of the mass gone, plates 69 %
-# too high) its errors are twenty times as large; true errors of mass and gain beyond these are for the checks.
+# An aid that no plate shows (a crutch, a rail) looks like a light body on plates that read too much. Where one carries 5 % of
+# body weight the estimate is better than the filter all the same, at 10 % as good, at 20 % (seven tenths of the mass gone, plates
+# 69 % too high) its errors are ten to thirty times as large. True errors of mass and gain beyond these are for the checks.
 _MOST_MASS, _MOST_GAIN = 0.12, 0.12
 # Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
 _MOST_MASS_SHARE = 0.6
