@@ -144,7 +144,10 @@ def judge(
     clean: SimulatedTrial, static: SimulatedTrial, kind: str, rng: np.random.Generator, folder: Path
 ) -> tuple[bool, str]:
     """Analyse one spoilt walk: are the contacts right, and what is confidently wrong ("" for nothing)."""
-    settings = {"uncertainty": {"compute": False}}
+    settings = {
+        "signals": {"method": "butterworth"},
+        "uncertainty": {"compute": False},
+    }  # contacts come before an estimate
     analysis = analyse_session(folder, static, spoilt(clean, kind, rng), settings=settings, torques_only=True)
     assigned = {(c.plate, c.side, c.start_s, c.end_s) for c in analysis.contacts if c.decision == "assigned"}
     truth = steps(clean)

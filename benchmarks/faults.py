@@ -455,7 +455,7 @@ def main() -> None:
     parser.add_argument("--clean", action="store_true", help="no faults")
     parser.add_argument("--only", nargs="*", default=[""], help="parts of the names of the faults")
     parser.add_argument("--at", type=float, help="this strength alone")
-    parser.add_argument("--method", default="butterworth", help="signals.method of the analysis")
+    parser.add_argument("--method", default="auto", help="signals.method of the analysis")
     arguments = parser.parse_args()
     record, watch = Record("faults", vars(arguments)), Stopwatch()
     group = GROUPS[arguments.people]

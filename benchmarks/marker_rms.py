@@ -163,7 +163,10 @@ def kept(path: Path, fit: str) -> Kept:
         states.append(trial)
 
     analysis = analyse_trial(
-        path, settings={"model": {"fit": fit}}, steps=with_step(STEPS, "inverse kinematics", keeping), torques_only=True
+        path,
+        settings={"signals": {"method": "butterworth"}, "model": {"fit": fit}},
+        steps=with_step(STEPS, "inverse kinematics", keeping),
+        torques_only=True,
     )
     markers, found = states[0].signals.markers, analysis.fit
     at = [markers.labels.index(label) for label in found.labels]

@@ -28,6 +28,8 @@ from biodyn.trial.run import analyse_trial
 
 _LEGS = ("pelvis", "femur", "tibia", "calcn")
 _TRUNK = (*_LEGS, "torso")
+# An estimate's torques of the legs are in balance with the trunk, too.
+_FILTERED = {"signals": {"method": "butterworth"}}
 #: Markers that stay, by name of the part of a full-body set.
 _KEPT: dict[str, Callable[[MarkerRole], bool]] = {
     "legs": lambda role: role.body.startswith(_LEGS),
@@ -60,7 +62,7 @@ def main() -> None:
 
 def _walk(path: Path, name: str, shares: dict[str, list[float]]) -> None:
     files = read_files(path, None)
-    whole = analyse_trial(path, files=files, torques_only=True)
+    whole = analyse_trial(path, files=files, settings=_FILTERED, torques_only=True)
     if not whole.dynamics.residual_valid.any():
         return
     lower = "torso" in whole.model.locked_segments
@@ -72,7 +74,7 @@ def _walk(path: Path, name: str, shares: dict[str, list[float]]) -> None:
                 path,
                 files=kept,
                 torques_only=True,
-                settings={"inverse_kinematics": {"unseen_segments": how}},
+                settings={**_FILTERED, "inverse_kinematics": {"unseen_segments": how}},
                 **own,
             )
             for how in ("fixed", "carried")

@@ -25,7 +25,7 @@ from biodyn.processing.gait.cycle_values import CycleValues, cycle_values
 from biodyn.processing.gait.variables import WalkedTrial
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.pose_misfit import PoseMisfit, pose_misfit
-from biodyn.processing.signals.chosen_method import ChosenMethod, chosen_method
+from biodyn.processing.signals.chosen_method import FILTERED, ChosenMethod, chosen_method
 from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Contact, GaitEvent, GroundReaction, PlateWrench, Recording
 from biodyn.settings import Settings
@@ -191,9 +191,10 @@ class TrialAnalysis:
     @property
     def method(self) -> ChosenMethod:
         """What became of markers and forces, and why where the settings leave it to the trial."""
-        if self.propagation is None:
-            return chosen_method(self.settings.signals, self.recording.on_poses)
-        return self.propagation.signals.method
+        if self.propagation is not None:
+            return self.propagation.signals.method
+        chosen = chosen_method(self.settings.signals, self.recording.on_poses)
+        return FILTERED if chosen.reason and chosen.is_estimate and self.estimate is None else chosen
 
     @property
     def cutoff_hz(self) -> float:

@@ -19,6 +19,7 @@ Every entry has a default. A settings file is TOML and holds only what differs:
 
 ```toml
 [signals]
+method = "butterworth"
 cutoff_hz = 8.0
 
 [model]
@@ -87,7 +88,9 @@ def _allowed(field: FieldInfo) -> str:
         for key, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
         if hasattr(rule, key)
     ]
-    names = [f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in rule.registry]
+    names = [
+        f'`"{name}"`' for rule in field.metadata if isinstance(rule, OneOf) for name in (*rule.besides, *rule.registry)
+    ]
     if names:
         return ", ".join(names)
     kinds = " or ".join(dict.fromkeys(_kinds(field.annotation)))

@@ -61,8 +61,12 @@ def test_a_step_that_writes_other_values_changes_what_follows() -> None:
         wrench = {side: 1.1 * values for side, values in trial.reaction.wrench.items()}
         trial.reaction = replace(trial.reaction, wrench=wrench)
 
+    filtered = {
+        "signals": {"method": "butterworth"}
+    }  # an estimate would take the larger forces for a fault of the plates
     usual, mine = (
-        analyse_trial(WALK, steps=s, torques_only=True) for s in (STEPS, with_step(STEPS, "contacts", heavier))
+        analyse_trial(WALK, settings=filtered, steps=s, torques_only=True)
+        for s in (STEPS, with_step(STEPS, "contacts", heavier))
     )
     change = mine.dynamics.residual_force - usual.dynamics.residual_force
     expected = sum(usual.reaction.wrench[side][:, 3:] for side in usual.reaction.wrench)

@@ -31,9 +31,11 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def plain(walk_result: TrialResult) -> TrialResult:
-    return walk_result
+@pytest.fixture(scope="module")
+def plain(laboratory: Laboratory) -> TrialResult:
+    """Cut-offs are among the factors: what they are held against is a filter, too."""
+    settings = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
+    return biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
 
 
 @pytest.fixture(scope="module")

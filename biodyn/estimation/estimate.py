@@ -8,10 +8,11 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.errors import EstimateError
+from biodyn.errors import EstimateError, ModelError
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
+from biodyn.estimation.limits import FILTER_INSTEAD, require_possible
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
@@ -40,12 +41,6 @@ _LEAST_FRAMES = 10
 _LONGEST_S = 10.5
 _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
-# An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
-_FARTHEST_M = 0.02
-# What is found of plates and of the body's mass is computed to first order. Beyond these the second order is some per cent of a
-# force, and no plate or scale was checked: what does not fit is something else.
-_FARTHEST_GAIN, _FARTHEST_PLACE_M, _FARTHEST_MASS = 0.25, 0.15, 0.3
-_FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
 
@@ -97,7 +92,7 @@ def estimate_trial(
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
     if not windows:
-        raise EstimateError(f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.", _FILTER_INSTEAD)
+        raise EstimateError(f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.", FILTER_INSTEAD)
     windows.sort(key=lambda window: -int(loads.balanced[window.rows].sum()))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
@@ -148,7 +143,7 @@ def estimate_trial(
         certain,
         walks=1 + len(others),
     )
-    _require_near(account, inputs.model.mass_kg)
+    require_possible(account)
     return Estimate(fit, dynamics, reaction, account, told)
 
 
@@ -157,42 +152,12 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     try:
         solution = solve(problem, settings.iterations, mean_information)
     except np.linalg.LinAlgError as error:
-        raise EstimateError(f"Its equations have no solution ({error}).", _FILTER_INSTEAD) from error
+        raise EstimateError(f"Its equations have no solution ({error}).", FILTER_INSTEAD) from error
+    except ModelError as error:
+        raise EstimateError(f"It asks for an impossible body: {error.message}", FILTER_INSTEAD) from error
     if not np.isfinite(solution.path.q).all():
-        raise EstimateError("Its equations have no solution (numbers that are not finite).", _FILTER_INSTEAD)
+        raise EstimateError("Its equations have no solution (numbers that are not finite).", FILTER_INSTEAD)
     return solution
-
-
-def _require_near(account: EstimateAccount, mass_kg: float) -> None:
-    """Raise EstimateError where the estimate left the markers, or can be had only with impossible plates or an impossible mass.
-
-    It has not converged then, the model is not of these markers, or a force acted that no plate measured.
-    """
-    if account.marker_rms_m > _FARTHEST_M:
-        raise EstimateError(
-            f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
-            f"{1e3 * _FARTHEST_M:.0f} mm.",
-            _FILTER_INSTEAD,
-        )
-    for plate in account.plates.errors:
-        shift_m = float(np.abs(plate.shift_m).max())
-        if abs(plate.gain) > _FARTHEST_GAIN:
-            much = "much" if plate.gain > 0 else "little"
-            raise _impossible(f"plate {plate.number} would have to read {100 * abs(plate.gain):.0f} % too {much}")
-        if shift_m > _FARTHEST_PLACE_M:
-            raise _impossible(f"plate {plate.number} would have to stand {100 * shift_m:.0f} cm beside its place")
-    if abs(account.mass_change_kg) > _FARTHEST_MASS * mass_kg:
-        raise _impossible(
-            f"the body would have to weigh {mass_kg + account.mass_change_kg:.0f} kg, not {mass_kg:.0f} kg"
-        )
-
-
-def _impossible(what: str) -> EstimateError:
-    return EstimateError(
-        f"For motion and forces to agree {what}.",
-        "Look for a force that no plate measured (a handrail, a crutch, another person), a foot on two plates, a wrong body mass "
-        f"or plate. {_FILTER_INSTEAD}",
-    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, rnea, storage
+from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, normal, rnea, storage
 from biodyn.kernels.jit import is_cached
 from biodyn.kernels.watch import COMPILING, tell
 from biodyn.rigid_body.algorithms import (
@@ -21,6 +21,7 @@ from biodyn.rigid_body.algorithms import (
     difference,
     energies,
     forward_dynamics,
+    integrate,
     inverse_dynamics,
     inverse_dynamics_derivatives,
     joint_jacobians,
@@ -48,6 +49,11 @@ def trial_kernels() -> tuple[Any, ...]:
         kinematics.poses,
         energetics.whole_body,
         manifold.difference,
+        manifold.integrate,
+        normal.add_rows,
+        normal.add_part,
+        normal.add_repeated,
+        normal.marker_equations,
     )
 
 
@@ -78,9 +84,29 @@ def _work() -> dict[str, Callable[[], object]]:
         "mass": lambda: mass_matrix(mb, q),
         "energies": lambda: energies(mb, q, v),
         "columns": lambda: joint_jacobians(mb, q),
+        "marker equations": lambda: _marker_equations(mb, q),
+        "normal equations": lambda: _normal_equations(mb.nv),
         "difference": lambda: difference(mb, q, q),
+        "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
     }
+
+
+def _normal_equations(n: int) -> None:
+    """Sum equations of n unknowns in one frame."""
+    band, right, columns = np.zeros((n, n)), np.zeros(n), np.arange(n)
+    normal.add_rows(band, right, n, 0, np.zeros((1, 1, n)), np.zeros((1, 1)))
+    normal.add_repeated(band, right, n, 0, np.zeros(1), np.zeros((1, n, n)), np.zeros((1, n)))
+    normal.add_part(band, right, n, 0, band.copy(), right.copy(), columns)
+
+
+def _marker_equations(mb: Multibody, q: FloatArray) -> None:
+    """Sum the equations of one marker on the root."""
+    paths, lengths, one = np.arange(mb.nv)[None], np.array([mb.nv]), np.zeros((1, 1))
+    square, pull, work = np.zeros((1, mb.nv, mb.nv)), np.zeros((1, mb.nv)), np.zeros((mb.nv, 3))
+    joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
+    at = np.zeros((1, 3))
+    normal.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
 
 
 def warm_up(progress: Progress | None = None) -> None:

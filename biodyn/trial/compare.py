@@ -101,10 +101,10 @@ def compare_with_lab_software(analysis: TrialAnalysis) -> list[Agreement]:
             frames = _stance(analysis, side) & np.isfinite(theirs) & np.isfinite(ours) & (theirs != 0.0)
             if frames.sum() < _LEAST_FRAMES:
                 continue
-            signals = analysis.settings.signals
-            smooth = butterworth_lowpass(
-                theirs, analysis.recording.markers.rate_hz, analysis.cutoff_hz, signals.filter_order
-            )
+            # what passed no filter is held against the channel as it is
+            cutoff_hz = 0.0 if analysis.estimate is not None else analysis.cutoff_hz
+            order = analysis.settings.signals.filter_order
+            smooth = butterworth_lowpass(theirs, analysis.recording.markers.rate_hz, cutoff_hz, order)
             found.append(_agreement(analysis.recording.path.stem, side, entry, theirs, smooth, ours, frames))
     return found
 

@@ -34,10 +34,10 @@ from biodyn.io import read
 from biodyn.output.store.loaded import StoredResult
 from biodyn.output.store.names import RECORD_NAME as RESULT_RECORD
 from biodyn.output.store.record import json_ready, result_arrays
-from biodyn.output.store.record.method import is_filtered, method_of
 from biodyn.output.store.record.run import PARTS, versions
 from biodyn.output.tables.csv import write_csv
 from biodyn.output.tables.differences import difference_table
+from biodyn.processing.signals.chosen_method import is_filtered, method_of
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.trial.laboratory_file import compare_with_channels
 from biodyn.trial.result import TrialResult

@@ -2,7 +2,7 @@
 What a cut-off does
 ===================
 
-One entry of the settings changed: the cut-off of the filter for markers and forces.
+One entry of the settings changed: the cut-off of the filter for markers and forces, in place of the default's estimate.
 """
 
 from matplotlib.figure import Figure

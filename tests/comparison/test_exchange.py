@@ -21,7 +21,8 @@ from biodyn.processing.signals.filtering import butterworth_lowpass
 
 @pytest.fixture(scope="module")
 def analysis(walk_result):
-    return walk_result.analysis
+    """As fitted: causes are planted in a filtered motion."""
+    return walk_result.analysis.as_fitted
 
 
 @pytest.fixture(scope="module")

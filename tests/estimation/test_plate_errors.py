@@ -30,7 +30,7 @@ TURNED = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])  # World 
 @pytest.fixture(scope="module")
 def walk() -> TrialAnalysis:
     """A walk on two plates, as it was fitted."""
-    return analyse_trial(WALK, torques_only=True, settings={"signals": {"method": "butterworth"}})
+    return analyse_trial(WALK, settings={"signals": {"method": "butterworth"}}, torques_only=True)
 
 
 def settings(**changed: float) -> EstimationSettings:

@@ -93,8 +93,13 @@ def test_a_walk_says_on_the_screen_and_in_its_record_what_it_chose_and_why(walk_
     analysis, record = walk_result.analysis, walk_result.view.record
     assert record["settings"]["signals"]["cutoff_hz"] == "auto"
     chosen = record["automatic_cutoff"]
-    assert chosen["cutoff_hz"] == record["cutoff_hz"] == record["force_cutoff_hz"] == analysis.cutoff_hz
-    assert f"Filter: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}" in walk_result.summary()
+    assert chosen["cutoff_hz"] == record["cutoff_hz"] == analysis.cutoff_hz
+    assert record["force_cutoff_hz"] == record["estimate"]["force_cutoff_hz"] > record["cutoff_hz"]
+    assert analysis.as_fitted.force_cutoff_hz == analysis.cutoff_hz
+    assert (
+        f"Filter before the estimate: markers and forces {analysis.cutoff_hz:g} Hz: {chosen['reason']}"
+        in walk_result.summary()
+    )
     text = " ".join(text for _, text in methods(record).paragraphs)
     assert f"low-pass filtered at {analysis.cutoff_hz:g} Hz" in text
     assert chosen["reason"] in text

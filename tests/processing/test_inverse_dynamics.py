@@ -19,7 +19,7 @@ from biodyn.trial.run import analyse_trial
 
 @pytest.fixture(scope="module")
 def analysis(laboratory: Laboratory) -> TrialAnalysis:
-    return analyse_trial(laboratory.walk)
+    return analyse_trial(laboratory.walk, settings={"signals": {"method": "butterworth"}})
 
 
 def standing(analysis: TrialAnalysis, wrench: dict[str, np.ndarray]) -> tuple:

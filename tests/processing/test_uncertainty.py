@@ -48,7 +48,8 @@ Solve = Callable[[SubjectModel, Markers], Fit]
 
 @pytest.fixture(scope="module")
 def analysis() -> TrialAnalysis:
-    return analyse_trial(_SAMPLE, settings={"uncertainty": {"compute": True}})
+    """A filtered motion: the bands that are propagated here are its."""
+    return analyse_trial(_SAMPLE, settings={"signals": {"method": "butterworth"}, "uncertainty": {"compute": True}})
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def test_points_are_the_joints_of_the_fitted_body(walk_result: TrialResult, draw
 
 def test_markers_are_where_they_were_measured(walk_result: TrialResult, drawn: dict[str, Any]) -> None:
     assert walk_result.analysis.propagation is not None
-    markers = walk_result.analysis.propagation.signals.markers  # filtered, as they were fitted
+    markers = walk_result.analysis.propagation.signals.unfiltered  # as the estimate takes them
     labels = drawn["markers"]["labels"]
     measured = whole(drawn["markers"]["measured"]).reshape(-1, len(labels), 3)
     column = [markers.labels.index(label) for label in labels]
@@ -77,7 +77,7 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     """The rectangle that stands for unknown edges was drawn like a real plate; its forces are shown all the same."""
     view = walk_result.view
     arrays = {**view.arrays, "plate_outlined": np.array([False, True, False])}
-    record = {**view.record, "static": {**view.record["static"], "source": "poses"}}
+    record = {**view.record, "static": {**view.record["static"], "source": "poses"}, "method": "butterworth"}
     page = trial_report(replace(view, record=record, arrays=arrays), {})
     (found,) = scene_in(page)["persons"]
     assert [plate["number"] for plate in found["plates"]] == [2]

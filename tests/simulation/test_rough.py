@@ -30,7 +30,7 @@ def recording():
 @pytest.fixture(scope="session")
 def analysed(recording, tmp_path_factory):
     walk, static = recording.write(tmp_path_factory.mktemp("rough"))
-    return analyse_trial(walk, static, torques_only=True)
+    return analyse_trial(walk, static, settings={"signals": {"method": "butterworth"}}, torques_only=True)
 
 
 def test_the_base_needs_no_help_when_feet_strike(recording):

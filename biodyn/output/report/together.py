@@ -75,7 +75,7 @@ def together_scene(
         return None
     on_poses = any(view.record["static"].get("source") == "poses" for view in views.values())
     person = next((one for one in scene["persons"] if one["ghost"] is not None), scene["persons"][0])
-    words = drawn_words(person, on_poses, len(person["plates"]))
+    words = drawn_words(person, on_poses, len(person["plates"]), filtered=None)
     several = len(scene["persons"]) > 1
     said = f"{words} {_ONE_PLACE if one_place else _SEVERAL}" if several else words
     seen = f"The motion of {' and '.join(one['name'] for one in scene['persons'])}, with force plates and ground reaction forces"

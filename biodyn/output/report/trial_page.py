@@ -19,7 +19,7 @@ from biodyn.output.report.scene import scene_of, scene_person
 from biodyn.output.report.section import Data, Sections
 from biodyn.output.report.view import TrialView
 from biodyn.output.report.words import parameter_label
-from biodyn.output.store.record.method import is_filtered
+from biodyn.processing.signals.chosen_method import is_filtered
 
 _FOOT = Markup(
     'This page needs no network; settings and every number are in <span class="mono">run.json</span> and '

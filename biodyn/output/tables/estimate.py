@@ -11,7 +11,7 @@ from biodyn.errors import ResultError
 from biodyn.estimation.account import EstimateAccount
 from biodyn.output.tables.registry import table
 
-_REQUEST = 'Ask for it with the setting [signals] method = "estimate".'
+_REQUEST = 'There where motion and forces were made one estimate: the default, [signals] method = "auto".'
 
 
 def _has_estimate(analysis: TrialAnalysis) -> bool:
@@ -20,7 +20,9 @@ def _has_estimate(analysis: TrialAnalysis) -> bool:
 
 def _account(analysis: TrialAnalysis) -> EstimateAccount:
     if analysis.estimate is None:
-        raise ResultError("Motion and forces were not made one estimate.", 'Set [signals] method = "estimate".')
+        raise ResultError(
+            "Motion and forces were not made one estimate.", 'Set [signals] method = "auto", the default.'
+        )
     return analysis.estimate
 
 

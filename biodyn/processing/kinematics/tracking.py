@@ -131,7 +131,9 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
             "assumed-motion",
             "info",
             f"The motion of {', '.join(bodies)} is assumed, no marker shows it: upright and facing along the walk, arms swinging "
-            "against the legs. Leg torques do not depend on it; the pelvis residual and the centre of mass do.",
+            "against the legs. Leg torques of a filtered motion do not depend on it, those of an estimate "
+            "little; "
+            "the pelvis residual and the centre of mass do.",
             value=share,
             unit="of body mass",
             hint='Markers there measure it. inverse_kinematics.unseen_segments = "fixed" fixes them to their parent.',

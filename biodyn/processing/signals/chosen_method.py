@@ -7,7 +7,9 @@ that filter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.smoothing import SMOOTHING
@@ -52,3 +54,14 @@ def chosen_method(settings: SignalSettings, on_poses: bool) -> ChosenMethod:
 def fallen_back(why: str) -> ChosenMethod:
     """Return the filter in place of an estimate that could not be made."""
     return ChosenMethod(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
+
+
+def method_of(record: Mapping[str, Any]) -> str:
+    """Return the method that made a result, by its run.json; older versions kept that of the settings, or had but the filter."""
+    found = str(record.get("method") or record["settings"].get("signals", {}).get("method", BUTTERWORTH))
+    return BUTTERWORTH if found == "auto" else found
+
+
+def is_filtered(record: Mapping[str, Any]) -> bool:
+    """Whether motion and forces of a result passed a Butterworth filter, and nothing else."""
+    return method_of(record) == BUTTERWORTH

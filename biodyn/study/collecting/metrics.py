@@ -116,7 +116,8 @@ def _static_file(analysis: TrialAnalysis) -> str | None:
 
 
 def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
-    labels, error = analysis.fit.labels, analysis.fit.marker_error
+    fit = analysis.as_fitted.fit  # which the check of the markers judges
+    labels, error = fit.labels, fit.marker_error
     if analysis.pose_misfit is not None:
         labels, error = analysis.pose_misfit.labels, analysis.pose_misfit.origin_m
     if not np.isfinite(error).any():

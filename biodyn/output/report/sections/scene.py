@@ -25,15 +25,16 @@ def scene(page: TrialPage) -> Data | None:
         return None
     (person,) = data["persons"]
     plates = len(page.view.arrays["plate_numbers"])
-    return scene_context(data, SEEN, drawn_words(person, page.is_on_poses, plates), hidden_dots=page.is_on_poses)
+    words = drawn_words(person, page.is_on_poses, plates, filtered=not page.record.get("estimate"))
+    return scene_context(data, SEEN, words, hidden_dots=page.is_on_poses)
 
 
 #: For who cannot see it.
 SEEN = "The body model in motion, measured points, force plates and ground reaction forces"
 
 
-def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int) -> str:
-    """What the marks mean, in sentences; `plates`: how many the recording has."""
+def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int, filtered: bool | None) -> str:
+    """What the marks mean, in sentences; `plates`: how many the recording has; `filtered`: its points, None = of some."""
     words = [
         "Arrows: ground reaction force (1 m = 1000 N) of the right and left foot; at the pelvis the residual force, ten times as long."
     ]
@@ -41,8 +42,9 @@ def drawn_words(person: Mapping[str, Any], on_poses: bool, plates: int) -> str:
         words.append(_BAND)
     if person["markers"] is not None:
         points = "four points of each measured pose" if on_poses else "measured markers"
+        seen_as = {True: ", filtered", False: ", as recorded", None: ""}[filtered]
         words.append(
-            f"Dots: {points}, filtered; rings: their places on the body model; a red line where they are more than 2 cm apart."
+            f"Dots: {points}{seen_as}; rings: their places on the body model; a red line where they are more than 2 cm apart."
         )
     if len(person["plates"]) < plates:
         words.append("Force plates whose edges are not known are not drawn.")

@@ -88,7 +88,8 @@ def marker_arrays(analysis: TrialAnalysis) -> dict[str, np.ndarray]:
         "marker_weights": weights,
     }
     if analysis.propagation is not None:
-        fitted = analysis.propagation.signals.markers
+        signals = analysis.propagation.signals
+        fitted = signals.markers if analysis.estimate is None else signals.unfiltered
         positions = np.full((fitted.frame_count, len(labels), 3), np.nan, dtype=np.float32)
         at = {label: k for k, label in enumerate(fitted.labels)}
         for k, label in enumerate(labels):

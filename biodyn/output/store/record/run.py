@@ -13,7 +13,6 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.output.store.names import RECORD_VERSION
 from biodyn.output.store.record import checks, model, signals, trial
 from biodyn.output.store.record.estimate import estimate_record
-from biodyn.output.store.record.method import automatic_method_record
 from biodyn.output.store.record.norms import norms_record
 from biodyn.output.store.record.plain import json_ready
 from biodyn.output.store.record.uncertainty import uncertainty_record
@@ -52,7 +51,7 @@ PARTS: Mapping[str, Callable[[TrialAnalysis], Any]] = {
     "user_files": lambda analysis: user_file_records(analysis.user_files),
     "settings": lambda analysis: analysis.settings.model_dump(mode="json"),
     "method": lambda analysis: analysis.method.name,
-    "automatic_method": automatic_method_record,
+    "automatic_method": signals.automatic_method_record,
     "smoothing": lambda analysis: analysis.method.words,
     "cutoff_hz": lambda analysis: analysis.cutoff_hz,
     "automatic_cutoff": signals.automatic_cutoff_record,

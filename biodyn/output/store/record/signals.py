@@ -22,6 +22,12 @@ def gaps_record(analysis: TrialAnalysis) -> dict[str, Any]:
     return {"count": counts, "longest_s": longest}
 
 
+def automatic_method_record(analysis: TrialAnalysis) -> dict[str, str] | None:
+    """Which method was chosen and why, where the settings left it to the trial."""
+    chosen = analysis.method
+    return {"method": chosen.name, "reason": chosen.reason} if chosen.reason else None
+
+
 def automatic_cutoff_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     """What the cut-off was chosen for and why, where the settings left it to the trial."""
     chosen = None if analysis.propagation is None else analysis.propagation.signals.automatic

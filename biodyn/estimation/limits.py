@@ -1,0 +1,53 @@
+"""What no sound trial asks an estimate for: markers far from where they were seen, a body or plates that cannot be.
+
+The estimate has not converged then, the model is not of these markers, or something acted that no plate measured: a crutch, a
+hand on a rail, a person who helps. It looks like another mass, and like plates that read too much.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from biodyn.errors import EstimateError
+from biodyn.estimation.account import EstimateAccount
+
+# An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
+_FARTHEST_M = 0.02
+# What is found of plates and of the body's mass is computed to first order: beyond these the second order is some per cent of a
+# force. Where an aid carries a twentieth of the body the estimate is better than the filter all the same, at a tenth as good.
+_MOST_GAIN, _MOST_MASS, _MOST_PLACE_M = 0.15, 0.25, 0.15
+# Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
+_MOST_MASS_SHARE = 0.6
+#: What to do instead, for the hints of all of these.
+FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
+
+
+def require_possible(account: EstimateAccount) -> None:
+    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be."""
+    if account.marker_rms_m > _FARTHEST_M:
+        raise EstimateError(
+            f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
+            f"{1e3 * _FARTHEST_M:.0f} mm.",
+            FILTER_INSTEAD,
+        )
+    for plate in account.plates.errors:
+        shift_m = float(np.abs(plate.shift_m).max())
+        if abs(plate.gain) > _MOST_GAIN:
+            much = "much" if plate.gain > 0 else "little"
+            raise _impossible(f"plate {plate.number} would have to read {100 * abs(plate.gain):.0f} % too {much}")
+        if shift_m > _MOST_PLACE_M:
+            raise _impossible(f"plate {plate.number} would have to stand {100 * shift_m:.0f} cm beside its place")
+    mass_kg, change_kg = account.raw_fit.model.mass_kg, account.mass_change_kg
+    if abs(change_kg) > _MOST_MASS * mass_kg:
+        raise _impossible(f"the body would have to weigh {mass_kg + change_kg:.0f} kg, not {mass_kg:.0f} kg")
+    for segment, share in account.segment_mass_changes.items():
+        if abs(share) > _MOST_MASS_SHARE:
+            raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")
+
+
+def _impossible(what: str) -> EstimateError:
+    return EstimateError(
+        f"For motion and forces to agree {what}.",
+        "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate. "
+        + FILTER_INSTEAD,
+    )
