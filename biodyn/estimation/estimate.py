@@ -143,7 +143,7 @@ def estimate_trial(
         certain,
         walks=1 + len(others),
     )
-    require_possible(account)
+    require_possible(account, settings.force_sd_n)
     return Estimate(fit, dynamics, reaction, account, told)
 
 

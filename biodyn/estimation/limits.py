@@ -18,12 +18,20 @@ _FARTHEST_M = 0.02
 _MOST_GAIN, _MOST_MASS, _MOST_PLACE_M = 0.15, 0.25, 0.15
 # Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
 _MOST_MASS_SHARE = 0.6
+# A gross error is believed where motion and forces agree with it. Beyond so many times the expected error of the balance they do
+# not: of real walks it comes to 1 to 2.5 times, beside a moved plate as well; with crutches beside the plates to 3 and more.
+_MOST_UNBALANCED = 3.0
+_GROSS_SD = 3.0
 #: What to do instead, for the hints of all of these.
 FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
+_LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate. "
 
 
-def require_possible(account: EstimateAccount) -> None:
-    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be."""
+def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
+    """Raise EstimateError where the estimate left the markers, or needs a plate or a body that cannot be.
+
+    force_sd_n: expected error of the balance of forces in a hundredth of a second, N.
+    """
     if account.marker_rms_m > _FARTHEST_M:
         raise EstimateError(
             f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
@@ -43,11 +51,30 @@ def require_possible(account: EstimateAccount) -> None:
     for segment, share in account.segment_mass_changes.items():
         if abs(share) > _MOST_MASS_SHARE:
             raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")
+    gross = _gross(account)
+    if gross and account.balance_sd[0] > _MOST_UNBALANCED * force_sd_n:
+        raise EstimateError(
+            f"Motion and forces disagree by {account.residual_after[0]:.0f} N even with {gross}.",
+            _LOOK + FILTER_INSTEAD,
+        )
+
+
+def _gross(account: EstimateAccount) -> str:
+    """The first error that is found to be far beyond the usual, in words; "" for none."""
+    expected = account.plates.expected
+    for plate in account.plates.errors:
+        shift_m = float(np.abs(plate.shift_m).max())
+        if shift_m > _GROSS_SD * expected.place_m:
+            return f"plate {plate.number} {100 * shift_m:.0f} cm beside its place"
+        if abs(plate.gain) > _GROSS_SD * expected.gain:
+            return f"another gain of plate {plate.number} by {100 * plate.gain:+.0f} %"
+    if abs(account.mass_change_kg) > _GROSS_SD * account.mass_sd_kg:
+        return f"another body mass by {account.mass_change_kg:+.1f} kg"
+    return ""
 
 
 def _impossible(what: str) -> EstimateError:
     return EstimateError(
         f"For motion and forces to agree {what}.",
-        "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate. "
-        + FILTER_INSTEAD,
+        _LOOK + FILTER_INSTEAD,
     )
