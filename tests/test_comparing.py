@@ -141,3 +141,18 @@ def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder,
 
 def _scene(page: str) -> dict:
     return json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)[1])
+
+
+def test_an_estimate_against_a_filter_is_named_so(laboratory, walk_result):
+    """All of the motion's difference is that choice; the sum of all causes is the difference still."""
+    filtered = biodyn.run_trial(
+        laboratory.walk, laboratory.static, settings={**PLAIN, "signals": {"method": "butterworth"}}
+    )
+    for pair in ((filtered, walk_result), (walk_result, filtered)):
+        found = biodyn.compare(*pair)
+        assert found.causes["angle"]["estimate instead of a filter"] > 0.95  # a mean shift counts as a joint centre
+        assert "smoothing of motion" not in found.causes["moment"]
+        assert "fit of motion" not in found.causes["moment"]
+        assert found.causes["moment"]["estimate instead of a filter"] > 0.05
+        assert found.explained["moment"] == pytest.approx(1.0, abs=1e-6)
+        assert any(line.startswith("Setting signals.method:") for line in found.summary())

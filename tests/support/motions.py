@@ -11,7 +11,7 @@ import numpy as np
 from biodyn.analysis import TrialAnalysis
 from biodyn.simulation import Body, Person, SimulatedTrial, TrialOptions, embody, write_c3d
 from biodyn.simulation.kinds import SCENES, Scene
-from biodyn.simulation.motions import planned_motion, solve_motion
+from biodyn.simulation.motions import PlannedMotion, planned_motion, solve_motion
 from biodyn.simulation.scenes import record_scene
 from biodyn.simulation.trial import standing
 from biodyn.trial.run import analyse_trial
@@ -48,9 +48,15 @@ def recorded(name: str, noise_mm: float = 0.0) -> Recorded:
     """The recording of a scene by its name."""
     body, options = mover(), replace(OPTIONS, noise_mm=noise_mm)
     scene = SCENES[name](body)
+    return Recorded(
+        scene, standing(body, options, scene.plates), record_scene(scene, stored_motion(name, scene), options)
+    )
+
+
+def stored_motion(name: str, scene: Scene) -> PlannedMotion:
+    """The solved motion of a scene, on the plates of `scene`."""
     with np.load(_STORED) as stored:
-        solved = planned_motion(body, scene.plan, stored[name].astype(np.float64))
-    return Recorded(scene, standing(body, options, scene.plates), record_scene(scene, solved, options))
+        return planned_motion(mover(), scene.plan, stored[name].astype(np.float64))
 
 
 def main() -> None:
