@@ -160,8 +160,7 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
     """Derivatives (T', m, W, n) by the coefficients, of those (T', m, n) by place, rate and acceleration behind a knot."""
-    weights = np.stack([weights[offset] for weights in knots.weights])
-    used = weights[:, weights.any(axis=0)]
+    used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
     for s, (a, b, c) in enumerate(used.T):
@@ -176,8 +175,8 @@ def third_differences(c: FloatArray) -> FloatArray:
 
 
 def used_weights(weights: FloatArray) -> FloatArray:
-    """Return the weights of a spline's coefficients without the last one where it is none, as at a knot."""
-    return weights[:-1] if weights[-1] == 0.0 else weights
+    """Return weights (..., 6) of a spline's coefficients without the last one where it is none, as at a knot."""
+    return weights if weights[..., -1].any() else weights[..., :-1]
 
 
 def _add_torques(
