@@ -90,18 +90,22 @@ class Normal:
                 self.diagonals[here, j - i] += (left * weights[j]) * precision
 
     def summed(self) -> FloatArray:
-        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache."""
+        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache.
+
+        The terms are not needed any more, and given back.
+        """
         frames = len(self.diagonals)
         for begin in range(0, frames, _AT_ONCE):
             end = min(begin + _AT_ONCE, frames)
             kernels.put_diagonals(self.band, self.diagonals, begin, end)
             for add in self.terms:
                 add(begin, end)
+        self.terms.clear()
         return self.band
 
 
-def gathered(rows: FloatArray, values: FloatArray) -> FloatArray:
-    """Return what `add_wide` adds to the right-hand side for P different residuals, (T' + W - 1, n, P).
+def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
+    """Add to right (T, n, P) what `add_wide` from the first frame on adds to the right-hand side, for P different residuals.
 
     rows: (T', m, W, n); values: (T', m, P) the residuals. A frame k gets the sum of rows[k - s, :, s]^T values[k - s] over s.
     """
@@ -110,12 +114,15 @@ def gathered(rows: FloatArray, values: FloatArray) -> FloatArray:
     shifted = np.zeros((count + before, width, m, n))
     for s in range(width):
         shifted[s : s + count, before - s] = rows[:, :, s]
+    by_frame = shifted.reshape(count + before, width * m, n).transpose(0, 2, 1)
     padded = np.zeros((count + 2 * before, m, values.shape[2]))
     padded[before : before + count] = values
     frame, row, column = padded.strides
     shape = (count + before, width * m, values.shape[2])
     windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
-    return np.asarray(shifted.reshape(shape[0], shape[1], n).transpose(0, 2, 1) @ windows)
+    for begin in range(0, len(windows), _AT_ONCE):
+        here = slice(begin, min(begin + _AT_ONCE, len(windows)))
+        right[here] += by_frame[here] @ windows[here]
 
 
 class Factor:

@@ -34,11 +34,11 @@ def estimate_bands(
         return None
     left = settings.scale.get(_PLACE, 1.0) * account.plates.place_left
     off = settings.model_copy(update={"scale": {**settings.scale, _RANDOM: 0.0, _FILTER: 0.0, _PLACE: left}})
-    found = torque_bands(replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction), off)
+    # where the joints are, knows the errors of the markers by the fit, which the estimate has replaced
+    found = torque_bands(replace(inputs, fit=fit, dynamics=dynamics, reaction=reaction), off, with_places=False)
     if found is None:
         return None
     factor = dict(settings.scale).get("marker_noise", 1.0)
     random = np.where(np.isnan(dynamics.torques), np.nan, factor * account.random.force)
     by_source = {name: sd for name, sd in found.by_source.items() if name != _FILTER}
-    # where the joints are, knows the errors of the markers by the fit, which the estimate has replaced
-    return replace(found, by_source={**by_source, _RANDOM: random}, places=None)
+    return replace(found, by_source={**by_source, _RANDOM: random})

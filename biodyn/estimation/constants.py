@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.banded import Factor, gathered
+from biodyn.estimation.banded import Factor, add_gathered
 from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
@@ -63,10 +63,8 @@ def constants_of(
     asked, several = np.zeros(count), np.zeros((*right.shape, 1 + probes + count))
     several[..., 0] = right
     for part in balance:
-        own = of_all[part.frames]
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        changed = gathered(part.rows, own)
-        several[: len(changed), :, 1:] += changed
+        add_gathered(several[:, :, 1:], part.rows, of_all[part.frames])
     halved = factor.forward(several).reshape(-1, several.shape[2])
     motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes :]
     flat, back = effect.reshape(6 * len(effect), count), np.argsort(order)
@@ -91,7 +89,7 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     mb = problem.model.multibody
     columns = problem.inertias.parameter_changes(problem.model)
     effect = regressor(mb, path.q, path.v, path.vdot, rows=_ROOT)
-    effect = (effect.reshape(-1, len(columns)) @ columns).reshape(-1, _ROOT, columns.shape[1])
+    effect = (effect.reshape(-1, len(columns)) @ columns).reshape(len(path.q), _ROOT, columns.shape[1])
     if problem.plates.count:
         change = problem.plates.changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))

@@ -14,6 +14,8 @@ from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
 from biodyn.kernels import normal as kernels
+from biodyn.kernels.inverse_diagonal import inverse_diagonal
+from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
@@ -55,10 +57,12 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
     """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
-    nv = information.shape[1]
-    inverse = np.linalg.inv(information + 1e-3 * np.eye(nv))
+    frames, nv, _ = information.shape
+    variance = np.empty((frames, nv))
+    work = (np.empty(nv * nv * WIDTH), np.empty(nv * WIDTH))
+    inverse_diagonal(information + 1e-3 * np.eye(nv), variance, *work)
     sd = float(np.median(problem.sizes.marker_sd_m))
-    return np.asarray(sd / np.sqrt(np.maximum(np.diagonal(inverse, axis1=1, axis2=2), 1e-12)))
+    return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 
 
 def smoothness(problem: Problem, information: FloatArray) -> FloatArray:

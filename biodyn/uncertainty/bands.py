@@ -74,11 +74,13 @@ class TorqueUncertainty:
         return np.sqrt(np.sum([sd**2 for sd in self.by_source.values()], axis=0))
 
 
-def torque_bands(inputs: TrialInputs, settings: UncertaintySettings) -> TorqueUncertainty | None:
-    """Return the bands of a trial's torques, None where the settings switch them off."""
+def torque_bands(
+    inputs: TrialInputs, settings: UncertaintySettings, with_places: bool = True
+) -> TorqueUncertainty | None:
+    """Return the bands of a trial's torques, None where the settings switch them off. with_places: those of the joints, too."""
     if not settings.compute:
         return None
-    return torque_uncertainty(inputs, load_magnitudes(settings.magnitudes), settings.scale)
+    return torque_uncertainty(inputs, load_magnitudes(settings.magnitudes), settings.scale, with_places=with_places)
 
 
 def torque_uncertainty(
@@ -87,6 +89,7 @@ def torque_uncertainty(
     scale: Mapping[Any, float] | None = None,
     block_frames: int = BLOCK_FRAMES,
     noise_taken_off: bool = True,
+    with_places: bool = True,
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
@@ -95,6 +98,7 @@ def torque_uncertainty(
         block_frames: how many frames are worked on at a time; of no consequence but memory and time.
         noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
             its square. False for comparisons with repeated analyses, which cannot.
+        with_places: gather how certain the places of the joints are, too.
     """
     names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
@@ -111,7 +115,7 @@ def torque_uncertainty(
     variance = {name: np.zeros((len(moving), len(rows))) for name in names}
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
-    places = Places(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
+    places = Places(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)) if with_places else None
     for first, stop in finite_stretches(moving):
         if stop - first < _LEAST_FRAMES:
             continue
@@ -143,7 +147,7 @@ def torque_uncertainty(
         by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
         noise_m=noise,
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
-        places=places.found(),
+        places=None if places is None else places.found(),
     )
 
 
@@ -221,16 +225,18 @@ def _propagate(
     markers: _MarkerMoments,
     magnitudes: Magnitudes,
     noise_taken_off: bool,
-    drawn: tuple[Places, slice, Mapping[str, float]],
+    drawn: tuple[Places | None, slice, Mapping[str, float]],
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
 
-    `drawn`: what gathers the places of the joints, the frames without the margins, and the factors of the sources.
+    `drawn`: what gathers the places of the joints (None = they are not asked for), the frames without the margins, and the
+    factors of the sources.
 
     The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
     noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
     """
     inputs, count = frames.inputs, len(frames.at)
+    gathered, _, factor = drawn
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
@@ -258,16 +264,19 @@ def _propagate(
         A = fit.by_markers
         if markers.poses is not None:
             A = markers.poses.columns(A, _single(places[wide]))
-        answers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
+        if len(drawn_at):
+            answers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
         g = _torque_weights(rows, A, inner, rate_hz)
-        variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+        if factor[random]:
+            variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
             for moments in column.noise if noise_taken_off else ():
                 known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)
         skin = _along_segments(g, (turning[0][own], turning[1][own]))
         variance[moving][own] = _quadratic(skin, markers.skin[None, None], markers.skin_m)
-    if len(drawn_at):
-        _add_places(drawn, frames, drawn_at, (np.concatenate(answers), steps[drawn_at]), markers, columns, magnitudes)
+    if gathered is not None and len(drawn_at):
+        moved_fit = (np.concatenate(answers), steps[drawn_at])
+        _add_places((gathered, factor), frames, drawn_at, moved_fit, markers, columns, magnitudes)
     moved = (steps, *rates(steps, rate_hz))
     estimated = np.zeros((count, len(frames.rows)))
     at = 0
@@ -286,15 +295,17 @@ def _propagate(
     return variance, estimated
 
 
-def _drawn_frames(drawn: tuple[Places, slice, Mapping[str, float]], frames: Frames) -> IntArray:
+def _drawn_frames(drawn: tuple[Places | None, slice, Mapping[str, float]], frames: Frames) -> IntArray:
     """Rows of the block, but for its margins, in which the places of the joints are wanted."""
     places, inner, _ = drawn
+    if places is None:
+        return np.zeros(0, dtype=np.int64)
     at = places.wanted(frames.at)
     return at[(at >= inner.start) & (at < inner.stop)]
 
 
 def _add_places(
-    drawn: tuple[Places, slice, Mapping[str, float]],
+    drawn: tuple[Places, Mapping[str, float]],
     frames: Frames,
     at: IntArray,
     moved: tuple[FloatArray, FloatArray],
@@ -303,7 +314,7 @@ def _add_places(
     magnitudes: Magnitudes,
 ) -> None:
     """Add the places of the joints in the rows `at`; `moved`: what markers and parameters do to the fit there."""
-    places, _, factor = drawn
+    places, factor = drawn
     by_markers, steps = moved
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     noise = markers.noise if len(markers.noise) == 1 else markers.noise[frames.at[at]]
