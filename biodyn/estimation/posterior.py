@@ -1,7 +1,8 @@
 """How certain the estimate is: standard deviations of angles and torques from the inverse of its normal equations.
 
 The inverse itself is full; its blocks near the diagonal, all that a frame's angles and torques ask for, follow from the Cholesky
-factor from the last frame backwards (Takahashi 1973; for bands Asif & Moura 2005, doi 10.1109/TSP.2004.842192).
+factor from the last frame backwards (Takahashi 1973; for bands Asif & Moura 2005, doi 10.1109/TSP.2004.842192). They give the
+covariance of place, rate and acceleration in a frame, and that the variance of what depends on them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def posterior(problem: Problem, factor: Factor, parts: tuple[FloatArray, FloatAr
 
 def _of_motion(near: FloatArray, weights: FloatArray) -> FloatArray:
     """Covariance (3 n, 3 n) of place, rate and acceleration with weights (3, W) on W blocks of n of covariance `near`."""
-    orders, width = weights.shape
+    width = weights.shape[1]
     rows = (weights @ near.reshape(width, -1)).reshape(-1, width, len(near) // width)
     return np.asarray((weights @ rows).reshape(len(rows), len(rows)))
 
