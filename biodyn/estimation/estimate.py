@@ -37,7 +37,7 @@ _LEAST_FRAMES = 10
 # Longer stretches are solved in windows, so that memory does not grow with the trial. What happens beyond the overlap is not
 # felt: some hundred thousandths of a torque's range at the seams.
 _LONGEST_S = 10.5
-_WINDOW_S = 8.0
+_WINDOW_S = 5.0
 _OVERLAP_S = 1.0
 # So many tell what markers know on the average.
 _ENOUGH_FRAMES = 1000
