@@ -4,8 +4,8 @@ A row a walk: base residual raw and left (RMS, N and Nm), the error of the balan
 (RMS), the coordinate moved most (RMS, and the largest movement of any), the mass centre moved most, and the processor time of the
 step on this machine. `--set force_sd_n=1` and the like change entries of [estimation].
 
-`--seconds 5 10 60`: processor time of the estimate of simulated walks of these lengths with bands, and its memory (the second
-time, so that nothing is compiled).
+`--seconds 5 10 60`: processor time of the estimate of simulated walks of these lengths without and with bands, of the step that
+propagates what is systematic, and the estimate's memory with bands (the second time, so that nothing is compiled).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from common import Table, Walker, parser_of, record_session, write_session
 from biodyn.simulation import Person
 from biodyn.trial.run import analyse_trial
 from biodyn.trial.state import TrialState
-from biodyn.trial.steps import STEPS, estimate, with_step
+from biodyn.trial.steps import STEPS, estimate, uncertainty, with_step
 
 WALKER = Walker(Person("Adam", height_m=1.78, mass_kg=74.0, sex="male"), 1.3, 1.1)
 MOST_PLATES = 20  # channels that a C3D file holds
@@ -90,9 +90,20 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
 
 
 def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
-    """Print time and memory of the estimate of long walks."""
+    """Print time and memory of the estimate of walks of several lengths."""
     solved = WALKER.walk()
-    table = Table(["walk, s", "frames", "coordinates", "markers", "estimate with bands, s", "memory, MB"])
+    table = Table(
+        [
+            "walk, s",
+            "frames",
+            "coordinates",
+            "markers",
+            "estimate, s",
+            "with bands, s",
+            "systematic part, s",
+            "memory, MB",
+        ]
+    )
     for seconds in lengths_s:
         strides = seconds / WALKER.stride_s
         options = replace(
@@ -100,25 +111,31 @@ def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
         )
         found: list[float] = []
 
-        def thrice(trial: TrialState, found: list[float] = found) -> None:
+        def several(trial: TrialState, found: list[float] = found) -> None:
             start = dict(vars(trial))
 
-            def once() -> None:
+            def once(bands: bool) -> float:
                 vars(trial).update(start)
+                own = trial.settings.uncertainty.model_copy(update={"compute": bands})
+                trial.settings = trial.settings.model_copy(update={"uncertainty": own})
+                begin = time.process_time()
                 estimate(trial)
+                return time.process_time() - begin
 
-            once()
+            once(bands=True)
+            found.extend(once(bands) for bands in (False, True))
+            uncertainty(trial)
             begin = time.process_time()
-            once()
+            uncertainty(trial)
             found.append(time.process_time() - begin)
             tracemalloc.start()
-            once()
+            once(bands=True)
             found.append(tracemalloc.get_traced_memory()[1] / 1e6)
             tracemalloc.stop()
 
         with tempfile.TemporaryDirectory() as place:
             files = write_session(Path(place), *record_session(WALKER.person, options, solved))
-            steps = with_step(STEPS, "estimate", thrice)
+            steps = with_step(STEPS, "estimate", several)
             analysis = analyse_trial(*files, settings=settings, torques_only=True, steps=steps)
         model = analysis.model
         table.row(
@@ -126,8 +143,8 @@ def show_lengths(lengths_s: Sequence[float], settings: Settings) -> None:
             str(len(analysis.fit.solved)),
             str(model.multibody.nv),
             str(len(model.markers)),
-            f"{found[0]:.2f}",
-            f"{found[1]:.0f}",
+            *(f"{spent:.2f}" for spent in found[:-1]),
+            f"{found[-1]:.0f}",
         )
 
 

@@ -1,13 +1,15 @@
 """Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution.
 
-The unknowns are n numbers in each of T frames, coupled with those of the next `reach` frames. The matrix is summed in place into
-LAPACK's band storage and factored there: time is linear in T, and so is memory, 8 n^2 (reach + 1) bytes a frame.
+The unknowns are n numbers in each of T frames, coupled with those of the next `reach` frames. The terms are kept as they come,
+and summed once into LAPACK's band storage, where the sum is factored: time is linear in T, and so is memory,
+8 n^2 (reach + 1) bytes a frame.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.linalg import cho_solve_banded, cholesky_banded
@@ -17,27 +19,37 @@ from scipy.linalg.lapack import dtrtri
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import normal as kernels
 
+# Frames whose columns are summed at once: some hundred kilobytes of them.
+_AT_ONCE = 8
+
 
 @dataclass(frozen=True)
 class Normal:
     """Normal equations A x = right of n unknowns in each frame.
 
-    band: (T n, (reach + 1) n), the lower triangle by columns, band[j, i - j] = A[i, j]; right: (T n,).
+    band: (T n, (reach + 1) n), memory for the lower triangle by columns, band[j, i - j] = A[i, j]: see `summed`.
+    right: (T n,). diagonals: (T, reach + 1, n), what A has on the diagonals of its blocks. terms: what else adds up to A.
     """
 
     band: FloatArray
     right: FloatArray
+    diagonals: FloatArray
+    terms: list[Callable[[int, int], None]]
     n: int
 
     @classmethod
     def empty(cls, frames: int, reach: int, n: int) -> Normal:
         """Return equations of no measurement yet."""
-        return cls(np.zeros((frames * n, (reach + 1) * n)), np.zeros(frames * n), n)
+        return cls._in(np.empty((frames * n, (reach + 1) * n)), n)
 
     def again(self) -> Normal:
         """Return equations of no measurement yet in the same memory; a factor of these is lost."""
-        self.band[:] = 0.0
-        return Normal(self.band, np.zeros(len(self.right)), self.n)
+        return self._in(self.band, self.n)
+
+    @classmethod
+    def _in(cls, band: FloatArray, n: int) -> Normal:
+        frames, blocks = len(band) // n, band.shape[1] // n
+        return cls(band, np.zeros(frames * n), np.zeros((frames, blocks, n)), [], n)
 
     @property
     def g(self) -> FloatArray:
@@ -51,32 +63,49 @@ class Normal:
         columns: the places (n,) of the unknowns that the rows are given for, ascending; None = all.
         """
         count, m, width, n = rows.shape
-        flat = np.ascontiguousarray(rows).reshape(count, m, width * n)
-        if columns is None:
-            kernels.add_rows(self.band, self.right, n, first, flat, np.ascontiguousarray(residual))
-            return
-        part = Normal.empty(count + width - 1, width - 1, n)
-        part.add_wide(0, rows, residual)
-        kernels.add_part(self.band, self.right, self.n, first, part.band, part.right, columns)
+        places = np.arange(n) if columns is None else columns
+        padded = np.zeros((count, m, width * n + kernels.WIDTH))
+        flat = padded[:, :, : width * n]
+        flat[:] = rows.reshape(flat.shape)
+        pulled = (residual[:, None] @ flat).reshape(count, width, n)
+        for s in range(width):
+            self.g[first + s : first + s + count, places] += pulled[:, s]
+        work = np.empty(width * n + kernels.WIDTH)
+        self.terms.append(partial(kernels.add_rows, self.band, self.n, first, padded.ravel(), flat.shape, places, work))
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
         """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""
-        parts = (np.ascontiguousarray(part) for part in (weights, G, right))
-        kernels.add_repeated(self.band, self.right, self.n, first, *parts)
+        for s, weight in enumerate(weights):
+            self.g[first + s : first + s + len(G)] += weight * right
+        own, square = np.ascontiguousarray(weights), np.ascontiguousarray(G)
+        self.terms.append(partial(kernels.add_repeated, self.band, self.n, first, own, square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
         """The same for a diagonal G, given as (T', n)."""
         count = len(precision)
-        by_frame = self.band.reshape(-1, self.n, self.band.shape[1])
         for i, left in enumerate(weights):
             here = slice(first + i, first + i + count)
             self.g[here] += left * right
             for j in range(i, len(weights)):
-                by_frame[here, :, (j - i) * self.n] += (left * weights[j]) * precision
+                self.diagonals[here, j - i] += (left * weights[j]) * precision
+
+    def summed(self) -> FloatArray:
+        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache.
+
+        The terms are not needed any more, and given back.
+        """
+        frames = len(self.diagonals)
+        for begin in range(0, frames, _AT_ONCE):
+            end = min(begin + _AT_ONCE, frames)
+            kernels.put_diagonals(self.band, self.diagonals, begin, end)
+            for add in self.terms:
+                add(begin, end)
+        self.terms.clear()
+        return self.band
 
 
-def gathered(rows: FloatArray, values: FloatArray) -> FloatArray:
-    """Return what `add_wide` adds to the right-hand side for P different residuals, (T' + W - 1, n, P).
+def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
+    """Add to right (T, n, P) what `add_wide` from the first frame on adds to the right-hand side, for P different residuals.
 
     rows: (T', m, W, n); values: (T', m, P) the residuals. A frame k gets the sum of rows[k - s, :, s]^T values[k - s] over s.
     """
@@ -85,12 +114,15 @@ def gathered(rows: FloatArray, values: FloatArray) -> FloatArray:
     shifted = np.zeros((count + before, width, m, n))
     for s in range(width):
         shifted[s : s + count, before - s] = rows[:, :, s]
+    by_frame = shifted.reshape(count + before, width * m, n).transpose(0, 2, 1)
     padded = np.zeros((count + 2 * before, m, values.shape[2]))
     padded[before : before + count] = values
     frame, row, column = padded.strides
     shape = (count + before, width * m, values.shape[2])
     windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
-    return np.asarray(shifted.reshape(shape[0], shape[1], n).transpose(0, 2, 1) @ windows)
+    for begin in range(0, len(windows), _AT_ONCE):
+        here = slice(begin, min(begin + _AT_ONCE, len(windows)))
+        right[here] += by_frame[here] @ windows[here]
 
 
 class Factor:
@@ -99,7 +131,7 @@ class Factor:
     def __init__(self, normal: Normal) -> None:
         self.n, self.bands = normal.n, normal.band.shape[1]
         self.frames, self.reach = len(normal.band) // self.n, self.bands // self.n - 1
-        self._band = cholesky_banded(normal.band.T, overwrite_ab=True, lower=True, check_finite=False)
+        self._band = cholesky_banded(normal.summed().T, overwrite_ab=True, lower=True, check_finite=False)
 
     @cached_property
     def panels(self) -> FloatArray:

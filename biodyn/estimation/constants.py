@@ -12,15 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation.banded import Factor, gathered
+from biodyn.estimation.banded import Factor, add_gathered
 from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
 from biodyn.estimation.told import Told
 from biodyn.rigid_body import body_poses
-from biodyn.rigid_body.second_order import effects_of_inertia
+from biodyn.rigid_body.second_order import regressor
 
 _FORCE = slice(3, 6)
+_ROOT = 6  # equations of the whole body
 _PROBES = 4  # vectors of random signs: the trace to some per cent
 # The errors that a trial finds lie within these factors of what is expected.
 _LEAST_SHARE, _MOST_TIMES = 0.25, 10.0
@@ -71,10 +72,8 @@ def constants_of(
     asked, several = np.zeros(count), np.zeros((*right.shape, 1 + probes + count))
     several[..., 0] = right
     for part in balance:
-        own = of_all[part.frames]
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        changed = gathered(part.rows, own)
-        several[: len(changed), :, 1:] += changed
+        add_gathered(several[:, :, 1:], part.rows, of_all[part.frames])
     halved = factor.forward(several).reshape(-1, several.shape[2])
     motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes :]
     flat, back = effect.reshape(6 * len(effect), count), np.argsort(order)
@@ -101,7 +100,8 @@ def _constant_rows(problem: Problem, path: Path) -> FloatArray:
     """What one standard deviation of each unknown constant does to the balance (T, 6, P), in standard deviations."""
     mb = problem.model.multibody
     columns = problem.inertias.parameter_changes(problem.model)
-    effect = effects_of_inertia(mb, path.q, path.v, path.vdot, columns)[:, :6]
+    effect = regressor(mb, path.q, path.v, path.vdot, rows=_ROOT)
+    effect = (effect.reshape(-1, len(columns)) @ columns).reshape(len(path.q), _ROOT, columns.shape[1])
     if problem.plates.count:
         change = problem.plates.changes(problem.wrenches).sum(axis=1)
         R, p = (part[:, 0] for part in body_poses(mb, path.q))

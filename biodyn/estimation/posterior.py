@@ -1,7 +1,8 @@
 """How certain the estimate is: standard deviations of angles and torques from the inverse of its normal equations.
 
 The inverse itself is full; its blocks near the diagonal, all that a frame's angles and torques ask for, follow from the Cholesky
-factor from the last frame backwards (Takahashi 1973; for bands Asif & Moura 2005, doi 10.1109/TSP.2004.842192).
+factor from the last frame backwards (Takahashi 1973; for bands Asif & Moura 2005, doi 10.1109/TSP.2004.842192). They give the
+covariance of place, rate and acceleration in a frame, and that the variance of what depends on them.
 """
 
 from __future__ import annotations
@@ -30,51 +31,47 @@ def posterior(problem: Problem, factor: Factor, parts: tuple[FloatArray, FloatAr
     parts: derivatives (T, nv, nv) of the torques by place, rate and acceleration where the equations were made.
     """
     step, n, frames = problem.knots.step, factor.n, len(parts[0])
-    weights = [own[:, own.any(axis=0)] for own in np.stack(problem.knots.weights, axis=1)]  # (3, 5 or 6) of each offset
+    places = np.arange(factor.reach)
+    of_offset = [np.zeros((len(parts), factor.reach)) for _ in range(step)]
+    for own, weights in zip(of_offset, np.stack(problem.knots.weights, axis=1), strict=True):
+        own[:, : weights.shape[1]] = weights
     place, force = np.zeros((frames, n)), np.zeros((frames, n))
-    turned = np.empty((3, n, n))
+    by_motion = np.empty((n, len(parts), n))
+    flat = by_motion.reshape(n, -1)
     for k, near in inverse_blocks(factor):
-        for offset in range(min(step, frames - k * step)):
-            t, used = k * step + offset, weights[offset]
-            wide = used.shape[1]
-            own = near[: wide * n, : wide * n]
-            place[t] = used[0] @ (used[0] @ _diagonals(own, n, wide))
-            for part, order in zip(turned, parts, strict=True):
-                part[:] = order[t].T
-            by_motion = (used.T @ turned.reshape(3, -1)).reshape(wide * n, n)  # a torque a column
-            force[t] = np.einsum("ji,ij->i", by_motion, by_motion.T @ own)
+        order = (places - k) % factor.reach  # which coefficient from the k-th on stands at each place of the ring
+        for t, weights in enumerate(of_offset[: frames - k * step], k * step):
+            of_motion = _of_motion(near, weights[:, order])
+            place[t] = of_motion.diagonal()[:n]
+            for column, part in enumerate(parts):
+                by_motion[:, column] = part[t]
+            force[t] = np.einsum("ij,ij->i", flat @ of_motion, flat)
     return Posterior(np.sqrt(np.maximum(place, 0.0)), np.sqrt(np.maximum(force, 0.0)))
 
 
-def _diagonals(near: FloatArray, n: int, blocks: int) -> FloatArray:
-    """The diagonals (blocks, blocks, n) of the blocks of a square (blocks n, blocks n): a view."""
-    row, column = near.strides
-    return np.lib.stride_tricks.as_strided(
-        near, (blocks, blocks, n), (row * n, column * n, row + column), writeable=False
-    )
+def _of_motion(near: FloatArray, weights: FloatArray) -> FloatArray:
+    """Covariance (3 n, 3 n) of place, rate and acceleration with weights (3, W) on W blocks of n of covariance `near`."""
+    width = weights.shape[1]
+    rows = (weights @ near.reshape(width, -1)).reshape(-1, width, len(near) // width)
+    return np.asarray((weights @ rows).reshape(len(rows), len(rows)))
 
 
 def inverse_blocks(factor: Factor) -> Iterator[tuple[int, FloatArray]]:
-    """Yield for each block k, the last first, the inverse over the blocks k .. k + reach, ((reach + 1) n, (reach + 1) n).
+    """Yield for each block k, the last first, the inverse over the blocks k .. k + reach - 1, (reach n, reach n).
 
-    The array is used again for the next. Blocks beyond the end are zero.
+    The array is a ring that is used again for the next: block j stands at the place j % reach. Blocks beyond the end are zero.
     """
     n, reach = factor.n, factor.reach
-    known = reach * n  # rows of the blocks behind k
-    # The square of a block stands before that of the next one, so that nothing moves but when the room is used up.
-    room = np.zeros((2 * (known + n), 2 * (known + n)))
-    first = len(room) - known
+    ring, turned = np.zeros((reach * n, reach * n)), np.empty((reach * n, n), order="F")
     for k in range(factor.frames - 1, -1, -1):
-        if first == 0:
-            room[-known:, -known:] = room[:known, :known]
-            first = len(room) - known
-        here, behind = slice(first - n, first), slice(first, first + known)
-        inverse = factor.inverses[k]
-        below = factor.panels[k, n:] @ inverse
-        crossed = below.T @ room[behind, behind]
+        inverse, panel = factor.inverses[k], factor.panels[k, n:]
+        first = (k + 1) % reach * n  # the place of the next block
+        turned[first:], turned[:first] = panel[: len(ring) - first], panel[len(ring) - first :]
+        below = turned @ inverse
+        crossed = below.T @ ring
         own = inverse.T @ inverse + crossed @ below
-        room[here, behind] = np.negative(crossed, out=crossed)
-        room[behind, here] = crossed.T
-        room[here, here] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
-        first -= n
-        yield k, room[first : first + known + n, first : first + known + n]
+        here = slice(k % reach * n, (k % reach + 1) * n)  # of the block k + reach before
+        ring[here] = np.negative(crossed, out=crossed)
+        ring[:, here] = crossed.T
+        ring[here, here] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
+        yield k, ring

@@ -14,6 +14,8 @@ from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
 from biodyn.kernels import normal as kernels
+from biodyn.kernels.inverse_diagonal import inverse_diagonal
+from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
@@ -55,10 +57,12 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
     """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
-    nv = information.shape[1]
-    inverse = np.linalg.inv(information + 1e-3 * np.eye(nv))
+    frames, nv, _ = information.shape
+    variance = np.empty((frames, nv))
+    work = (np.empty(nv * nv * WIDTH), np.empty(nv * WIDTH))
+    inverse_diagonal(information + 1e-3 * np.eye(nv), variance, *work)
     sd = float(np.median(problem.sizes.marker_sd_m))
-    return np.asarray(sd / np.sqrt(np.maximum(np.diagonal(inverse, axis1=1, axis2=2), 1e-12)))
+    return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 
 
 def smoothness(problem: Problem, information: FloatArray) -> FloatArray:
@@ -160,8 +164,7 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
     """Derivatives (T', m, W, n) by the coefficients, of those (T', m, n) by place, rate and acceleration behind a knot."""
-    weights = np.stack([weights[offset] for weights in knots.weights])
-    used = weights[:, weights.any(axis=0)]
+    used = used_weights(np.stack([weights[offset] for weights in knots.weights]))
     count, m, n = parts[0].shape
     result = np.empty((count, m, used.shape[1], n))
     for s, (a, b, c) in enumerate(used.T):
@@ -176,8 +179,8 @@ def third_differences(c: FloatArray) -> FloatArray:
 
 
 def used_weights(weights: FloatArray) -> FloatArray:
-    """Return the weights of a spline's coefficients without the last one where it is none, as at a knot."""
-    return weights[:-1] if weights[-1] == 0.0 else weights
+    """Return weights (..., 6) of a spline's coefficients without the last one where it is none, as at a knot."""
+    return weights if weights[..., -1].any() else weights[..., :-1]
 
 
 def _add_torques(

@@ -1,78 +1,84 @@
 """Normal equations of measurements along a path, summed in place into LAPACK's band storage; the markers' part of a frame.
 
 `band` (T n, w n) holds the lower triangle by columns: band[j, i - j] = A[i, j] for n unknowns in each of T frames, coupled over
-w frames (LAPACK's AB, transposed). `right` (T n,) is the right-hand side.
+w frames (LAPACK's AB, transposed). A kernel fills or adds to the columns of the frames begin .. end - 1, all that its term says
+of them, so that every term can be added while these columns are near the processor.
 """
 
 from __future__ import annotations
 
 from biodyn.kernels.jit import kernel
+from biodyn.kernels.lanes import WIDTH, load, store
 
 
 @kernel
-def add_rows(band, right, n, first, rows, rest):
-    """Add |rest - rows x|^2 of every t: rows (T', m, W n) on the frames first + t to first + t + W - 1, rest (T', m)."""
-    count, m, width = rows.shape
-    for t in range(count):
-        base = (first + t) * n
-        own = rows[t]
-        for c in range(width):
-            total = 0.0
-            for k in range(m):
-                total += own[k, c] * rest[t, k]
-            right[base + c] += total
-            column = band[base + c]
-            k = 0
-            while k + 3 <= m:  # three rows at a time: a column is loaded and stored once for all three
-                # Views that begin at the diagonal: an index that might be negative would keep the loop from SIMD.
-                x, y, z = own[k, c:], own[k + 1, c:], own[k + 2, c:]
-                a, b, d = x[0], y[0], z[0]
-                if a != 0.0 or b != 0.0 or d != 0.0:
-                    for r in range(width - c):
-                        column[r] += a * x[r] + b * y[r] + d * z[r]
-                k += 3
-            while k < m:
-                x = own[k, c:]
-                a = x[0]
-                if a != 0.0:
-                    for r in range(width - c):
-                        column[r] += a * x[r]
-                k += 1
+def put_diagonals(band, diagonals, begin, end):
+    """Fill the columns with `diagonals` (T, w, n) of the blocks, and else with zeros."""
+    _, w, n = diagonals.shape
+    for k in range(begin, end):
+        for c in range(n):
+            column = band[k * n + c]
+            column[:] = 0.0
+            for d in range(w):
+                column[d * n] = diagonals[k, d, c]
 
 
 @kernel
-def add_part(band, right, n, first, part_band, part_right, columns):
-    """Add equations (T', p) of some unknowns, at the places `columns` (p,), ascending, of every frame from `first` on."""
-    p = columns.shape[0]
-    count = part_right.shape[0] // p
-    width = part_band.shape[1] // p
-    for s in range(count):
+def add_rows(band, n, first, rows, shape, columns, work, begin, end):
+    """Add |rest - rows x|^2 of every t: rows (T', m, W p) on the frames first + t to first + t + W - 1.
+
+    shape: (T', m, W p); `rows` is flat, and each of them is followed by WIDTH zeros, for sums run over whole Lanes.
+    columns (p,), ascending: the unknowns of a frame that the rows are given for. work (W p + WIDTH,).
+    """
+    count, m, wide = shape
+    p, stride = columns.shape[0], wide + WIDTH
+    width = wide // p
+    for k in range(max(begin, first), min(end, first + count + width - 1)):
         for c in range(p):
-            own, j = part_band[s * p + c], (first + s) * n + columns[c]
-            right[j] += part_right[s * p + c]
-            for d in range(width):
-                for r in range(c if d == 0 else 0, p):
-                    band[j, d * n + columns[r] - columns[c]] += own[d * p + r - c]
+            work[:] = 0.0
+            for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
+                at, left = (k - first - s) * m * stride + s * p + c, wide - s * p - c
+                i = 0
+                while i + 3 <= m:  # three rows at a time: a sum is loaded and stored once for all three
+                    x, y, z = at + i * stride, at + (i + 1) * stride, at + (i + 2) * stride
+                    a, b, d = rows[x], rows[y], rows[z]
+                    for r in range(0, left, WIDTH):
+                        total = load(work, r) + a * load(rows, x + r)
+                        store(work, r, total + b * load(rows, y + r) + d * load(rows, z + r))
+                    i += 3
+                while i < m:
+                    x = at + i * stride
+                    a = rows[x]
+                    for r in range(0, left, WIDTH):
+                        store(work, r, load(work, r) + a * load(rows, x + r))
+                    i += 1
+            column = band[k * n + columns[c]]
+            if p == n:
+                for r in range(wide - c):
+                    column[r] += work[r]
+            else:
+                for d in range(width):
+                    for r in range(c if d == 0 else 0, p):
+                        column[d * n + columns[r] - columns[c]] += work[d * p + r - c]
 
 
 @kernel
-def add_repeated(band, right, n, first, weights, square, pull):
-    """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J, pull (T', n) = J^T rest."""
+def add_repeated(band, n, first, weights, square, begin, end):
+    """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J."""
     count, width = square.shape[0], weights.shape[0]
-    for t in range(count):
-        for i in range(width):
-            base = (first + t + i) * n
-            for c in range(n):
-                right[base + c] += weights[i] * pull[t, c]
-                column, own = band[base + c], square[t, c, c:]
-                w = weights[i] * weights[i]
+    for k in range(max(begin, first), min(end, first + count + width - 1)):
+        for c in range(n):
+            column = band[k * n + c]
+            for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
+                own, w = square[k - first - s, c], weights[s] * weights[s]
+                before = own[c:]
                 for r in range(n - c):
-                    column[r] += w * own[r]
-                for d in range(1, width - i):
-                    column, own = band[base + c, d * n - c :], square[t, c]
-                    w = weights[i] * weights[i + d]
+                    column[r] += w * before[r]
+                for d in range(1, width - s):
+                    ahead = column[d * n - c :]
+                    w = weights[s] * weights[s + d]
                     for r in range(n):
-                        column[r] += w * own[r]
+                        ahead[r] += w * own[r]
 
 
 @kernel

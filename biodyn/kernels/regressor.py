@@ -24,7 +24,8 @@ def _last_coordinate(tree, i):
 
 @kernel
 def regressor(tree, q, v, vdot, Y, work):
-    """Fill Y (T, nv, 10 n), given as zeros; q (T, nq), v, vdot (T, nv), work a Sweep."""
+    """Fill Y (T, rows, 10 n), given as zeros, for the first `rows` coordinates; q (T, nq), v, vdot (T, nv), work a Sweep."""
+    rows = Y.shape[1]
     for t in range(q.shape[0]):
         place(tree, q[t], v[t], vdot[t], False, work)
         for i in range(tree.parent.shape[0]):
@@ -36,6 +37,8 @@ def regressor(tree, q, v, vdot, Y, work):
             a = rotate_back(R, add(du, cross(w, u)))
             w, dw = rotate_back(R, w), rotate_back(R, dw)
             j = _last_coordinate(tree, i)
+            while j >= rows:
+                j = tree.dof_parent[j]
             while j >= 0:
                 s_w, s_u = halves(get6(work.s, j))
                 s_u = rotate_back(R, add(s_u, cross(s_w, p)))

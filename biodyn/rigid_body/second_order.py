@@ -55,19 +55,20 @@ def inertial_parameters(mb: Multibody) -> FloatArray:
     return np.asarray(phi[rows].ravel())
 
 
-def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> FloatArray:
+def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: int | None = None) -> FloatArray:
     """Return Y (T, nv, 10 B) with inverse_dynamics = Y @ inertial_parameters, for any inertial parameters.
 
-    q (T, nq), v, vdot (T, nv). Atkeson, An & Hollerbach 1986, doi 10.1177/027836498600500306.
+    q (T, nq), v, vdot (T, nv). rows: of the first generalised forces only, (T, rows, 10 B); None = of all.
+    Atkeson, An & Hollerbach 1986, doi 10.1177/027836498600500306.
     """
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
-    Y = np.zeros((frames, mb.nv, 10 * n))
+    Y = np.zeros((frames, mb.nv if rows is None else rows, 10 * n))
     regressors.regressor(mb.tree, positions, rates, accelerations, Y, _sweep(mb.tree))
     if n == len(mb.bodies):
         return Y
-    by_link = Y.reshape(frames, mb.nv, n, 10)[:, :, mb.link_of_body]
-    return np.ascontiguousarray(by_link.reshape(frames, mb.nv, -1))
+    by_link = Y.reshape(frames, -1, n, 10)[:, :, mb.link_of_body]
+    return np.ascontiguousarray(by_link.reshape(*Y.shape[:2], -1))
 
 
 def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:

@@ -68,6 +68,7 @@ class TrialState:
     reaction: GroundReaction
     activity: Activity
     events: tuple[GaitEvent, ...]
+    event_notes: tuple[Diagnostic, ...] = ()  # those of the notes that are on these events
     # inverse dynamics, uncertainty
     dynamics: Dynamics
     propagation: TrialInputs

@@ -246,8 +246,8 @@ def events(trial: TrialState) -> None:
     """Tell what the person does, and find foot strikes and foot offs: plates, movement and file."""
     points = _points_of_steps(trial)
     trial.activity = recognise_activity(points, trial.contacts, trial.rate_hz)
-    trial.events, notes = _events_by(trial, points)
-    trial.notes += notes
+    trial.events, trial.event_notes = _events_by(trial, points)
+    trial.notes += trial.event_notes
 
 
 def _events_by(trial: TrialState, points: GaitPoints) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
@@ -323,13 +323,12 @@ def estimate(trial: TrialState) -> None:
     _in_moment_axes(trial)
     trial.model = trial.fit.model
     trial.base_angles = base_angles(trial.model, trial.fit)
-    _, before = _events_by(trial, _points_of_steps(trial))
+    kept = [note for note in trial.notes if note not in trial.event_notes]
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
     unfiltered = trial.points.of_steps(trial.rate_hz, math.inf)  # the estimate's motion passed no filter
-    trial.events, after = _events_by(trial, unfiltered)
-    kept = [note for note in trial.notes if note not in before]
+    trial.events, trial.event_notes = _events_by(trial, unfiltered)
     assumed = {coordinate.body for coordinate in trial.model.assumed}
-    trial.notes = [*kept, *after, *others.notes, *estimate_notes(found.account, assumed)]
+    trial.notes = [*kept, *trial.event_notes, *others.notes, *estimate_notes(found.account, assumed)]
 
 
 def _fall_back(trial: TrialState, error: EstimateError) -> None:

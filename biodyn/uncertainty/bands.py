@@ -74,11 +74,14 @@ class TorqueUncertainty:
         return np.sqrt(np.sum([sd**2 for sd in self.by_source.values()], axis=0))
 
 
-def torque_bands(inputs: TrialInputs, settings: UncertaintySettings) -> TorqueUncertainty | None:
-    """Return the bands of a trial's torques, None where the settings switch them off."""
+def torque_bands(
+    inputs: TrialInputs, settings: UncertaintySettings, noise_in_torques: bool = True
+) -> TorqueUncertainty | None:
+    """Return the bands of a trial's torques, None where the settings switch them off; see `torque_uncertainty`."""
     if not settings.compute:
         return None
-    return torque_uncertainty(inputs, load_magnitudes(settings.magnitudes), settings.scale)
+    magnitudes = load_magnitudes(settings.magnitudes)
+    return torque_uncertainty(inputs, magnitudes, settings.scale, noise_in_torques=noise_in_torques)
 
 
 def torque_uncertainty(
@@ -87,6 +90,7 @@ def torque_uncertainty(
     scale: Mapping[Any, float] | None = None,
     block_frames: int = BLOCK_FRAMES,
     noise_taken_off: bool = True,
+    noise_in_torques: bool = True,
 ) -> TorqueUncertainty:
     """Propagate the errors of all inputs to the torques.
 
@@ -95,6 +99,8 @@ def torque_uncertainty(
         block_frames: how many frames are worked on at a time; of no consequence but memory and time.
         noise_taken_off: what the filter took away is estimated from noisy markers; take the known share of the noise off
             its square. False for comparisons with repeated analyses, which cannot.
+        noise_in_torques: False where the caller knows better what noise does to the torques: 0 stands for it then. The places of
+            the joints know of it all the same.
     """
     names = sources_of(inputs)
     factor = {name: (scale or {}).get(name, 1.0) for name in names}
@@ -129,7 +135,8 @@ def torque_uncertainty(
                 held=held[wide],
             )
             inner = slice(own.start - wide.start, own.stop - wide.start)
-            found, share = _propagate(frames, sources, markers, magnitudes, noise_taken_off, (places, inner, factor))
+            of_noise = noise_taken_off, noise_in_torques
+            found, share = _propagate(frames, sources, markers, magnitudes, of_noise, (places, inner, factor))
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
@@ -220,17 +227,19 @@ def _propagate(
     sources: Mapping[str, Source],
     markers: _MarkerMoments,
     magnitudes: Magnitudes,
-    noise_taken_off: bool,
+    of_noise: tuple[bool, bool],
     drawn: tuple[Places, slice, Mapping[str, float]],
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Variances (T, C) by source over a block of frames, whose margins serve the differences alone.
 
+    `of_noise`: `noise_taken_off`, `noise_in_torques` of `torque_uncertainty`.
     `drawn`: what gathers the places of the joints, the frames without the margins, and the factors of the sources.
 
     The second part (T, C) belongs to the source whose last column was estimated from noisy markers: its square without the
     noise's known share. In one frame that is a poor number, near zero or below; over a period of the filter it is a good one.
     """
     inputs, count = frames.inputs, len(frames.at)
+    noise_taken_off, noise_in_torques = of_noise
     mb, rate_hz = inputs.model.multibody, inputs.rate_hz
     random, moving = _OF_MARKERS if markers.poses is None else _OF_POSES
     variance = {name: np.zeros((count, len(frames.rows))) for name in sources_of(inputs)}
@@ -260,7 +269,8 @@ def _propagate(
             A = markers.poses.columns(A, _single(places[wide]))
         answers.append(A[inner][drawn_at[(drawn_at >= own.start) & (drawn_at < own.stop)] - own.start])
         g = _torque_weights(rows, A, inner, rate_hz)
-        variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
+        if noise_in_torques:
+            variance[random][own] = _quadratic(g, markers.noise[frames.at[own]], markers.noise_m)
         for name, column in columns.items():
             for moments in column.noise if noise_taken_off else ():
                 known[name][own] += _quadratic(g, markers.moments_of(moments[own]), markers.noise_m)

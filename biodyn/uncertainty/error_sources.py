@@ -24,6 +24,7 @@ from biodyn.uncertainty.spectra import white_noise
 # Small against every joint, large against round-off.
 _STEP_M = 1e-4
 _X, _Y = 0, 1
+_UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # rows and columns of the upper triangle of a tensor
 #: Below this nothing of a walk is left.
 LOWEST_CUTOFF_HZ = 1.0
 # Terms of the series that gives back what the filter took off the markers: at its cut-off one gives half, three seven
@@ -419,7 +420,7 @@ def _parameters(inertia: Inertia) -> FloatArray:
     """[m, m c, I_xx, I_xy, I_xz, I_yy, I_yz, I_zz about the origin] of an inertia in link axes."""
     c = inertia.com
     tensor = inertia.tensor + inertia.mass * ((c @ c) * np.eye(3) - np.outer(c, c))
-    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[np.triu_indices(3)]])
+    return np.concatenate([[inertia.mass], inertia.mass * c, tensor[_UPPER]])
 
 
 def stacked(frames: Frames, torque: list[FloatArray] | FloatArray, gradient: list[FloatArray] | None = None) -> Columns:

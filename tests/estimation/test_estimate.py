@@ -260,9 +260,9 @@ def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
 
 @pytest.mark.parametrize("m", [3, 5])
 def test_the_banded_system_is_the_dense_one(m: int) -> None:
-    """Terms of all kinds, one of some unknowns only, against the same sum without a band."""
+    """Terms of all kinds, one of some unknowns only, against the same sum without a band; more frames than are summed at once."""
     rng = np.random.default_rng(1)
-    frames, n, reach = 7, 3, 2
+    frames, n, reach = 19, 3, 2
     normal, dense, right = Normal.empty(frames, reach, n), np.eye(frames * n), np.zeros(frames * n)
     identity = np.ones((frames, n))
     normal.add_diagonal(0, np.ones(1), identity, 0.0 * identity)
@@ -277,7 +277,11 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
     normal.add_wide(0, rows, rest)
     some, some_rest, columns = rng.normal(size=(4, m, 2, 2)), rng.normal(size=(4, m)), np.array([0, 2])
     normal.add_wide(1, some, some_rest, columns)
-    weights, J, pull = np.array([1.0, -2.0, 0.5]), rng.normal(size=(frames - reach, m, n)), rng.normal(size=(5, m))
+    weights, J, pull = (
+        np.array([1.0, -2.0, 0.5]),
+        rng.normal(size=(frames - reach, m, n)),
+        rng.normal(size=(frames - reach, m)),
+    )
     turned = J.transpose(0, 2, 1)
     normal.add_shared(0, weights, turned @ J, (turned @ pull[:, :, None])[..., 0])
     for t in range(frames - reach):
@@ -287,8 +291,9 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
         whole = np.zeros((m, 2, n))
         whole[:, :, columns] = some[t]
         add(1 + t, whole, some_rest[t])
-    for k in range(normal.band.shape[1]):
-        np.testing.assert_allclose(normal.band[: len(dense) - k, k], np.diag(dense, -k), atol=1e-12)
+    band = normal.summed()
+    for k in range(band.shape[1]):
+        np.testing.assert_allclose(band[: len(dense) - k, k], np.diag(dense, -k), atol=1e-12)
     np.testing.assert_allclose(normal.right, right, atol=1e-12)
     several = rng.normal(size=(frames, n, 3))
     several[:2, :, 0] = several[:4, :, 2] = 0.0  # columns may begin later, in no order
@@ -391,11 +396,12 @@ def test_the_inverse_near_the_diagonal_is_the_dense_one() -> None:
     normal.add_diagonal(0, np.ones(1), np.ones((frames, n)), np.zeros((frames, n)))
     factor = Factor(normal)
     dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames, n, frames, n)
-    for k, window in inverse_blocks(factor):
-        there = np.arange(k, min(k + reach + 1, frames))
-        expected = np.zeros((reach + 1, n, reach + 1, n))
-        expected[: len(there), :, : len(there)] = dense[there][:, :, there]
-        np.testing.assert_allclose(window, expected.reshape(window.shape), atol=1e-12)
+    for k, ring in inverse_blocks(factor):
+        there = np.arange(k, min(k + reach, frames))
+        places = there % reach
+        expected = np.zeros((reach, n, reach, n))
+        expected[np.ix_(places, np.arange(n), places)] = dense[there][:, :, there]
+        np.testing.assert_allclose(ring, expected.reshape(ring.shape), atol=1e-12)
 
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:

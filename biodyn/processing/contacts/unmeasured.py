@@ -91,9 +91,11 @@ def standing_elsewhere(
     spoken_for |= loaded_frames(side, contacts, frames)
     # Low and slow wholly over plates that work but show no force: the plates know better than the markers.
     working = {item.plate for item in contacts if plates[item.plate].outlined}
-    if working:
-        over = np.stack([signed_distance(sole.outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
-        spoken_for |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
+    asked = np.flatnonzero(sole.bearing & ~spoken_for)
+    if working and len(asked):
+        outline_W = sole.outline_W[asked]
+        over = np.stack([signed_distance(outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
+        spoken_for[asked] = np.where(sole.low[asked], over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
     elsewhere = sole.bearing & ~spoken_for
     for first, stop in finite_stretches(elsewhere):
         if stop - first < MIN_SHARED_S * rate_hz:
