@@ -218,6 +218,7 @@ def _problem(
         torque_rows=torques.places,
         torque_known=torques.known[rows],
         torque_change_nm=torques.change_nm,
+        torque_alike=torques.alike[rows],
         inertias=unknowns,
         plates=PlateUnknowns.none(inputs.rate_hz),
         tells_constants=False,

@@ -99,10 +99,17 @@ class EstimationSettings(Section):
         "twice as fast",
     )
     lively_torque_share: float = Field(
-        0.3,
+        1.0,
         ge=0,
         le=1,
-        description="share of that which torques get: muscles do not change theirs as suddenly as the ground its force",
+        description="share of that which torques get in the first step, which shows how fast they change",
+    )
+    torque_shown: float = Field(
+        3.0,
+        ge=0,
+        le=100,
+        description="times the changes of a torque that the first step shows as long after a foot strike, which it may have in "
+        "the next ones",
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

@@ -27,7 +27,7 @@ class Problem:
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known;
-            torque_change_nm: (R,) of `torques.SmoothTorques`.
+            torque_change_nm: (R,) of `torques.SmoothTorques`; torque_alike: (T, R) of `strikes.alike`.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
         tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
         others: what other walks of the session tell of inertias and plates.
@@ -45,6 +45,7 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     torque_change_nm: FloatArray
+    torque_alike: IntArray
     inertias: InertiaUnknowns
     plates: PlateUnknowns
     tells_constants: bool = True

@@ -36,7 +36,8 @@ class Sizes:
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
         balance_samples: for how many independent samples the expected one counts.
         lively_n_kg: second difference of the ground reaction over `FRAME_S` that doubles what may change, N/kg.
-        lively_torque_share: of what may change there, for the torques.
+        lively_torque_share: of what may change there, for the torques. torque_shown: times what an earlier step shows of their
+            changes, that they may change.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -47,6 +48,7 @@ class Sizes:
     balance_samples: float
     lively_n_kg: float
     lively_torque_share: float
+    torque_shown: float
     alike_frames: float
     unseen_sd_rad: FloatArray
 
@@ -73,6 +75,7 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         balance_samples=settings.balance_samples,
         lively_n_kg=settings.lively_force_n_kg,
         lively_torque_share=settings.lively_torque_share,
+        torque_shown=settings.torque_shown,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

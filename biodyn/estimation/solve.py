@@ -82,7 +82,7 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
         add_smoothness(normal, problem, c, stiff)
         add_kept(normal, problem, c, held)
         derivatives = torque_derivatives(problem, changed.multibody, path)
-        balance = add_dynamics(normal, problem, changed.multibody, path, derivatives)
+        balance = add_dynamics(normal, problem, changed.multibody, path, derivatives, shown=number > 0)
         factor = Factor(normal)
         if problem.tells_constants and number <= last_telling:
             found = constants_of(problem, factor, balance, path, normal.g, found)

@@ -13,6 +13,7 @@ from biodyn.estimation.banded import Normal
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
+from biodyn.estimation.strikes import shown_changes
 from biodyn.kernels import normal as kernels
 from biodyn.kernels.inverse_diagonal import inverse_diagonal
 from biodyn.kernels.lanes import WIDTH
@@ -140,8 +141,13 @@ def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivativ
     return by_deviation(mb, path, *derivatives)
 
 
-def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, parts: Derivatives) -> list[Rows]:
-    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of the balance."""
+def add_dynamics(
+    normal: Normal, problem: Problem, mb: Multibody, path: Path, parts: Derivatives, shown: bool = False
+) -> list[Rows]:
+    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of the balance.
+
+    shown: the path is that of an earlier step, whose torques show how fast they change.
+    """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :6] * scale, problem.knots.step
@@ -153,13 +159,26 @@ def add_dynamics(normal: Normal, problem: Problem, mb: Multibody, path: Path, pa
         normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
     if np.isfinite(problem.torque_change_nm).any():
-        loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem) - 1.0)
+        change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
         for rows_at, columns in problem.torque_groups:
             places = problem.torque_rows[rows_at]
             own = [part[::step, places[:, None], columns] for part in parts]
             by_place = on_coefficients(problem.knots, own, 0)
-            _add_torques(normal, problem, by_place, tau[::step, places], rows_at, columns, loose)
+            _add_torques(normal, problem, by_place, tau[::step, places], rows_at, columns, change)
     return found
+
+
+def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
+    """Return the standard deviations (knots - 2, R) of the second differences of the torques from knot to knot, Nm.
+
+    tau: (knots, R) of an earlier step; None = there is none yet, and torques may change faster where the measured forces do.
+    """
+    if tau is None:
+        loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem) - 1.0)
+        return problem.torque_change_nm * loose[1:-1, None]
+    at_knots = slice(None, None, problem.knots.step)
+    shown = shown_changes(tau, problem.torque_known[at_knots], problem.torque_alike[at_knots], problem.knots.knot_s)
+    return np.hypot(problem.torque_change_nm, problem.sizes.torque_shown * shown)
 
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
@@ -190,16 +209,16 @@ def _add_torques(
     tau: FloatArray,
     rows_at: IntArray,
     columns: IntArray,
-    loose: FloatArray,
+    change: FloatArray,
 ) -> None:
     """Second differences of torques from knot to knot are small where the torque is known at all three.
 
-    loose: (knots,) factors by which they may be larger.
+    change: (knots - 2, R) of `torque_changes`.
     """
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
-    scale = known / (problem.torque_change_nm[rows_at] * loose[1 : 1 + count, None])
+    scale = known / change[:, rows_at]
     _, m, width, n = rows.shape
     wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
     for i, w in enumerate(_SECOND):

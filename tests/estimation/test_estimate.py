@@ -88,6 +88,7 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         torque_change_nm=np.full(
             len(places), 30.0 * model.mass_kg * 0.01**1.5 if settings.torque_roughness else np.inf
         ),
+        torque_alike=np.zeros((FRAMES, len(places)), dtype=np.int64),
         inertias=NOTHING,
         plates=PlateUnknowns.none(100.0),
     )
@@ -340,14 +341,17 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
     plates = ("plate_place_sd_m", "plate_gain_sd_share", "force_delay_sd_s")
     held = EstimationSettings(**dict.fromkeys((*nothing, *plates), 0.0))  # type: ignore[arg-type]
 
-    def torques() -> FloatArray:
+    def torques(settings: EstimationSettings) -> FloatArray:
         assert walk.propagation is not None
-        return estimate_trial(walk.propagation, walk.reaction, 6.0, held, load_magnitudes()).dynamics.torques
+        return estimate_trial(walk.propagation, walk.reaction, 6.0, settings, load_magnitudes()).dynamics.torques
 
-    whole = torques()
+    alone = held.model_copy(update={"torque_shown": 0.0})
+    whole, with_strikes = torques(alone), torques(held)
     monkeypatch.setattr("biodyn.estimation.estimate._LONGEST_S", 2.0)
     monkeypatch.setattr("biodyn.estimation.estimate._WINDOW_S", 1.5)
-    assert np.nanmax(np.abs(torques() - whole)) < 1e-4 * np.nanmax(np.abs(whole))
+    assert np.nanmax(np.abs(torques(alone) - whole)) < 1e-4 * np.nanmax(np.abs(whole))
+    # how fast torques change about strikes, a window of two seconds learns from fewer strikes
+    assert np.nanmax(np.abs(torques(held) - with_strikes)) < 0.01 * np.nanmax(np.abs(with_strikes))
 
 
 def test_the_estimate_closes_the_residual_and_keeps_the_raw_one(estimated: TrialAnalysis) -> None:

@@ -1,0 +1,76 @@
+"""How fast torques may change about foot strikes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from biodyn.conventions import Side
+from biodyn.estimation.strikes import alike, shown_changes
+from biodyn.estimation.torques import torque_places
+from biodyn.model.body_model import SubjectModel
+from biodyn.recording import Contact
+from biodyn.simulation.person import Person, embody
+
+RATE_HZ, FRAMES = 100.0, 200
+STRIKES: tuple[tuple[Side, float], ...] = (("r", 0.4), ("l", 0.9), ("r", 1.4))
+
+
+@pytest.fixture(scope="module")
+def model() -> SubjectModel:
+    return embody(Person("Anyone", height_m=1.75, mass_kg=70.0, sex="male")).model
+
+
+def contact(side: Side, start_s: float) -> Contact:
+    return Contact(1, start_s, start_s + 0.6, side, "assigned", "")
+
+
+def labels_of(model: SubjectModel, rate_hz: float = RATE_HZ) -> dict[str, np.ndarray]:
+    places = torque_places(model)
+    names = {c.v_index: c.name for c in model.coordinates}
+    frames = round(FRAMES * rate_hz / RATE_HZ)
+    labels = alike(model, places, [contact(*strike) for strike in STRIKES], frames, rate_hz)
+    return {names[at]: labels[:, i] for i, at in enumerate(places.tolist())}
+
+
+def test_the_same_time_after_a_strike_is_alike_on_both_sides(model: SubjectModel) -> None:
+    of = labels_of(model)
+    right, left = of["knee_angle_r"], of["knee_angle_l"]
+    assert right[42] == right[142] == left[92]  # 20 ms after a strike of the own side
+    assert right[92] == left[42] != right[42]  # after one of the other side
+    assert right[42] != right[43]
+    assert right[20] == right[70] == left[120]  # the rest of the stride
+    assert len({right[20], right[42], right[92]} & set(of["hip_flexion_r"].tolist())) == 0
+    assert of["lumbar_extension"][42] == of["lumbar_extension"][92]  # the trunk is struck from both sides
+
+
+def test_labels_do_not_depend_on_the_rate(model: SubjectModel) -> None:
+    slow, fast = labels_of(model), labels_of(model, 2.0 * RATE_HZ)
+    for name, labels in slow.items():
+        np.testing.assert_array_equal(fast[name][::2], labels)
+
+
+def test_a_contact_that_nobody_was_given_is_no_strike(model: SubjectModel) -> None:
+    places = torque_places(model)
+    refused = Contact(1, 0.5, 1.0, None, "rejected", "two feet")
+    labels = alike(model, places, [refused], FRAMES, RATE_HZ)
+    assert (labels == labels[0]).all()
+
+
+def test_changes_of_all_that_is_alike_are_pooled() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.zeros((400, 2), dtype=np.int64)
+    labels[100:110] = labels[300:310] = 1
+    loud = np.where(labels[1:-1] == 1, 5.0, 0.5)
+    second = loud * rng.normal(size=loud.shape)
+    tau = np.zeros((400, 2))
+    tau[2:] = np.cumsum(np.cumsum(second, axis=0), axis=0)
+    found = shown_changes(tau, np.ones(tau.shape, dtype=bool), labels, 0.01)
+    np.testing.assert_allclose(found[104, 0], found[304, 1])  # both columns, both times, are one
+    np.testing.assert_allclose(found[104, 0], 5.0, rtol=0.25)  # of 40 values: one standard deviation is 11 %
+    np.testing.assert_allclose(found[200], 0.5, rtol=0.1)
+    unknown = np.ones(tau.shape, dtype=bool)
+    unknown[100:110, 1] = False
+    only = shown_changes(tau, unknown, labels, 0.01)
+    assert not np.isclose(only[104, 0], found[104, 0])  # what is not known tells nothing
+    assert (shown_changes(tau, np.zeros(tau.shape, dtype=bool), labels, 0.01) == 0.0).all()
