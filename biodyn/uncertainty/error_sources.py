@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray, without_side
+from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -152,7 +153,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         for foot in range(frames.wrenches.shape[1]):
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
-                change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
+                change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
                 found.append(_by_wrenches(frames, change))
         found += [_by_wrenches(frames, one[frames.at]) for one in others]
         return stacked(frames, found)
