@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from scipy.linalg import solveh_banded
+from scipy.linalg.lapack import dpbsv
 
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
@@ -99,7 +99,7 @@ def _bends(differences: FloatArray, lam: float, m: int) -> FloatArray:
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
     band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
     band[0] += 1.0 / lam
-    return np.asarray(solveh_banded(band, differences, lower=True, check_finite=False))
+    return np.asarray(dpbsv(band, differences, lower=True, overwrite_ab=True)[1])
 
 
 def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
