@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.geometry.rotations import skew
 from biodyn.kernels import joints as kinds
 from biodyn.kernels.blocks import blocks_with
 from biodyn.kernels.types import Tree
@@ -48,6 +47,14 @@ def _steps(joint: Joint) -> list[_Step]:
         turn = _Step(kinds.REVOLUTE, np.cross(axes[0], axes[1]), zero)
         return [_Step(kinds.SCREW, zero, axes[0]), _Step(kinds.SCREW, zero, axes[1]), turn]
     return [_Step(kinds.REVOLUTE, axis, zero) for axis in axes]  # revolute, universal, cardan
+
+
+def _skews(axes: FloatArray) -> FloatArray:
+    """The matrices (n, 3, 3) with skew(a) b = a x b of axes (n, 3)."""
+    found = np.zeros((len(axes), 3, 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        found[:, k, j], found[:, j, k] = axes[:, i], -axes[:, i]
+    return found
 
 
 def _six(S: FloatArray) -> FloatArray:
@@ -124,7 +131,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
     axis = np.array([step.axis for step in steps])
     slide = np.array([step.slide for step in steps])
     # Rodrigues: exp(q [a]) = a a^T + sin(q) [a] + cos(q) (1 - a a^T), here behind the placement R
-    turning = np.array([bool(a.any()) for a in axis])
+    turning = axis.any(axis=1)
     along = np.einsum("ni,nj->nij", axis, axis)
     along[~turning] = np.eye(3)
     mass = np.array([0.0 if body is None else body.mass_kg for body in owners])
@@ -152,7 +159,7 @@ def tree_of_links(bodies: Sequence[Body], parents: IntArray, gravity_W: FloatArr
         slide=slide,
         p_slide=np.einsum("nij,nj->ni", R, slide),
         R_fixed=(R @ along).reshape(n, 9),
-        R_sin=(R @ np.array([skew(a) for a in axis])).reshape(n, 9),
+        R_sin=(R @ _skews(axis)).reshape(n, 9),
         R_cos=(R @ (np.eye(3) - along)).reshape(n, 9),
         mass=mass,
         com=com,

@@ -17,10 +17,10 @@ from biodyn.rigid_body.links import tree_of_links
 def _topological(bodies: Sequence[Body]) -> tuple[Body, ...]:
     """Order the bodies so that parents come first, otherwise as given."""
     names = [body.name for body in bodies]
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        raise ModelError(f"Body names must be unique; repeated: {', '.join(repeated)}.")
     known = set(names)
+    if len(known) < len(names):
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        raise ModelError(f"Body names must be unique; repeated: {', '.join(repeated)}.")
     for body in bodies:
         if body.parent is not None and body.parent not in known:
             raise ModelError(
@@ -28,6 +28,13 @@ def _topological(bodies: Sequence[Body]) -> tuple[Body, ...]:
             )
     ordered: list[Body] = []
     placed: set[str | None] = {None}
+    for body in bodies:  # as a rule parents come first already
+        if body.parent not in placed:
+            break
+        placed.add(body.name)
+    else:
+        return tuple(bodies)
+    placed = {None}
     waiting = list(bodies)
     while waiting:
         ready = next((body for body in waiting if body.parent in placed), None)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.errors import ModelError
+from biodyn.geometry.rotations import cross
 from biodyn.kernels import cholesky, crba, energetics, rnea
 from biodyn.kernels.sparse import stride
 from biodyn.kernels.types import Tree
@@ -85,10 +86,10 @@ def momentum_rate(
     for b in np.flatnonzero(mb.parents < 0):
         wrench = transmitted[:, mb.link_of_body[b]]
         force = np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, 3:])
-        result[:, :3] += np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, :3]) + np.cross(p_WB[:, b], force)
+        result[:, :3] += np.einsum("tij,tj->ti", R_WB[:, b], wrench[:, :3]) + cross(p_WB[:, b], force)
         result[:, 3:] += force
     if about == "com":
-        result[:, :3] -= np.cross(centre_of_mass(mb, positions), result[:, 3:])
+        result[:, :3] -= cross(centre_of_mass(mb, positions), result[:, 3:])
     elif about != "world":
         raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
     return result
@@ -149,7 +150,7 @@ def momentum(
     sums, mass = _sums(mb, q, v, bodies)
     result = sums[:, 3:9].copy()
     if about == "com":
-        result[:, :3] -= np.cross(sums[:, :3] / mass, sums[:, 6:9])
+        result[:, :3] -= cross(sums[:, :3] / mass, sums[:, 6:9])
     elif about != "world":
         raise ModelError(f"about must be 'world' or 'com', found {about!r}.")
     return result

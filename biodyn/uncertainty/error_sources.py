@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from biodyn.conventions import FloatArray, IntArray, without_side
+from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.inertia import Inertia
 from biodyn.model.moved_centre import with_misplaced_centre
@@ -153,7 +154,7 @@ def centre_of_pressure(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         for foot in range(frames.wrenches.shape[1]):
             for shift in shifts:
                 change = np.zeros_like(frames.wrenches)
-                change[:, foot, :3] = np.cross(shift, frames.wrenches[:, foot, 3:])
+                change[:, foot, :3] = cross(shift, frames.wrenches[:, foot, 3:])
                 found.append(_by_wrenches(frames, change))
         found += [_by_wrenches(frames, one[frames.at]) for one in others]
         return stacked(frames, found)
@@ -172,8 +173,13 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         return no_columns
     raw = inputs.fitted(inputs.raw)
 
+    @cache
     def markers(hz: float) -> FloatArray:
         return butterworth_lowpass(raw, inputs.rate_hz, hz, inputs.filter_order)
+
+    @cache
+    def wrenches(hz: float) -> FloatArray:
+        return filtered_wrenches(inputs, hz)
 
     def slope_and_bend(signal: Callable[[float], FloatArray], hz: float) -> list[FloatArray]:
         if hz == 0:
@@ -181,12 +187,14 @@ def cutoff(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         low, middle, high = (signal(max(hz + sign * step, LOWEST_CUTOFF_HZ)) for sign in (-1.0, 0.0, 1.0))
         return [0.5 * (high - low), np.sqrt(2.0) * (0.5 * (high + low) - middle)]
 
-    marker_bias, wrench_bias = filter_bias(inputs)
-    moved = [*slope_and_bend(markers, inputs.cutoff_hz), fitted_columns(inputs, marker_bias)]
-    loads = [*slope_and_bend(lambda hz: filtered_wrenches(inputs, hz), inputs.force_cutoff_hz), wrench_bias]
+    # what the filter took is made of filtered signals that the slope needs, too
+    moved = [*slope_and_bend(markers, inputs.cutoff_hz), _taken_away(inputs, markers(inputs.cutoff_hz))]
+    loads = [*slope_and_bend(wrenches, inputs.force_cutoff_hz), _wrench_bias(inputs, wrenches)]
     fitted = Fitted.of(inputs.model)
     seen = np.isfinite(raw[..., 0])
-    held = [lambda x: _taken_away(inputs, x)]
+    held = [
+        lambda x: _taken_away(inputs, butterworth_lowpass(x, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order))
+    ]
     if inputs.poses is not None:  # errors from frame to frame may be large there, and are counted by themselves
 
         def through(x: FloatArray) -> list[FloatArray]:
@@ -239,17 +247,18 @@ def filter_bias(inputs: TrialInputs) -> tuple[FloatArray, FloatArray]:
     there. But x = F^-1 F x, and F^-1 = 1 + (1 - F) + (1 - F)^2 + ... (Neumann): the first terms of F x - x are well known
     (one term is the "twicing" of Tukey 1977).
     """
+    markers = butterworth_lowpass(inputs.raw.positions, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+    return _taken_away(inputs, markers), _wrench_bias(inputs, lambda hz: filtered_wrenches(inputs, hz))
+
+
+def _wrench_bias(inputs: TrialInputs, wrenches: Callable[[float], FloatArray]) -> FloatArray:
     hz = inputs.force_cutoff_hz
-    wrenches = np.zeros_like(inputs.dynamics.foot_wrenches)
-    if hz:
-        wrenches = filtered_wrenches(inputs, hz) - filtered_wrenches(inputs, max(_PLATE_HZ, hz))
-    return _taken_away(inputs, inputs.raw.positions), wrenches
+    return wrenches(hz) - wrenches(max(_PLATE_HZ, hz)) if hz else np.zeros_like(inputs.dynamics.foot_wrenches)
 
 
-def _taken_away(inputs: TrialInputs, raw: FloatArray) -> FloatArray:
-    """First terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for unfiltered markers (T, ...)."""
-    total = np.zeros_like(raw)
-    term = butterworth_lowpass(raw, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
+def _taken_away(inputs: TrialInputs, filtered: FloatArray) -> FloatArray:
+    """First terms of F x - x = -(1 - F) F x - (1 - F)^2 F x - ... for markers F x (T, ...)."""
+    total, term = np.zeros_like(filtered), filtered
     for _ in range(_BACK_TERMS):
         term = term - butterworth_lowpass(term, inputs.rate_hz, inputs.cutoff_hz, inputs.filter_order)
         total -= term

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side, other_side
+from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.foot_outline import foot_outline
 from biodyn.processing.contacts.ground_reaction import STANCE_DELAY_S
@@ -74,7 +75,7 @@ class Step:
         """Rows: forward and outward (to the body's outside) unit vectors of the footprint, horizontal (2, 3)."""
         forward = (self.toe - self.heel) * (1.0, 0.0, 1.0)
         forward = forward / np.linalg.norm(forward)
-        right = np.cross(forward, (0.0, 1.0, 0.0))
+        right = cross(forward, (0.0, 1.0, 0.0))
         return np.stack([forward, right if self.side == SIDES[0] else -right])
 
 
@@ -184,7 +185,7 @@ def required_wrench(fit: Fit, dynamics: Dynamics) -> FloatArray:
     """F_Wo_W (T, 6) that the ground must exert: the base's generalised force plus what the recursion was given."""
     R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
     force = np.einsum("tij,tj->ti", R, dynamics.tau[:, 3:6])
-    moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + np.cross(p, force)
+    moment = np.einsum("tij,tj->ti", R, dynamics.tau[:, :3]) + cross(p, force)
     return np.hstack([moment, force]) + dynamics.foot_wrenches.sum(axis=1)
 
 

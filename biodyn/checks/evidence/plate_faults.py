@@ -17,6 +17,7 @@ import numpy as np
 from biodyn.checks.evidence.evidence import Evidence, Step, pressure
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.recording import PlateWrench
 
@@ -193,7 +194,7 @@ def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray
     """How far (n, 3) m each frame's force must be moved horizontally for its moment about the centre of mass to be right."""
     centre = evidence.centre_of_mass[rows]
     asked, seen = evidence.required[rows], plate.wrench[rows]
-    missing = (asked[:, :3] - np.cross(centre, asked[:, 3:])) - (seen[:, :3] - np.cross(centre, seen[:, 3:]))
+    missing = (asked[:, :3] - cross(centre, asked[:, 3:])) - (seen[:, :3] - cross(centre, seen[:, 3:]))
     weight = evidence.weight_n
     return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
 
@@ -202,7 +203,7 @@ def _undone(plate: PlateWrench) -> Iterator[tuple[_Fault, PlateWrench]]:
     """Every fault with the plate's wrench as it would be without it."""
     R, centre = plate_axes(plate.corners)
     force = plate.wrench[:, 3:]
-    moment = (plate.wrench[:, :3] - np.cross(centre, force)) @ R
+    moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
     force = force @ R
     for fault in _FAULTS:
         f, m = force, moment
@@ -211,7 +212,7 @@ def _undone(plate: PlateWrench) -> Iterator[tuple[_Fault, PlateWrench]]:
         f, m = f * fault.force, m * fault.moment
         turn = _quarter_turn(fault.quarter_turns)
         f_W, m_W = f @ turn.T @ R.T, m @ turn.T @ R.T
-        yield fault, replace(plate, wrench=np.hstack([m_W + np.cross(centre, f_W), f_W]))
+        yield fault, replace(plate, wrench=np.hstack([m_W + cross(centre, f_W), f_W]))
 
 
 def _swapped(evidence: Evidence, one: int, other: int) -> Evidence:
@@ -230,18 +231,18 @@ def _carried(source: PlateWrench, target: PlateWrench) -> PlateWrench:
     R_to, p_to = plate_axes(target.corners)
     turn = R_to @ R_from.T
     force = source.wrench[:, 3:]
-    moment = source.wrench[:, :3] - np.cross(p_from, force)
+    moment = source.wrench[:, :3] - cross(p_from, force)
     force, moment = force @ turn.T, moment @ turn.T
-    return replace(target, wrench=np.hstack([moment + np.cross(p_to, force), force]))
+    return replace(target, wrench=np.hstack([moment + cross(p_to, force), force]))
 
 
 def plate_axes(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Axes of a plate as columns (3, 3), from its corners in the format's order, and the centre (3,) m."""
     x = (corners[0] - corners[1]) + (corners[3] - corners[2])
     y = (corners[0] - corners[3]) + (corners[1] - corners[2])
-    z = np.cross(x, y)
+    z = cross(x, y)
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
-    return np.column_stack([x, np.cross(z, x), z]), corners.mean(axis=0)
+    return np.column_stack([x, cross(z, x), z]), corners.mean(axis=0)
 
 
 def _quarter_turn(count: int) -> FloatArray:

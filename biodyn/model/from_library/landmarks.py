@@ -10,6 +10,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError, StaticTrialError
+from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side, sided_rows
 from biodyn.model.from_library.constructions import about_y, alignment_device_corner, axes_from, chord, turned_chord
@@ -139,7 +140,7 @@ class StaticPose:
         assert root is not None  # checked in __init__
         forward = root[:, 0] - _UP * (root[:, 0] @ _UP)
         x = forward / np.linalg.norm(forward)
-        return np.column_stack([x, _UP, np.cross(x, _UP)])
+        return np.column_stack([x, _UP, cross(x, _UP)])
 
     def measure(self, name: str) -> float:
         """A subject measure in m: the file's, or a fraction of body height, which is then noted in `assumed`."""

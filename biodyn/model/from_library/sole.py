@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import cross
 from biodyn.model.from_library.landmarks import StaticPose
 
 # The sole's half breadth, as a share of the foot's width, at shares of its length from the heel.
@@ -21,7 +22,7 @@ def foot_outlines(pose: StaticPose) -> tuple[dict[str, FloatArray], dict[str, st
         back, front = pose.landmark(body.sole.back), pose.landmark(body.sole.front)
         width = pose.measure(body.sole.width)
         along = (front - back) * (1.0, 0.0, 1.0)
-        across = np.cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
+        across = cross(along / np.linalg.norm(along), (0.0, 1.0, 0.0))
         # The floor is a marker's diameter below the lower of both end markers.
         floor = min(back[1], front[1]) - 2.0 * pose.marker_radius_m
         rows = []

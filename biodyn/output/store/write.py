@@ -44,7 +44,7 @@ from biodyn.output.store.owned import (
 )
 from biodyn.output.store.replacing import updating
 from biodyn.output.store.user_files import write_user_files
-from biodyn.output.tables.csv import write_csv
+from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.packed import packed
 from biodyn.output.tables.registry import TABLES
 
@@ -81,10 +81,11 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
 
 
 def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> None:
+    decimals = TABLES[name].decimals if name in TABLES else DECIMALS
     if pack and table.size >= _FEWEST_PACKED_CELLS:
-        (folder / packed_table_path(name)).write_bytes(packed(table))
+        (folder / packed_table_path(name)).write_bytes(packed(table, decimals))
     else:
-        write_csv(table, folder / table_path(name))
+        write_csv(table, folder / table_path(name), decimals)
 
 
 def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:

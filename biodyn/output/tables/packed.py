@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -42,7 +42,7 @@ class _Column:
 
 def packed(frame: pd.DataFrame, decimals: int = DECIMALS) -> bytes:
     """Return a table as bytes: numbers to `decimals`, as in CSV; missing ones and empty texts are missing."""
-    columns = [_column(str(name), frame.iloc[:, place], decimals) for place, name in enumerate(frame.columns)]
+    columns = _columns(frame, decimals)
     rows = len(frame)
     stored = [column.counts for column in columns]
     stored += [column.missing.astype(np.int64) for column in columns if column.missing is not None]
@@ -82,9 +82,18 @@ def unpacked(content: bytes) -> pd.DataFrame:
 # -- columns as whole numbers ---------------------------------------------------------------------------------------
 
 
-def _column(name: str, values: pd.Series, decimals: int) -> _Column:
-    if pd.api.types.is_float_dtype(values.dtype):
-        return _number_column(name, values.to_numpy(dtype=np.float64, na_value=np.nan), decimals)
+def _columns(frame: pd.DataFrame, decimals: int) -> list[_Column]:
+    series = [(str(name), values) for name, values in frame.items()]
+    numbers = {
+        place: values.to_numpy(dtype=np.float64, na_value=np.nan)
+        for place, (_, values) in enumerate(series)
+        if pd.api.types.is_float_dtype(values.dtype)
+    }
+    found = _number_columns([series[place][0] for place in numbers], list(numbers.values()), decimals)
+    return [next(found) if place in numbers else _column(*one) for place, one in enumerate(series)]
+
+
+def _column(name: str, values: pd.Series) -> _Column:
     if pd.api.types.is_bool_dtype(values.dtype):
         return _Column(name, _FLAG, values.to_numpy().astype(np.int64))
     if pd.api.types.is_integer_dtype(values.dtype):
@@ -99,19 +108,24 @@ def _column(name: str, values: pd.Series, decimals: int) -> _Column:
     return _Column(name, _WORD, np.where(empty, 0, codes), words, empty if empty.any() else None)
 
 
-def _number_column(name: str, values: np.ndarray, decimals: int) -> _Column:
+def _number_columns(names: Sequence[str], columns: Sequence[np.ndarray], decimals: int) -> Iterator[_Column]:
+    if not names:
+        return
+    values = np.stack(columns)
     unknown = np.isnan(values)
     with np.errstate(invalid="ignore", over="ignore"):
         scaled = np.rint(values * 10.0**decimals)
-    known = scaled[~unknown]
-    if not (np.abs(known) < _EXACT).all():
-        return _Column(name, _RAW, np.round(values, decimals).view(np.int64).copy())
-    if not unknown.any():
-        return _Column(name, _NUMBER, scaled.astype(np.int64))
-    # A missing value takes the one before it: no difference.
-    last = np.maximum.accumulate(np.where(unknown, -1, np.arange(len(values))))
-    counts = np.where(last >= 0, scaled[np.maximum(last, 0)], 0.0).astype(np.int64)
-    return _Column(name, _NUMBER, counts, missing=unknown)
+        exact = (unknown | (np.abs(scaled) < _EXACT)).all(axis=1)
+    gaps = unknown.any(axis=1)
+    for row, name in enumerate(names):
+        if not exact[row]:
+            yield _Column(name, _RAW, np.round(values[row], decimals).view(np.int64).copy())
+        elif not gaps[row]:
+            yield _Column(name, _NUMBER, scaled[row].astype(np.int64))
+        else:  # a missing value takes the one before it: no difference
+            last = np.maximum.accumulate(np.where(unknown[row], -1, np.arange(values.shape[1])))
+            counts = np.where(last >= 0, scaled[row, np.maximum(last, 0)], 0.0).astype(np.int64)
+            yield _Column(name, _NUMBER, counts, missing=unknown[row])
 
 
 # -- differences and planes -----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pandas as pd
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.library.registry import Registry
+from biodyn.output.tables.csv import DECIMALS
 
 Maker = Callable[[TrialAnalysis], pd.DataFrame]
 Needs = Callable[[TrialAnalysis], bool]
@@ -24,6 +25,7 @@ class Table:
         needs: tells whether an analysis has it; None = every one has.
         request: how one that not every analysis has is asked for, a sentence.
         when_packed: whether packed results hold it, too: one that the recording itself gives again, at any time, costs room.
+        decimals: of its numbers, as they are written.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Table:
     needs: Needs | None = None
     request: str = ""
     when_packed: bool = True
+    decimals: int = DECIMALS
 
     def of(self, analysis: TrialAnalysis) -> bool:
         """Whether an analysis has this table."""
@@ -50,6 +53,7 @@ def table(
     needs: Needs | None = None,
     request: str = "",
     when_packed: bool = True,
+    decimals: int = DECIMALS,
 ) -> Callable[[Maker], Maker]:
     """Return a decorator that adds a function to the tables of a trial; the function stays as it is.
 
@@ -57,7 +61,7 @@ def table(
     """
 
     def add(make: Maker) -> Maker:
-        TABLES.add(name, Table(name, description, make, needs, request, when_packed), place)
+        TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals), place)
         return make
 
     return add

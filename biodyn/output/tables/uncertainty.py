@@ -16,6 +16,7 @@ from biodyn.output.tables.registry import table
     description="One standard deviation of every torque, together and by source of error, Nm.",
     needs=lambda analysis: analysis.uncertainty is not None,
     request="Ask for it with the setting [uncertainty] compute = true.",
+    decimals=3,  # 1 mNm: a band is itself known to two digits at best, and legs have some tenths of Nm at least
 )
 def joint_torques_sd(analysis: TrialAnalysis) -> pd.DataFrame:
     """One standard deviation of every torque, Nm: `<coordinate>_Nm_sd` of all sources, then a column for each source.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray, FloatArray
+from biodyn.geometry.rotations import cross
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.rigid_body import inverse_dynamics
 
@@ -51,7 +52,7 @@ def required_wrench(fit: Fit) -> FloatArray:
         base[known] = inverse_dynamics(fit.model.multibody, motion.q[known], motion.v[known], motion.vdot[known])[:, :6]
     R, p = fit.link_R_W[:, 0], fit.link_p_W[:, 0]
     force = np.einsum("tij,tj->ti", R, base[:, 3:])
-    moment = np.einsum("tij,tj->ti", R, base[:, :3]) + np.cross(p, force)
+    moment = np.einsum("tij,tj->ti", R, base[:, :3]) + cross(p, force)
     return np.hstack([moment, force])
 
 

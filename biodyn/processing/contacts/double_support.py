@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
+from biodyn.geometry.rotations import cross
 from biodyn.library.load import load_table
 from biodyn.processing.signals.filtering import butterworth_lowpass
 
@@ -218,7 +219,7 @@ def _twist(point: FloatArray, force: FloatArray) -> FloatArray:
 def _at(point: FloatArray, height_m: float, force: FloatArray) -> FloatArray:
     """Wrench (n, 6) about the world origin of forces (n, 3) at points (n, 2) of a level."""
     place = np.column_stack([point[:, 0], np.full(len(point), height_m), point[:, 1]])
-    return np.hstack([np.cross(place, force), force])
+    return np.hstack([cross(place, force), force])
 
 
 def _errors(

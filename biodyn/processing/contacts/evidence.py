@@ -104,7 +104,7 @@ def _of_foot(load: Load, side: Side) -> FootEvidence:
     firm = known & np.isfinite(load.cop[rows, 0]) & (vertical >= COP_FORCE_SHARE * np.nanmax(vertical))
     distance = np.maximum(signed_distance(load.cop[rows], outline), 0.0)[firm]
     heights = np.stack([height_over(plate, outline) for plate in load.plates])
-    to_plates = np.stack([signed_distance(outline, plate.corners_W[None, None]) for plate in load.plates])
+    to_plates = np.stack([sole.distance_to(plate.corners_W)[rows] for plate in load.plates])
     # Where nobody knows the edges, the whole sole is taken to be on the plate.
     unknown = np.array([not plate.outlined for plate in load.plates])
     to_plates = np.where(unknown[:, None, None], -np.inf, to_plates)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.signals.filtering import finite_stretches
 
 # A sole rests where one of its points all but stands still; swinging feet move ten times as fast.
@@ -43,6 +44,14 @@ class FootOutline:
     height: FloatArray
     bearing: BoolArray
     known: BoolArray
+    _distances: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    def distance_to(self, corners_W: FloatArray) -> FloatArray:
+        """Horizontal distance (T, K) m of the points from a plate (4, 3), negative over it; kept, since many ask for it."""
+        key = corners_W.tobytes()
+        if key not in self._distances:
+            self._distances[key] = signed_distance(self.outline_W, corners_W[None, None])
+        return self._distances[key]
 
 
 def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from biodyn.conventions import FloatArray, Side
+from biodyn.geometry.rotations import cross
 from biodyn.processing.signals.filtering import butterworth_lowpass, finite_stretches
 from biodyn.processing.signals.plates import resampled
 from biodyn.recording.wrenches import PlateZero
@@ -83,11 +84,11 @@ def centre_of_pressure(wrench: FloatArray, corners_W: FloatArray, threshold_n: f
     """
     centre, normal = plate_surface(corners_W)
     force = wrench[:, 3:]
-    moment = wrench[:, :3] - np.cross(centre, force)
+    moment = wrench[:, :3] - cross(centre, force)
     loaded = force[:, 1] >= threshold_n
     cop = np.full((len(wrench), 3), np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        cop[loaded] = centre + np.cross(normal, moment[loaded]) / (force[loaded] @ normal)[:, None]
+        cop[loaded] = centre + cross(normal, moment[loaded]) / (force[loaded] @ normal)[:, None]
     return cop
 
 
@@ -113,7 +114,7 @@ def pressure_at_height(
 
 def plate_surface(corners_W: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return centre (3,) m and upward unit normal (3,) of a plate."""
-    normal = np.cross(corners_W[2] - corners_W[0], corners_W[3] - corners_W[1])
+    normal = cross(corners_W[2] - corners_W[0], corners_W[3] - corners_W[1])
     normal = normal / np.linalg.norm(normal)
     return corners_W.mean(axis=0), normal if normal[1] > 0 else -normal
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
 from biodyn.diagnostics import Diagnostic
-from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.balance import required_wrench, weight_of
 from biodyn.processing.contacts.foot_outline import beside_plate, foot_outline
 from biodyn.processing.kinematics.fit import Fit
@@ -90,7 +89,7 @@ def _all_on_plates(signals: TrialSignals, soles_W: Mapping[Side, FloatArray]) ->
     elsewhere = np.zeros(len(standing), dtype=bool)
     for points in soles_W.values():
         sole = foot_outline(points, signals.markers.rate_hz)
-        to_plates = np.min([signed_distance(sole.outline_W, p.corners[None, None]) for p in signals.raw_plates], axis=0)
+        to_plates = np.min([sole.distance_to(plate.corners) for plate in signals.raw_plates], axis=0)
         beside = (np.where(sole.low, to_plates, -np.inf) > 0.0).any(axis=1)
         standing |= sole.bearing
         elsewhere |= (sole.bearing & beside) | ~sole.known

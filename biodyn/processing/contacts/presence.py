@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side
-from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.loading import PlateSignals, loadings, plate_surface
 from biodyn.processing.signals.filtering import finite_stretches
@@ -45,11 +44,7 @@ def foot_may_load(plate: PlateSignals, foot_outlines: Mapping[Side, FootOutline]
         if plate.side not in (None, side):
             continue
         # where nobody knows the edges, every place may be the plate's
-        near = (
-            signed_distance(sole.outline_W, plate.corners_W[None, None]) < REACH_M
-            if plate.outlined
-            else np.ones(sole.low.shape, dtype=bool)
-        )
+        near = sole.distance_to(plate.corners_W) < REACH_M if plate.outlined else np.ones(sole.low.shape, dtype=bool)
         # Over the floor or over a belt: which of them carries the foot is a guess where it hardly ever rests.
         in_room = (
             np.linalg.norm(np.gradient(sole.outline_W, 1.0 / rate_hz, axis=0), axis=2) if frames > 1 else sole.speed

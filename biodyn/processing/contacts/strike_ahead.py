@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side
+from biodyn.geometry.rotations import cross
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.load import PlateContact
 from biodyn.processing.contacts.loading import PlateSignals
@@ -107,7 +108,7 @@ def _seen_from_the_foot(
     frames = np.arange(len(wrench), dtype=np.float64)
     own = np.where(((frames >= span[0]) & (frames < span[1]))[:, None], wrench, 0.0)
     values = _at(frames, own, at)
-    about = values[:, :3] - np.cross(p, values[:, 3:])
+    about = values[:, :3] - cross(p, values[:, 3:])
     return np.hstack([about @ axes, values[:, 3:] @ axes]) * _mirror(side)
 
 
@@ -119,7 +120,7 @@ def _at(known_at: FloatArray, values: FloatArray, at: FloatArray) -> FloatArray:
 def _in_world(values: FloatArray, side: Side, p: FloatArray, axes: FloatArray) -> FloatArray:
     values = values * _mirror(side)
     moment, force = values[:, :3] @ axes.T, values[:, 3:] @ axes.T
-    return np.hstack([moment + np.cross(p, force), force])
+    return np.hstack([moment + cross(p, force), force])
 
 
 def _mirror(side: Side) -> FloatArray:
@@ -139,4 +140,4 @@ def _place(sole: FootOutline, frame: int, rate_hz: float) -> tuple[FloatArray, F
         return None
     forward = way / np.linalg.norm(way)
     up = np.array([0.0, 1.0, 0.0])
-    return p, np.stack([forward, up, np.cross(forward, up)], axis=1)
+    return p, np.stack([forward, up, cross(forward, up)], axis=1)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import SIDE_NAMES, BoolArray, Side
-from biodyn.geometry.polygons import signed_distance
 from biodyn.processing.contacts.foot_outline import FootOutline
 from biodyn.processing.contacts.load import MIN_SHARED_S, OUTLINE_ERROR_M, PlateContact
 from biodyn.processing.contacts.loading import PlateSignals
@@ -91,11 +90,9 @@ def standing_elsewhere(
     spoken_for |= loaded_frames(side, contacts, frames)
     # Low and slow wholly over plates that work but show no force: the plates know better than the markers.
     working = {item.plate for item in contacts if plates[item.plate].outlined}
-    asked = np.flatnonzero(sole.bearing & ~spoken_for)
-    if working and len(asked):
-        outline_W = sole.outline_W[asked]
-        over = np.stack([signed_distance(outline_W, plates[n].corners_W[None, None]) for n in sorted(working)])
-        spoken_for[asked] = np.where(sole.low[asked], over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
+    if working:
+        over = np.stack([sole.distance_to(plates[n].corners_W) for n in sorted(working)])
+        spoken_for |= np.where(sole.low, over.min(axis=0), -np.inf).max(axis=1) < OUTLINE_ERROR_M
     elsewhere = sole.bearing & ~spoken_for
     for first, stop in finite_stretches(elsewhere):
         if stop - first < MIN_SHARED_S * rate_hz:
@@ -170,8 +167,7 @@ def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOu
 
 
 def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
-    outline = sole.outline_W[(first + stop) // 2]
     for plate in plates:
-        if plate.outlined and np.mean(signed_distance(outline, plate.corners_W[None]) < 0.0) > 0.5:
+        if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
             return f"on plate {plate.number}, which shows no force"
     return "on the floor outside the plates"

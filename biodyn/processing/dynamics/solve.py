@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, Side, without_side
+from biodyn.geometry.rotations import cross
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.kinematics.fit import Fit
 from biodyn.recording import GroundReaction
@@ -262,7 +263,7 @@ def joint_coordinate_axes(R_WP: FloatArray, R_WB: FloatArray) -> FloatArray:
     (Grood & Suntay 1983, doi 10.1115/1.3138397; Wu et al. 2002). y and z are not perpendicular in general.
     """
     z, y = R_WP[..., :, 2], R_WB[..., :, 1]
-    x = np.cross(y, z)
+    x = cross(y, z)
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
     return np.stack([x, y, z], axis=-1)
 

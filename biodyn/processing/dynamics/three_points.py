@@ -16,6 +16,7 @@ import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray, without_side
 from biodyn.diagnostics import Diagnostic
+from biodyn.geometry.rotations import cross
 from biodyn.library.tables import sided_rows
 from biodyn.processing.dynamics.solve import Dynamics, JointLoad, joint_coordinate_axes
 from biodyn.processing.kinematics.fit import Fit
@@ -89,10 +90,10 @@ def _triad(centre: FloatArray, end: FloatArray, plane: FloatArray) -> FloatArray
     """Axes (..., 3, 3): Y from `end` to `centre`, `plane` in the plane of Y and Z; NaN where the three lie in a line."""
     y = centre - end
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
-    x = np.cross(y, plane - end)
+    x = cross(y, plane - end)
     length = np.linalg.norm(x, axis=-1, keepdims=True)
     x = np.where(length > _LEAST_SINE * np.linalg.norm(plane - end, axis=-1, keepdims=True), x / length, np.nan)
-    return np.stack([x, y, np.cross(x, y)], axis=-1)
+    return np.stack([x, y, cross(x, y)], axis=-1)
 
 
 def _expressed(load: JointLoad, fit: Fit, axes: Mapping[str, FloatArray]) -> JointLoad:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, Side, other_side
+from biodyn.geometry.rotations import cross
 from biodyn.processing.gait.cycles import GaitCycle
 
 # The foot lies flat on the floor in this part of stance; the direction of the foot is taken there.
@@ -87,7 +88,7 @@ def stride_parameters(
         _direction(_at(pelvis_W, cycle.off_s, rate_hz) - _at(pelvis_W, cycle.start_s, rate_hz)) if turns else forward
     )
     ahead, local = _facing(toe_W[side] - heel_W[side], cycle, forward, local, rate_hz)
-    right = np.cross(ahead, (0.0, 1.0, 0.0))
+    right = cross(ahead, (0.0, 1.0, 0.0))
     step = _at(heel_W[side], cycle.end_s, rate_hz) - _at(heel_W[opposite], cycle.opposite_strike_s, rate_hz)
     stride_length = float(stride @ forward)
     stance = 100.0 * (cycle.off_s - cycle.start_s) / duration
@@ -109,7 +110,7 @@ def stride_parameters(
         single_support_percent=single if walked else math.nan,
         double_support_percent=stance - single if walked else math.nan,
         initial_double_support_percent=initial if walked else math.nan,
-        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], local, np.cross(local, (0.0, 1.0, 0.0)), rate_hz),
+        toe_out_rad=_toe_out(cycle, toe_W[side] - heel_W[side], local, cross(local, (0.0, 1.0, 0.0)), rate_hz),
         contact_time_s=cycle.off_s - cycle.start_s,
         flight_time_s=flight if flight > 0.0 else math.nan,
     )
@@ -165,7 +166,7 @@ def foot_progression(
     the floor during the cycle.
     """
     forward = _direction(travel(cycle, pelvis_W, rate_hz, floor_velocity_W))
-    outward = SIDE_SIGN[cycle.side] * np.cross(forward, (0.0, 1.0, 0.0))
+    outward = SIDE_SIGN[cycle.side] * cross(forward, (0.0, 1.0, 0.0))
     return np.asarray(np.arcsin(np.clip(foot_W @ outward, -1.0, 1.0)))
 
 

@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from biodyn.conventions import FloatArray
 from biodyn.errors import BiodynError
-from biodyn.geometry.rotations import continuous_quaternions, rotate
+from biodyn.geometry.rotations import continuous_quaternions, cross, rotate
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording.motion import Motion
 
@@ -59,7 +59,7 @@ class ConfigurationSpline:
                     v_B = rotate(conjugate, qdot[:, velocity])
                     v[:, acceleration] = v_B
                     # Derivative of the components R^T pdot: the spatial acceleration (RBDA 2.11), not R^T pddot.
-                    vdot[:, acceleration] = rotate(conjugate, qddot[:, velocity]) - np.cross(omega_B, v_B)
+                    vdot[:, acceleration] = rotate(conjugate, qddot[:, velocity]) - cross(omega_B, v_B)
             column += _WIDTHS[kind][1]
         return q, v, vdot
 
@@ -138,4 +138,4 @@ def _on_unit_sphere(s: FloatArray, sdot: FloatArray, sddot: FloatArray) -> tuple
 
 def _vector_of_product(a: FloatArray, b: FloatArray) -> FloatArray:
     """Vector part of the quaternion products a b; (T, 4) w x y z -> (T, 3)."""
-    return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + cross(a[:, 1:], b[:, 1:])

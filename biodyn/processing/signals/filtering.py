@@ -18,8 +18,14 @@ _ROWS = 64  # filtered at once: they stay near the processor
 
 def finite_stretches(finite: BoolArray) -> list[tuple[int, int]]:
     """Return the runs of True in a (T,) mask as (first, stop) pairs, stop exclusive."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], finite, [False])).astype(np.int8)))
-    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
+    if not len(finite):
+        return []
+    edges = (np.flatnonzero(finite[1:] != finite[:-1]) + 1).tolist()
+    if finite[0]:
+        edges.insert(0, 0)
+    if finite[-1]:
+        edges.append(len(finite))
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def corrected_cutoff_hz(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import InputFileError
-from biodyn.geometry.rotations import angle_between
+from biodyn.geometry.rotations import angle_between, cross
 from biodyn.recording import Recording
 
 _AXIS_NAMES = "XYZ"
@@ -59,7 +59,7 @@ def find_world(recording: Recording, forward_L: FloatArray | None = None) -> Wor
     positions = _well_seen(recording.markers.positions)
     up, up_reason, notes = _find_up(recording, positions)
     forward, forward_reason, more = _find_forward(positions, recording.markers.rate_hz, up, forward_L)
-    R_WL = np.vstack([forward, up, np.cross(forward, up)])
+    R_WL = np.vstack([forward, up, cross(forward, up)])
     return WorldFrame(R_WL, f"{up_reason}; {forward_reason}.", (*notes, *more))
 
 
@@ -83,11 +83,11 @@ def facing_as(recording: Recording, static: Recording, static_world: WorldFrame)
     if seen.sum() < _COMMON or not np.allclose(np.abs(up), _vertical(recording)):
         return None
     a, b = (points[seen] - points[seen].mean(axis=0) for points in (other, own))
-    sine = float(np.sum(np.cross(a, b) @ up))
+    sine = float(np.sum(cross(a, b) @ up))
     cosine = float(np.sum(a * b) - np.sum((a @ up) * (b @ up)))
     turn = math.atan2(sine, cosine)
     forward = static_world.R_WL[0]
-    facing: FloatArray = math.cos(turn) * forward + math.sin(turn) * np.cross(up, forward)
+    facing: FloatArray = math.cos(turn) * forward + math.sin(turn) * cross(up, forward)
     return facing
 
 
@@ -193,7 +193,7 @@ def _plate_axis(recording: Recording) -> int | None:
     normals = []
     for plate in recording.plates:
         c = plate.corners
-        n = np.cross(c[0] - c[2], c[1] - c[3])
+        n = cross(c[0] - c[2], c[1] - c[3])
         length = float(np.linalg.norm(n))
         if length > 0:
             normals.append(np.abs(n) / length)
@@ -333,7 +333,7 @@ def _facing(positions: FloatArray, up: FloatArray) -> FloatArray:
     spread = np.ptp(middle[legs if legs.sum() >= 2 else feet], axis=0)
     spread[np.abs(up) > 0.5] = -1.0  # never the vertical, also where a single marker spreads nowhere
     across = np.eye(3)[int(np.argmax(spread))]
-    ahead: FloatArray = np.cross(across, up)
+    ahead: FloatArray = cross(across, up)
     sides = middle @ across >= np.median(middle @ across)
     reach = sum(_reach(middle[feet & side], heights[feet & side], ahead) for side in (sides, ~sides))
     return ahead if reach >= 0 else -ahead

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 import numpy as np
 
 from biodyn.conventions import FloatArray
@@ -22,11 +25,12 @@ _OVERSHOOT_SHARE, _FALL_STEPS = 0.02, 6.0
 _ROUNDING = 1e-6  # smaller differences of stored values are round-off of their scale, no steps
 
 
-def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tuple[Diagnostic, ...]:
-    """Name channels that say nothing while the plate is loaded (`largest_n`, N), and the time others are cut off.
+#: Samples [first, stop) in which a channel stands at the end of its range, by its column.
+CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
-    `rest` (C,) is what the channels read unloaded, in their own units.
-    """
+
+def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
+    """Name channels that say nothing while the plate is loaded (`largest_n`, N), and the time others are `cut` off."""
     notes: list[Diagnostic] = []
     silent = [column for column in range(plate.channels.shape[1]) if _is_constant(plate.channels[:, column])]
     if silent and largest_n > _LOADED_N:
@@ -41,10 +45,9 @@ def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tupl
                 hint="Check the cables and FORCE_PLATFORM:CHANNEL; moments and centre of pressure need every channel.",
             )
         )
-    cut = [(column, runs) for column in range(plate.channels.shape[1]) if (runs := _cut_off(plate, column, rest))]
     if cut:
-        longest = max(stop - first for _, runs in cut for first, stop in runs) / plate.rate_hz
-        names = ", ".join(_name(plate, column) for column, _ in cut)
+        longest = max(stop - first for runs in cut.values() for first, stop in runs) / plate.rate_hz
+        names = ", ".join(_name(plate, column) for column in cut)
         notes.append(
             Diagnostic(
                 "plate-saturated",
@@ -60,11 +63,24 @@ def channel_notes(plate: ForcePlate, rest: FloatArray, largest_n: float) -> tupl
     return tuple(notes)
 
 
-def saturated(plate: ForcePlate, rest: FloatArray) -> tuple[tuple[float, float], ...]:
-    """Begin and end in s of the stretches in which some channel stands at the end of its range."""
+def cut_off(plate: ForcePlate, rest: FloatArray) -> CutOff:
+    """Return where channels stand at the end of their range; those that nowhere do are left out.
+
+    `rest` (C,) is what the channels read unloaded, in their own units.
+    """
+    channels = np.ascontiguousarray(plate.channels.T)
+    return {
+        column: runs
+        for column, values in enumerate(channels)
+        if (runs := _cut_off(plate, column, values, float(rest[column])))
+    }
+
+
+def saturated(plate: ForcePlate, cut: CutOff) -> tuple[tuple[float, float], ...]:
+    """Begin and end in s of the stretches in which some channel is `cut` off."""
     hit = np.zeros(len(plate.channels), dtype=bool)
-    for column in range(plate.channels.shape[1]):
-        for first, stop in _cut_off(plate, column, rest):
+    for runs in cut.values():
+        for first, stop in runs:
             hit[first:stop] = True
     return tuple((first / plate.rate_hz, stop / plate.rate_hz) for first, stop in finite_stretches(hit))
 
@@ -110,9 +126,8 @@ def _is_constant(values: FloatArray) -> bool:
     return not len(seen) or bool(np.ptp(seen) == 0.0)
 
 
-def _cut_off(plate: ForcePlate, column: int, rest: FloatArray) -> list[tuple[int, int]]:
-    """Samples [first, stop) of the flat tops of a channel, at its largest and at its smallest value."""
-    values = plate.channels[:, column]
+def _cut_off(plate: ForcePlate, column: int, values: FloatArray, rest: float) -> list[tuple[int, int]]:
+    """Samples [first, stop) of the flat tops of a channel (T,), at its largest and at its smallest value."""
     if plate.type == 1 and column in (3, 4):  # positions are computed
         return []
     seen = values[np.isfinite(values)]
@@ -120,7 +135,7 @@ def _cut_off(plate: ForcePlate, column: int, rest: FloatArray) -> list[tuple[int
         return []
     found: list[tuple[int, int]] = []
     for sense in (1.0, -1.0):
-        found += _flat_tops(sense * values, sense * seen, sense * float(rest[column]), plate.rate_hz)
+        found += _flat_tops(sense * values, sense * seen, sense * rest, plate.rate_hz)
     return found
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import PlateError
-from biodyn.processing.signals.plate_channels import channel_notes, saturated, unrecorded, unrecorded_note
+from biodyn.geometry.rotations import cross
+from biodyn.processing.signals.plate_channels import channel_notes, cut_off, saturated, unrecorded, unrecorded_note
 from biodyn.processing.signals.plate_offset import find_offset, offset_notes
 from biodyn.recording import ForcePlate
 from biodyn.recording.wrenches import PlateWrench
@@ -72,11 +73,12 @@ def plate_wrench(
     force, moment_at_sensor, sign_notes = _as_reaction(plate, axes, force, moment_at_sensor)
     moment, origin_notes = _at_surface(plate, axes, force, moment_at_sensor, origin)
     F_W = force @ axes.R_WP.T
-    M_Wo = moment @ axes.R_WP.T + np.cross(axes.p_WS, F_W)
+    M_Wo = moment @ axes.R_WP.T + cross(axes.p_WS, F_W)
     # The offset is told in the sense of the reaction, whatever the file stores.
     sense = -1.0 if sign_notes else 1.0
     zero = replace(offset.zero, offset_n=sense * offset.zero.offset_n, drift_n=sense * offset.zero.drift_n)
     rest = offset.channels[len(offset.channels) // 2] if len(offset.channels) else np.zeros(plate.channels.shape[1])
+    cut = cut_off(plate, rest)
     largest = float(np.nanmax(np.abs(F_W[:, 1]), initial=0.0))
     silent_s = unrecorded(np.where(np.isfinite(M_Wo + F_W).all(axis=1), F_W[:, 1], np.nan), plate.rate_hz)
     return PlateWrench(
@@ -89,11 +91,11 @@ def plate_wrench(
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,
             *origin_notes,
-            *channel_notes(plate, rest, largest),
+            *channel_notes(plate, cut, largest),
             *unrecorded_note(plate.number, silent_s),
         ),
         zero=zero,
-        saturated_s=saturated(plate, rest),
+        saturated_s=saturated(plate, cut),
         unrecorded_s=silent_s,
         outlined=plate.outlined,
         side=plate.side,
@@ -126,12 +128,12 @@ def _plate_axes(plate: ForcePlate) -> _PlateAxes:
     c = plate.corners
     x = (c[0] - c[1]) + (c[3] - c[2])
     y = (c[0] - c[3]) + (c[1] - c[2])
-    z = np.cross(x, y)
+    z = cross(x, y)
     lengths = np.linalg.norm([x, y], axis=1) / 2
     if not np.isfinite(c).all() or np.linalg.norm(z) < 1e-9:
         raise PlateError(f"The corners of force plate {plate.number} do not span a surface.", "Check FORCE_PLATFORM.")
     x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
-    return _PlateAxes(np.column_stack([x, np.cross(z, x), z]), c.mean(axis=0), lengths / 2)
+    return _PlateAxes(np.column_stack([x, cross(z, x), z]), c.mean(axis=0), lengths / 2)
 
 
 def _calibrated(plate: ForcePlate, channels: FloatArray) -> FloatArray:
@@ -152,7 +154,7 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
     force = c[:, :3]
     if plate.type == 1:  # Fx Fy Fz, centre of pressure x y on the surface, free moment
         p = np.column_stack([c[:, 3:5], np.zeros(len(c))])
-        moment = np.cross(p, force)
+        moment = cross(p, force)
         moment[:, 2] += c[:, 5]
         return force, moment, np.zeros(3)
     if plate.type in (3, 7):  # Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4, sensors at (±a, ±b)
@@ -165,7 +167,7 @@ def _sensor_wrench(plate: ForcePlate, channels: FloatArray) -> tuple[FloatArray,
         a, b = abs(plate.origin[0]), abs(plate.origin[1])
         of_sensor = _by_sensor(c)
         places = np.array([[a, b, 0.0], [-a, b, 0.0], [-a, -b, 0.0], [a, -b, 0.0]])
-        moment = np.cross(places, of_sensor).sum(axis=1)
+        moment = cross(places, of_sensor).sum(axis=1)
         return of_sensor.sum(axis=1), moment, np.array([0.0, 0.0, plate.origin[2]])
     return force, c[:, 3:6], plate.origin  # types 2, 4 and, after its matrix, 5
 
@@ -213,35 +215,39 @@ def _at_surface(
     lies on the plate is taken, if exactly one does.
     """
     by_rule = -origin if origin[2] > 0 else origin
-    candidates = (by_rule, -by_rule)
-    on_plate = [_share_on_plate(axes, force, moment + np.cross(force, o)) for o in candidates]
-    chosen = 1 if on_plate[0] < 0.5 <= on_plate[1] else 0
+    arm = cross(force, by_rule)
+    at_surface = moment + arm
+    share = _share_on_plate(axes, force, at_surface)
     notes: tuple[Diagnostic, ...] = ()
-    if chosen:
+    if share >= 0.5:
+        return at_surface, notes
+    other = _share_on_plate(axes, force, moment - arm)
+    if other >= 0.5:
+        at_surface = moment - arm
         notes = (
             Diagnostic(
                 "plate-origin-sign",
                 "warning",
                 f"FORCE_PLATFORM:ORIGIN of plate {plate.number} is used with the opposite sign, which brings the "
-                f"centre of pressure onto the plate in {100 * on_plate[1]:.0f} % of the loaded samples (else "
-                f"{100 * on_plate[0]:.0f} %).",
-                value=on_plate[0],
+                f"centre of pressure onto the plate in {100 * other:.0f} % of the loaded samples (else "
+                f"{100 * share:.0f} %).",
+                value=share,
                 limit=0.5,
             ),
         )
-    elif on_plate[0] < 0.5:
+    else:
         notes = (
             Diagnostic(
                 "plate-cop-outside",
                 "warning",
                 f"The centre of pressure of plate {plate.number} lies outside the plate in "
-                f"{100 * (1 - on_plate[0]):.0f} % of the loaded samples.",
-                value=1 - on_plate[0],
+                f"{100 * (1 - share):.0f} % of the loaded samples.",
+                value=1 - share,
                 limit=0.5,
                 hint="Check corners, origin, channel order and units of the plate in the capture software.",
             ),
         )
-    return moment + np.cross(force, candidates[chosen]), notes
+    return at_surface, notes
 
 
 def _share_on_plate(axes: _PlateAxes, force: FloatArray, moment: FloatArray) -> float:

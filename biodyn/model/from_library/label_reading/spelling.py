@@ -13,6 +13,7 @@ _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
 _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
 
 
+@lru_cache(4096)
 def normalise(label: str) -> str:
     """Return a label as it is compared: capitals, without blanks, underscores, dots and dashes."""
     return _IGNORED_CHARACTERS.sub("", label.upper())

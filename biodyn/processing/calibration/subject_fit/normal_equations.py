@@ -52,24 +52,26 @@ def markers_say(
     weights = marker_weight * np.isfinite(seen_W).all(axis=2)
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
-    own = root[..., None] * _free_columns(model, q)
-    J = np.concatenate([unknown_jacobian(model, unknowns, q, at), skin.jacobian(model, q, at)], axis=3)
-    n, nv = J.shape[3], own.shape[3]
-    information, pull, towards = np.zeros((n, n)), np.zeros(n), np.zeros((len(q), nv, n + 1))
+    follows = _followed(root[..., None] * _free_columns(model, q))
+    J = unknown_jacobian(model, unknowns, q, at)
+    n, told = unknowns.count + skin.count, np.any(J, axis=(0, 2))
+    information, pull = np.zeros((n, n)), np.zeros(n)
+    followed = np.zeros((n + 1, len(q), follows.shape[3]))
     for i in range(
         len(model.markers)
     ):  # a marker depends on its own place and skin, and on the joints: few of all unknowns
-        columns = np.flatnonzero(J[:, i].any(axis=(0, 1)))
-        rows = root[:, i, :, None] * J[:, i][:, :, columns]
+        own = np.flatnonzero(told[i])
+        slides, slid = skin.of_marker(model, i, q, at)
+        columns = np.concatenate([own, unknowns.count + slides])
+        rows = root[:, i, :, None] * np.concatenate([J[:, i][:, :, own], slid], axis=2)
         flat = rows.reshape(-1, len(columns))
         information[np.ix_(columns, columns)] += flat.T @ flat
         pull[columns] += flat.T @ residual[:, i].ravel()
-        towards[:, :, columns] += own[:, i].swapaxes(1, 2) @ rows
-        towards[:, :, n] += (own[:, i].swapaxes(1, 2) @ residual[:, i, :, None])[..., 0]
-    # less what the coordinates follow: own L^-T is an orthonormal basis of that
-    normal = _normal(own.reshape(len(q), -1, nv))
-    followed = np.linalg.solve(np.linalg.cholesky(normal), towards).reshape(-1, n + 1)
-    both = followed.T @ followed
+        followed[columns] += (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
+        followed[n] += (residual[:, i, None] @ follows[:, i])[:, 0]
+    # less what the coordinates follow
+    flat = followed.reshape(n + 1, -1)
+    both = flat @ flat.T
     return Evidence(information - both[:n, :n], pull - both[:n, n], 0.5 * float(np.sum(residual**2)))
 
 
@@ -89,10 +91,18 @@ def redundancy(model: SubjectModel, q: FloatArray, weights: FloatArray) -> Float
 
     The trace of 1 - H with the hat matrix H of the fit at q (T, nq).
     """
-    own = np.sqrt(weights)[..., None, None] * _free_columns(model, q)
-    flat = own.reshape(len(q), -1, own.shape[-1])
-    followed = np.sum(flat * np.linalg.solve(_normal(flat), flat.swapaxes(1, 2)).swapaxes(1, 2), axis=2)
-    return np.where(weights > 0.0, 3.0 - followed.reshape(*weights.shape, 3).sum(axis=2), 0.0)
+    follows = _followed(np.sqrt(weights)[..., None, None] * _free_columns(model, q))
+    return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
+
+
+def _followed(own: FloatArray) -> FloatArray:
+    """An orthonormal basis (T, M, 3, nv) of what the coordinates follow of errors of the markers, for their derivatives `own`.
+
+    own L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
+    """
+    flat = own.reshape(len(own), -1, own.shape[3])
+    inverse = np.linalg.inv(np.linalg.cholesky(_normal(flat)))
+    return np.asarray(flat @ inverse.swapaxes(1, 2)).reshape(own.shape)
 
 
 def _normal(own: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.calibration.subject_fit.derivatives import Posed
 from biodyn.processing.calibration.subject_fit.priors import Priors
@@ -33,14 +33,17 @@ class Skin:
         """Of unknown numbers, 3 S."""
         return len(self.covariance)
 
-    def jacobian(self, model: SubjectModel, q: FloatArray, at: Posed) -> FloatArray:
-        """Return (T, M, 3, 3 S): how far the markers move in World for one unit of each slide."""
-        J = np.zeros((len(q), len(model.markers), 3, self.count))
-        columns = [c.q_index for c in model.coordinates]
-        for k, (i, c) in enumerate(zip(self.marker, self.coordinate, strict=True)):
-            bent = q[:, columns[c]] - self.static_rad[k]
-            J[:, i, :, 3 * k : 3 * k + 3] = at.R_WB[model.markers[i].body] * bent[:, None, None]
-        return J
+    def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: Posed) -> tuple[IntArray, FloatArray]:
+        """Return the numbers (c,) of the unknowns that move marker i, and how far one unit of each does in World (T, 3, c)."""
+        slides = [k for k, marker in enumerate(self.marker) if marker == i]
+        if not slides:
+            return np.zeros(0, dtype=np.int64), np.zeros((len(q), 3, 0))
+        R = at.R_WB[model.markers[i].body]
+        angles = [model.coordinates[self.coordinate[k]].q_index for k in slides]
+        bent = q[:, angles] - self.static_rad[slides]
+        moved = R[:, :, None, :] * bent[:, None, :, None]
+        numbers = (3 * np.array(slides)[:, None] + np.arange(3)).ravel()
+        return numbers, moved.reshape(len(q), 3, -1)
 
 
 def skin_of(model: SubjectModel, unknowns: Unknowns, priors: Priors) -> Skin:

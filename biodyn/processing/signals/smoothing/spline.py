@@ -15,9 +15,9 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
+from scipy.linalg.lapack import dpbsv
 
 from biodyn.conventions import BoolArray, FloatArray
-from biodyn.kernels.repeated_band import solve_repeated_band
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
@@ -97,11 +97,9 @@ def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
 def _bends(differences: FloatArray, lam: float, m: int) -> FloatArray:
     """The w of `rest`, from the m-th differences D y (n - m, columns)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
-    band = np.array([(-1.0) ** k * comb(2 * m, m + k) for k in range(m + 1)])
+    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
     band[0] += 1.0 / lam
-    result, count = np.array(differences, order="C"), len(differences)
-    solve_repeated_band(band, result, np.empty((count, m + 1)), np.empty(count))
-    return result
+    return np.asarray(dpbsv(band, differences, lower=True, overwrite_ab=True)[1])
 
 
 def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
@@ -135,7 +133,10 @@ def _best(
     |y - x|^2 - 2 s^2 (samples counted as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
-    differences = [np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0) for rows in stretches]
+    # in LAPACK's order, which needs no copy of them for each solution
+    differences = [
+        np.asfortranarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0)) for rows in stretches
+    ]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
         of_axes = np.sum([_squares_of_rest(one, lam, m) for one in differences], axis=0)
