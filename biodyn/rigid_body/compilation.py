@@ -83,6 +83,14 @@ def _work() -> dict[str, Callable[[], object]]:
     }
 
 
+def load_compiled(*pieces: str) -> None:
+    """Load kernels by their names in `_work`, where that needs no compilation."""
+    if is_compiled():
+        work = _work()
+        for piece in pieces:
+            work[piece]()
+
+
 def warm_up(progress: Progress | None = None) -> None:
     """Compile, or load from disk, the kernels of a trial by running each on one frame of a tiny model.
 

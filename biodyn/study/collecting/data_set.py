@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.study.collecting.schema import (
-    CYCLE_COLUMNS,
     DATA_SET_SCHEMA,
     LABELS,
     PRUNING_COLUMNS,
