@@ -30,7 +30,7 @@ def power_parts(page: TrialPage) -> Data | None:
     if "joint_power_parts" not in page.tables or not page.curves:
         return None
     table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
-    cycles = {
+    cycles: dict[str, FloatArray] = {
         side: strides.loc[strides["side"].astype(str) == side, ["start_s", "end_s"]].to_numpy(dtype=np.float64)
         for side in SIDES
     }
