@@ -108,7 +108,7 @@ _CONFINED = {
     "tomllib": {"biodyn.library.load"},
     "statsmodels": {"statistics"},
     "defusedxml": {"rigid_body"},
-    "lazy_loader": {"biodyn", "rigid_body", "study"},
+    "lazy_loader": {"biodyn", "cli", "rigid_body", "study"},
     "spm1d": set(),  # GPL: a reference in the tests, never a part of the program
     # The data set of a study; recordings may be Parquet.
     "pyarrow": {"study", "biodyn.io.tables.spreadsheet"},

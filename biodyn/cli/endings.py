@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-import typer
-
 from biodyn.errors import BiodynError, system_refusal
 
 #: Finished, some checks failed; bad usage or unreadable input; some trials of a study failed. 0 is fine.
@@ -84,6 +82,8 @@ def tell_program_error(error: Exception) -> None:
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Turn what cannot be done into one sentence on standard error and exit code 2."""
+    import typer
+
     try:
         yield
     except BiodynError as error:
@@ -104,6 +104,8 @@ def plain_errors() -> Iterator[None]:
 
 
 def _refuse(error: BiodynError) -> NoReturn:
+    import typer
+
     print(f"biodyn: {error.message}{' ' + error.hint if error.hint else ''}", file=sys.stderr)
     _forget_what_cannot_be_printed()
     raise typer.Exit(BAD_INPUT) from None

@@ -102,12 +102,16 @@ def _analysed_beside(walk: Path, asked: Asked, step: Say, other: Beside | None) 
 
     if other is None or asked.on_model or asked.vary is not None:
         return None
-    analysis = other.analyse(walk, _given(asked), step, pieces())
+    analysis = other.analyse(walk, _given(asked), step, [*pieces(), _load_result])
     if analysis is None:
         return None
     from biodyn.trial.result import TrialResult
 
     return TrialResult(analysis)
+
+
+def _load_result() -> None:
+    import biodyn.trial.result  # noqa: F401
 
 
 def _analysed_here(walk: Path, asked: Asked, console: Console, step: Say) -> TrialResult | CoordinateResult:

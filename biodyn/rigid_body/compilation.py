@@ -14,7 +14,9 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, normal, rnea, storage
+from biodyn.kernels.inverse_diagonal import inverse_diagonal
 from biodyn.kernels.jit import is_cached
+from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.watch import COMPILING, tell
 from biodyn.rigid_body.algorithms import (
     body_poses,
@@ -50,9 +52,10 @@ def trial_kernels() -> tuple[Any, ...]:
         energetics.whole_body,
         manifold.difference,
         manifold.integrate,
+        normal.put_diagonals,
         normal.add_rows,
-        normal.add_part,
         normal.add_repeated,
+        inverse_diagonal,
         normal.marker_equations,
     )
 
@@ -93,11 +96,12 @@ def _work() -> dict[str, Callable[[], object]]:
 
 
 def _normal_equations(n: int) -> None:
-    """Sum equations of n unknowns in one frame."""
-    band, right, columns = np.zeros((n, n)), np.zeros(n), np.arange(n)
-    normal.add_rows(band, right, n, 0, np.zeros((1, 1, n)), np.zeros((1, 1)))
-    normal.add_repeated(band, right, n, 0, np.zeros(1), np.zeros((1, n, n)), np.zeros((1, n)))
-    normal.add_part(band, right, n, 0, band.copy(), right.copy(), columns)
+    """Sum equations of n unknowns in one frame, and invert theirs."""
+    band, places, lanes = np.zeros((n, n)), np.arange(n), n + WIDTH
+    normal.put_diagonals(band, np.ones((1, 1, n)), 0, 1)
+    normal.add_rows(band, n, 0, np.zeros(lanes), (1, 1, n), places, np.empty(lanes), 0, 1)
+    normal.add_repeated(band, n, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
+    inverse_diagonal(np.eye(n)[None], np.empty((1, n)), np.empty(n * n * WIDTH), np.empty(n * WIDTH))
 
 
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:
@@ -107,6 +111,14 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
     at = np.zeros((1, 3))
     normal.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
+
+
+def load_compiled(*pieces: str) -> None:
+    """Load kernels by their names in `_work`, where that needs no compilation."""
+    if is_compiled():
+        work = _work()
+        for piece in pieces:
+            work[piece]()
 
 
 def warm_up(progress: Progress | None = None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, IdentityTransform
+from numpy.typing import NDArray
 
 from biodyn.output.figures.canvas import Canvas, Words, encoded, letters, rgb
 from biodyn.output.figures.description import Area, Bars, Figure, Key, Layer, Line, Outline, Points, Rule, Shade, Text
@@ -25,13 +26,18 @@ _SAMPLE, _BEFORE_WORDS, _BETWEEN, _BOX = 2.0, 0.45, 1.4, 0.7
 
 def png(figure: Figure, dpi: int = DPI) -> bytes:
     """Draw a figure as PNG."""
+    return encoded(painted(figure, dpi), dpi)
+
+
+def painted(figure: Figure, dpi: int = DPI) -> NDArray[np.uint8]:
+    """Draw a figure as pixels (height, width, 3)."""
     placed = layout(figure)
     canvas = Canvas.of(placed, dpi)
     for place in placed.places:
         _panel(canvas, place)
     for row in placed.rows:
         _key_row(canvas, placed, row)
-    return encoded(np.asarray(canvas.finished()), dpi)
+    return np.asarray(canvas.finished())
 
 
 def _panel(canvas: Canvas, place: Place) -> None:

@@ -15,6 +15,9 @@ def pieces() -> Iterator[Callable[[], object]]:
     yield _lists
     yield _norms
     yield _templates
+    yield _checks
+    yield _letters
+    yield _kernels
 
 
 def _lists() -> None:
@@ -24,6 +27,35 @@ def _lists() -> None:
 
     for registry in (TABLES, FIGURES, SECTIONS):
         len(registry)
+
+
+def _checks() -> None:
+    """What the record names: checks, methods."""
+    from biodyn.checks.registry import checks
+    from biodyn.model.from_library.hip_centre import HIP_METHODS
+    from biodyn.processing.signals.smoothing import SMOOTHING
+
+    checks()
+    for registry in (HIP_METHODS, SMOOTHING):
+        len(registry)
+
+
+def _letters() -> None:
+    """Fonts and the library that paints: a figure of one curve."""
+    import numpy as np
+
+    from biodyn.output.figures.description import Axis, Figure, Line, Panel
+    from biodyn.output.figures.painter import painted
+
+    ends = np.array([0.0, 1.0])
+    painted(Figure("a", (Panel("a", Axis("a"), Axis("a"), (Line(ends, ends, "right", 1.0),)),)))
+
+
+def _kernels() -> None:
+    """Those of tables and pages; the analysis, which may run in another process, compiles what is not compiled yet."""
+    from biodyn.rigid_body.compilation import load_compiled
+
+    load_compiled("energies", "inverse", "poses")
 
 
 def _norms() -> None:

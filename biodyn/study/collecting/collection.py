@@ -61,7 +61,7 @@ def collect(
 
     The same trials give the same bytes. The files take their names when all are whole; until then older ones stay.
     Trials whose checks failed have rows without values that say so, unless `include_failed`.
-    Memory holds one row group (`data_set.ROW_GROUP_ROWS`), whatever the number of trials.
+    Memory holds two row groups (`data_set.ROW_GROUP_ROWS`), whatever the number of trials.
     """
     options = options or OutputOptions()
     source = _Source(plan, out, include_failed)
@@ -157,16 +157,21 @@ class _Source:
 
 
 def _write(source: _Source, data_set: DataSetFile, text: DataSetText | None, most_text_rows: int) -> int:
-    """Write all row groups; Parquet and text are encoded beside the reading of the next trials. Returns the rows."""
+    """Write all row groups; returns the rows.
+
+    Encoding takes longest and is done by one thread for one row group after the other: while it works on one, the next one is
+    read and joined here.
+    """
     rows = 0
     with ThreadPoolExecutor(max_workers=2) as threads:
         running: list[Future[None]] = []
         for shards in row_groups(source.shards()):
+            table = joined(shards)
             _finish(running)
-            rows += sum(shard.curves.rows for shard in shards)
-            running = [threads.submit(data_set.add, shards)]
+            rows += table.num_rows
+            running = [threads.submit(data_set.add, table)]
             if text is not None and rows <= most_text_rows:
-                running.append(threads.submit(text.add, joined(shards)))
+                running.append(threads.submit(text.add, table))
         _finish(running)
     return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -13,7 +14,6 @@ import pyarrow.parquet as pq
 
 from biodyn.conventions import CYCLE_POINTS
 from biodyn.study.collecting.schema import (
-    CYCLE_COLUMNS,
     DATA_SET_SCHEMA,
     LABELS,
     PRUNING_COLUMNS,
@@ -28,6 +28,8 @@ from biodyn.study.plan import PlannedTrial
 ROW_GROUP_ROWS = 1_000_000
 # Values between calls into the encoders: the default of 1024 costs a third more time.
 _BATCH_ROWS = 65_536
+# Columns that are the same in many trials, of some 200 kB each.
+_KEPT = 16
 _PERCENT: Final = np.linspace(0.0, 100.0, CYCLE_POINTS, dtype=np.float32)
 
 
@@ -64,27 +66,48 @@ def row_groups(shards: Iterable[Shard], rows: int = ROW_GROUP_ROWS) -> Iterator[
 
 
 def joined(shards: Sequence[Shard]) -> pa.Table:
-    """Return one table of all rows (`DATA_SET_SCHEMA`), with the labels of their trials; a list of words a text column."""
+    """Return one table of all rows (`DATA_SET_SCHEMA`), with the labels of their trials.
+
+    A trial is a chunk: what is made for its rows stays in the processor's own memory. The chunks of a text column have one list
+    of words.
+    """
     every = [shard.curves for shard in shards]
-    lengths = [curves.rows for curves in every]
-    columns: list[pa.Array] = []
-    for label in LABELS:
-        words: dict[str, int] = {}
-        codes = [words.setdefault(getattr(shard.trial, label), len(words)) for shard in shards]
-        columns.append(_words(np.repeat(np.array(codes, dtype=np.int32), lengths), words))
-    value = np.concatenate([curves.values for curves in every]).reshape(-1)
-    valid = np.isfinite(value)
+    labels = {name: _label([getattr(shard.trial, name) for shard in shards], every) for name in LABELS}
+    values = [pa.array(values, pa.float64(), mask=~np.isfinite(values)) for values in map(_values, every)]
     made = {
-        "cycle": pa.array(_of_rows(np.concatenate([curves.cycle for curves in every])), pa.int32()),
+        "cycle": [pa.array(_of_rows(curves.cycle), pa.int32()) for curves in every],
         "side": _one_list([curves.side for curves in every]),
-        "percent": pa.array(np.tile(_PERCENT, len(value) // CYCLE_POINTS), pa.float32()),
+        "percent": [_percent(len(curves.cycle)) for curves in every],
         "variable": _one_list([curves.variable for curves in every]),
-        "value": pa.array(value, pa.float64(), mask=~valid),
+        "value": values,
         "unit": _one_list([curves.unit for curves in every]),
-        "valid": pa.array(valid),
+        "valid": [value.is_valid() for value in values],
         "reason": _reasons(every),
     }
-    return pa.table([*columns, *(made[name] for name in CYCLE_COLUMNS)], schema=DATA_SET_SCHEMA)
+    columns = [pa.chunked_array(chunks) for chunks in (labels | made).values()]
+    return pa.table(columns, schema=DATA_SET_SCHEMA)
+
+
+def _values(curves: Curves) -> np.ndarray:
+    return curves.values.reshape(-1)
+
+
+@lru_cache(maxsize=_KEPT)
+def _percent(curves: int) -> pa.Array:
+    """Percent of the cycle in every row of so many curves."""
+    return pa.array(np.tile(_PERCENT, curves), pa.float32())
+
+
+@lru_cache(maxsize=_KEPT)
+def _same(code: int, rows: int) -> pa.Array:
+    return pa.array(np.full(rows, code, dtype=np.int32))
+
+
+def _label(found: Sequence[str], every: Sequence[Curves]) -> list[pa.Array]:
+    """One word for all rows of a trial."""
+    words: dict[str, int] = {}
+    codes = [words.setdefault(word, len(words)) for word in found]
+    return _words([_same(code, curves.rows) for code, curves in zip(codes, every, strict=True)], words)
 
 
 def _of_rows(values: np.ndarray) -> np.ndarray:
@@ -92,9 +115,9 @@ def _of_rows(values: np.ndarray) -> np.ndarray:
     return np.repeat(values.astype(np.int32), CYCLE_POINTS)
 
 
-def _one_list(texts: Sequence[Words]) -> pa.Array:
+def _one_list(texts: Sequence[Words]) -> list[pa.Array]:
     words: dict[str, int] = {}
-    return _words(_of_rows(np.concatenate([_places(words, text.words)[text.codes] for text in texts])), words)
+    return _words([pa.array(_of_rows(_places(words, text.words)[text.codes])) for text in texts], words)
 
 
 def _places(words: dict[str, int], others: Iterable[str]) -> np.ndarray:
@@ -102,19 +125,20 @@ def _places(words: dict[str, int], others: Iterable[str]) -> np.ndarray:
     return np.array([words.setdefault(word, len(words)) for word in others], dtype=np.int32)
 
 
-def _reasons(every: Sequence[Curves]) -> pa.Array:
+def _reasons(every: Sequence[Curves]) -> list[pa.Array]:
     words: dict[str, int] = {}
     codes = []
     for curves in every:
         place = _places(words, curves.reason_words)
         same = np.array_equal(place, np.arange(len(place)))
-        codes.append((curves.reasons if same else place[curves.reasons]).astype(np.int32).reshape(-1))
-    return _words(np.concatenate(codes), words)
+        codes.append(pa.array((curves.reasons if same else place[curves.reasons]).astype(np.int32).reshape(-1)))
+    return _words(codes, words)
 
 
-def _words(codes: np.ndarray, words: Iterable[str]) -> pa.Array:
+def _words(codes: Sequence[pa.Array], words: Iterable[str]) -> list[pa.Array]:
+    listed = pa.array(list(words), pa.string())
     # Every code has its word: `read_curves` has looked.
-    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(list(words), pa.string()), safe=False)
+    return [pa.DictionaryArray.from_arrays(one, listed, safe=False) for one in codes]
 
 
 class DataSetFile:
@@ -136,9 +160,8 @@ class DataSetFile:
             write_batch_size=_BATCH_ROWS,
         )
 
-    def add(self, shards: Sequence[Shard]) -> None:
-        """Write the trials of one subject, as `row_groups` gives them, as one row group."""
-        table = joined(shards)
+    def add(self, table: pa.Table) -> None:
+        """Write the trials of one subject, as `row_groups` gives them and `joined` has joined them, as one row group."""
         self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
 
     def close(self) -> None:

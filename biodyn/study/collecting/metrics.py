@@ -53,6 +53,7 @@ def _definitions() -> tuple[tuple[Peak, ...], tuple[str, ...]]:
     return peaks, tuple(table["stride"]["means"])
 
 
+@lru_cache(maxsize=1)
 def metric_columns() -> tuple[str, ...]:
     """Return the names of the metrics in their order: the same for every trial."""
     peaks, means = _definitions()

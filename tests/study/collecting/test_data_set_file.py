@@ -59,7 +59,7 @@ def written(groups: list[list[Shard]], folder: Path) -> Path:
     path = folder / "study.parquet"
     with closing(DataSetFile(path, "test")) as file:
         for shards in groups:
-            file.add(shards)
+            file.add(joined(shards))
     return path
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from biodyn.conventions import SIDE_NAMES, SIDES, FloatArray
@@ -84,4 +84,4 @@ def explorer_data(
 
 
 def _rounded(values: FloatArray, digits: int) -> list[float | None]:
-    return [round(value, digits) + 0.0 if np.isfinite(value) else None for value in values.tolist()]
+    return [round(value, digits) + 0.0 if math.isfinite(value) else None for value in values.tolist()]

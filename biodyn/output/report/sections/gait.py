@@ -59,6 +59,7 @@ def contacts(page: TrialPage) -> Data:
 def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list[dict[str, Any]]:
     """Mean ± SD and number of cycles of every spatio-temporal parameter, one column per side; or of the peaks of the force."""
     rows = []
+    own = {side: spatiotemporal[spatiotemporal["side"].astype(str) == side] for side in SIDES}
     for name in spatiotemporal.columns:
         if name in _NOT_PARAMETERS or str(name).endswith(_FORCE_SUFFIX) is not peaks:
             continue
@@ -67,8 +68,7 @@ def parameter_rows(spatiotemporal: pd.DataFrame, *, peaks: bool = False) -> list
         if not spatiotemporal[name].notna().any():
             continue  # double support in running, flight in walking, everything where nobody steps
         for side in SIDES:
-            values = spatiotemporal.loc[spatiotemporal["side"].astype(str) == side, name].dropna().to_numpy(dtype=float)
-            row[side] = _mean_sd(values, unit)
+            row[side] = _mean_sd(own[side][name].dropna().to_numpy(dtype=float), unit)
         rows.append(row)
     return rows
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -28,13 +30,17 @@ def power_parts(page: TrialPage) -> Data | None:
     if "joint_power_parts" not in page.tables or not page.curves:
         return None
     table, strides = page.tables["joint_power_parts"], page.tables["spatiotemporal"]
+    cycles: dict[str, FloatArray] = {
+        side: strides.loc[strides["side"].astype(str) == side, ["start_s", "end_s"]].to_numpy(dtype=np.float64)
+        for side in SIDES
+    }
     powers = [name for name in page.curves if name.endswith("_power") and is_known(name)]
     powers.sort(key=lambda name: name not in standard_names())  # hip, knee and ankle first
     curves = {
         f"{name}-{plane}": own
         for name in powers
         for plane in _PLANES
-        if (own := _means(table, strides, name.removesuffix("_power"), plane, page.view.values.mass_kg))
+        if (own := _means(table, cycles, name.removesuffix("_power"), plane, page.view.values.mass_kg))
     }
     parts = {power: [name for name in curves if name.startswith(f"{power}-")] for power in powers}
     several = {power: names for power, names in parts.items() if len(names) > 1}
@@ -58,19 +64,20 @@ def _row(names: list[str]) -> list[str]:
     return [*names, *[""] * (len(_PLANES) - len(names))]
 
 
-def _means(table: pd.DataFrame, strides: pd.DataFrame, joint: str, plane: str, mass_kg: float) -> dict[str, FloatArray]:
-    """Mean (101,) over the cycles by side, W/kg; sides without the column, or without a known value, are left out."""
+def _means(
+    table: pd.DataFrame, cycles: Mapping[str, FloatArray], joint: str, plane: str, mass_kg: float
+) -> dict[str, FloatArray]:
+    """Mean (101,) over the `cycles`, begin and end (n, 2) by side, W/kg; sides without the column, or without a known value, are left out."""
     found: dict[str, FloatArray] = {}
     time_s = table["time_s"].to_numpy(dtype=np.float64)
     for side in SIDES:
         column = next((name for name in (f"{joint}_{side}_{plane}_W", f"{joint}_{plane}_W") if name in table), None)
-        own = strides[strides["side"].astype(str) == side]
-        if column is None or not len(own):
+        if column is None or not len(cycles[side]):
             continue
         values = table[column].to_numpy(dtype=np.float64) / mass_kg
         whole = [
             np.interp(start + (end - start) * PERCENT / 100.0, time_s, values)  # what is unknown stays so
-            for start, end in own[["start_s", "end_s"]].to_numpy(dtype=np.float64)
+            for start, end in cycles[side]
         ]
         mean = nan_statistics(np.stack(whole))[0]
         if np.isfinite(mean).any():

@@ -1,0 +1,2 @@
+from .commands import app as app
+from .start import main as main

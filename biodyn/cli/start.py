@@ -1,0 +1,30 @@
+"""How the command `biodyn` begins: what a walk needs is asked for first, then the words of the command are read.
+
+Nothing is imported here that takes long: the process that will analyse starts after a few hundredths of a second.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from biodyn.cli.endings import PROGRAM_ERROR, collect_seldom, end_in_order, tell_program_error
+from biodyn.cli.one_walk import ready_beside
+from biodyn.cli.screen import print_what_the_terminal_can
+from biodyn.threads import use_one_thread
+
+
+def main() -> None:
+    """Entry point of the `biodyn` command; a fault of the program itself ends with one sentence and exit code 70."""
+    use_one_thread()
+    collect_seldom()
+    print_what_the_terminal_can()
+    end_in_order()
+    try:
+        with ready_beside(sys.argv[1:]) as other:
+            from biodyn.cli.commands import app
+
+            # also as python -m biodyn.cli: completion scripts are made for this name
+            app(prog_name=app.info.name, obj=other)
+    except Exception as error:  # whatever was not foreseen: the only place that may catch it
+        tell_program_error(error)
+        sys.exit(PROGRAM_ERROR)
