@@ -77,7 +77,12 @@ def test_plates_without_edges_are_not_drawn_and_poses_are_called_so(walk_result:
     """The rectangle that stands for unknown edges was drawn like a real plate; its forces are shown all the same."""
     view = walk_result.view
     arrays = {**view.arrays, "plate_outlined": np.array([False, True, False])}
-    record = {**view.record, "static": {**view.record["static"], "source": "poses"}, "method": "butterworth"}
+    record = {
+        **view.record,
+        "static": {**view.record["static"], "source": "poses"},
+        "method": "butterworth",
+        "estimate": None,
+    }
     page = trial_report(replace(view, record=record, arrays=arrays), {})
     (found,) = scene_in(page)["persons"]
     assert [plate["number"] for plate in found["plates"]] == [2]

@@ -132,6 +132,7 @@ def _fit(analysis: TrialAnalysis) -> dict[str, Any]:
 
 
 def _residual(analysis: TrialAnalysis) -> dict[str, Any]:
+    analysis = analysis.as_fitted  # the raw residual: which the checks judge
     limits = residual_limits(analysis)
     dynamics = analysis.dynamics
     found: dict[str, Any] = {"both_feet_known_percent": 100.0 * float(np.mean(dynamics.residual_valid))}
