@@ -90,17 +90,13 @@ class Normal:
                 self.diagonals[here, j - i] += (left * weights[j]) * precision
 
     def summed(self) -> FloatArray:
-        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache.
-
-        The terms are not needed any more, and given back.
-        """
+        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache."""
         frames = len(self.diagonals)
         for begin in range(0, frames, _AT_ONCE):
             end = min(begin + _AT_ONCE, frames)
             kernels.put_diagonals(self.band, self.diagonals, begin, end)
             for add in self.terms:
                 add(begin, end)
-        self.terms.clear()
         return self.band
 
 
@@ -126,12 +122,13 @@ def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> Non
 
 
 class Factor:
-    """Cholesky factor L of the equations' matrix; it takes over the memory of their band, which is lost."""
+    """Cholesky factor L of the equations' matrix; it takes over the memory of their band, which is lost, as their terms are."""
 
     def __init__(self, normal: Normal) -> None:
         self.n, self.bands = normal.n, normal.band.shape[1]
         self.frames, self.reach = len(normal.band) // self.n, self.bands // self.n - 1
         self._band = cholesky_banded(normal.summed().T, overwrite_ab=True, lower=True, check_finite=False)
+        normal.terms.clear()
 
     @cached_property
     def panels(self) -> FloatArray:
