@@ -14,6 +14,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, normal, rnea, storage
+from biodyn.kernels import regressor as regressors
 from biodyn.kernels.inverse_diagonal import inverse_diagonal
 from biodyn.kernels.jit import is_cached
 from biodyn.kernels.lanes import WIDTH
@@ -28,6 +29,7 @@ from biodyn.rigid_body.algorithms import (
     inverse_dynamics_derivatives,
     joint_jacobians,
     mass_matrix,
+    regressor,
 )
 from biodyn.rigid_body.joint import Body, Joint
 from biodyn.rigid_body.marker_fit import inverse_kinematics
@@ -56,6 +58,7 @@ def trial_kernels() -> tuple[Any, ...]:
         normal.add_rows,
         normal.add_repeated,
         inverse_diagonal,
+        regressors.regressor,
         normal.marker_equations,
     )
 
@@ -89,6 +92,7 @@ def _work() -> dict[str, Callable[[], object]]:
         "columns": lambda: joint_jacobians(mb, q),
         "marker equations": lambda: _marker_equations(mb, q),
         "normal equations": lambda: _normal_equations(mb.nv),
+        "regressor": lambda: regressor(mb, q, v, v),
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),

@@ -177,7 +177,7 @@ def test_a_crutch_is_named_and_given_to_no_foot(analysed: Analysed) -> None:
 
 
 def test_crutches_that_no_plate_shows_are_put_into_no_torque(tmp_path) -> None:
-    """To an estimate they look like a body without three quarters of its mass: it was off by 0.25 Nm/kg at the knee."""
+    """To an estimate they look like another body and plates elsewhere: it was off by 0.04 to 0.25 Nm/kg at the knee."""
     made = recorded("crutches", 1.0)
     aids = tuple(replace(aid, plate=None) for aid in made.scene.plan.aids)
     scene = replace(made.scene, plan=replace(made.scene.plan, aids=aids), plates=made.scene.plates[:2])
@@ -185,7 +185,7 @@ def test_crutches_that_no_plate_shows_are_put_into_no_torque(tmp_path) -> None:
     found = Recorded(scene, made.static, trial).analysed(tmp_path)
     assert not [note for note in found.diagnostics if note.code == "other-load"]
     (note,) = [note for note in found.diagnostics if note.code == "estimate-not-made"]
-    assert "not of one body" in note.message
+    assert "disagree by" in note.message  # a moved plate would not make them agree
     assert compare(found, trial).sagittal_rms_nm_kg("knee") < 0.03
     assert found.verdict is not None
     assert found.verdict.status == "warn"
