@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any, Final
 
 import numpy as np
@@ -155,20 +157,33 @@ def compile_share(taken: str, progress: Progress | None = None) -> None:
         call()
 
 
+def help_compile(taken: str) -> None:
+    """Compile a share in a process of its own, which ends where the one that started it has: standard input is closed then."""
+    Thread(target=_end_with_starter, daemon=True).start()
+    compile_share(taken)
+
+
+def _end_with_starter() -> None:
+    os.read(sys.stdin.fileno(), 1)
+    os._exit(1)
+
+
 @contextmanager
 def _helpers(taken: str) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Processes that compile a share each; none is left behind."""
     count = min(_MOST_HELPERS, processors() - 1) if may_start_python() else 0
-    code = f"from {__name__} import compile_share; compile_share({taken!r})"
+    code = f"from {__name__} import help_compile; help_compile({taken!r})"
     quiet = subprocess.DEVNULL
     started: list[subprocess.Popen[bytes]] = []
     try:
         with suppress(OSError):  # no further process is allowed: this one does the rest
             for _ in range(count):
-                started.append(start_python(code, stdin=quiet, stdout=quiet, stderr=quiet))
+                started.append(start_python(code, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet))
         yield started
     finally:
         for helper in started:
             if helper.poll() is None:
                 helper.kill()
                 helper.wait()
+            if helper.stdin is not None:
+                helper.stdin.close()

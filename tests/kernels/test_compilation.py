@@ -97,6 +97,19 @@ def test_no_helper_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all(helper.poll() is not None for helper in helpers)
 
 
+def test_a_helper_ends_where_the_process_that_started_it_is_killed() -> None:
+    """Nobody waits for it then: its standard input is closed, and its work would take minutes."""
+    work = "import time; compilation.compile_share = lambda taken: time.sleep(600)"
+    code = f"from biodyn.rigid_body import compilation; {work}; compilation.help_compile('')"
+    helper = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    assert helper.stdin is not None
+    helper.stdin.close()
+    try:
+        assert helper.wait(120) == 1
+    finally:
+        helper.kill()
+
+
 def test_where_no_process_may_be_started_this_one_does_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
