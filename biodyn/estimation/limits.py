@@ -14,8 +14,8 @@ from biodyn.estimation.account import EstimateAccount
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02
 # What is found of plates and of the body's mass is computed to first order: beyond these the second order is some per cent of a
-# force. An aid that carries a tenth of the body all the time looks like another mass: the estimate is as good as the filter there,
-# and half as good at the hip where it carries a fifth.
+# force. An aid that carries a tenth of the body all the time looks like another mass: the estimate is as good as the filter
+# there, and half as good at the hip where it carries a fifth.
 _MOST_GAIN, _MOST_MASS, _MOST_PLACE_M = 0.15, 0.15, 0.15
 # Tables of segments differ by 8 %, and a prosthesis weighs half of what it stands for.
 _MOST_MASS_SHARE = 0.6
