@@ -176,6 +176,23 @@ def test_a_stopped_run_leaves_nothing(
     assert "stopped. What was being written is removed" in said
 
 
+def test_ctrl_c_before_the_command_is_read() -> None:
+    """While libraries are loaded no command hears it: one sentence and the usual exit code, no traceback."""
+    code = """
+import biodyn.cli.start as start
+
+def stopped(words):
+    raise KeyboardInterrupt
+
+start.ready_beside = stopped
+start.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.startswith("biodyn: stopped.")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_stopped_study_leaves_nothing_half_written(laboratory: Laboratory, tmp_path: Path) -> None:
     out = tmp_path / "out"
     study = started("study", laboratory.folder.parent, "--out", out, "--workers", 1)

@@ -17,7 +17,8 @@ INTERRUPTED = 130  # as shells say of Ctrl-C; other signals end with 128 and the
 PROGRAM_ERROR = 70  # EX_SOFTWARE of sysexits.h: outside the meanings above
 _TRACEBACK_SWITCH = "BIODYN_TRACEBACK"
 _NEW_OBJECTS = 100_000  # tens of megabytes at most; Python's own limit is 700
-_STOPPED = "biodyn: stopped. What was being written is removed; results that are complete stay."
+#: Said when the program is asked to end before it is done.
+STOPPED = "biodyn: stopped. What was being written is removed; results that are complete stay."
 
 
 class StoppedError(SystemExit):
@@ -96,10 +97,10 @@ def plain_errors() -> Iterator[None]:
     except EOFError as error:  # to typer the end of standard input, which is never read here
         raise RuntimeError(f"unexpected end of data: {error}") from error
     except KeyboardInterrupt:
-        print(_STOPPED, file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     except StoppedError:
-        print(_STOPPED, file=sys.stderr)
+        print(STOPPED, file=sys.stderr)
         raise
 
 

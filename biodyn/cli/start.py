@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import sys
 
-from biodyn.cli.endings import PROGRAM_ERROR, collect_seldom, end_in_order, tell_program_error
+from biodyn.cli.endings import (
+    INTERRUPTED,
+    PROGRAM_ERROR,
+    STOPPED,
+    collect_seldom,
+    end_in_order,
+    tell_program_error,
+)
 from biodyn.cli.one_walk import ready_beside
 from biodyn.cli.screen import print_what_the_terminal_can
 from biodyn.threads import use_one_thread
@@ -25,6 +32,9 @@ def main() -> None:
 
             # also as python -m biodyn.cli: completion scripts are made for this name
             app(prog_name=app.info.name, obj=other)
+    except KeyboardInterrupt:  # before a command could hear it
+        print(STOPPED, file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except Exception as error:  # whatever was not foreseen: the only place that may catch it
         tell_program_error(error)
         sys.exit(PROGRAM_ERROR)

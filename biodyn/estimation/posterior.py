@@ -40,7 +40,7 @@ def posterior(problem: Problem, factor: Factor, parts: tuple[FloatArray, FloatAr
     flat = by_motion.reshape(n, -1)
     for k, near in inverse_blocks(factor):
         order = (places - k) % factor.reach  # which coefficient from the k-th on stands at each place of the ring
-        for t, weights in enumerate(of_offset[: frames - k * step], k * step):
+        for t, weights in enumerate(of_offset[: max(frames - k * step, 0)], k * step):
             of_motion = _of_motion(near, weights[:, order])
             place[t] = of_motion.diagonal()[:n]
             for column, part in enumerate(parts):

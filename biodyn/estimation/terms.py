@@ -158,7 +158,7 @@ def add_dynamics(
         rows = Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
         normal.add_wide(0, rows.rows, rows.rest)
         found.append(rows)
-    if np.isfinite(problem.torque_change_nm).any():
+    if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
         change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
         for rows_at, columns in problem.torque_groups:
             places = problem.torque_rows[rows_at]

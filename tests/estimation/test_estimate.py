@@ -434,3 +434,41 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     legs = [c.v_index for c in problem.model.coordinates if problem.model.skeleton.body(c.body).side and c.v_index < 18]
     ratio = place.std(axis=2)[10:-10, legs] / expected[10:-10, legs]
     assert np.abs(np.median(ratio, axis=0) - 1.0).max() < 0.1
+
+
+@pytest.mark.parametrize("step", [1, 2, 7])
+def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis, step: int) -> None:
+    """The same as the whole inverse says, also where the frames are no multiple of those between two knots."""
+    problem = consistent(walk, EstimationSettings(), step)  # type: ignore[call-arg]
+    frames = FRAMES - 3
+    problem = replace(
+        problem,
+        start=Path(*(part[:frames] for part in (problem.start.q, problem.start.v, problem.start.vdot))),
+        knots=Knots(frames, step, 100.0),
+        seen_at=problem.seen_at[:frames],
+        weights=problem.weights[:frames],
+        wrenches=problem.wrenches[:frames],
+        balanced=problem.balanced[:frames],
+        torque_known=problem.torque_known[:frames],
+        torque_alike=problem.torque_alike[:frames],
+    )
+    solution = solve(problem, 1)
+    found = posterior(problem, solution.factor, solution.derivatives)
+    count, nv = problem.knots.count, problem.model.multibody.nv
+    whole = solution.factor.solve(np.eye(count * nv).reshape(count, nv, -1)).reshape(count, nv, count, nv)
+    for t in (0, frames // 2, frames - 1):
+        k, offset = divmod(t, step)
+        weights = np.stack([weights[offset] for weights in problem.knots.weights])
+        near = whole[k : k + weights.shape[1], :, k : k + weights.shape[1]]
+        assert np.einsum("a,aibi,b->i", weights[0], near, weights[0]) == pytest.approx(found.place[t] ** 2, rel=1e-6)
+        by_motion = sum(
+            part[t][:, None] * w[None, :, None] for part, w in zip(solution.derivatives, weights, strict=True)
+        )
+        assert np.einsum("cai,aibj,cbj->c", by_motion, near, by_motion) == pytest.approx(found.force[t] ** 2, rel=1e-6)
+
+
+def test_fewer_than_three_knots_have_no_change_of_torques(walk: TrialAnalysis) -> None:
+    """There is no second difference; the rest of the equations stands."""
+    problem = consistent(walk, EstimationSettings(), FRAMES)  # type: ignore[call-arg]
+    assert problem.knots.knots == 1
+    assert np.isfinite(solve(problem, 2).path.q).all()

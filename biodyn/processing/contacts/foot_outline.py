@@ -44,7 +44,7 @@ class FootOutline:
     height: FloatArray
     bearing: BoolArray
     known: BoolArray
-    _distances: dict[bytes, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    _distances: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def distance_to(self, corners_W: FloatArray) -> FloatArray:
         """Horizontal distance (T, K) m of the points from a plate (4, 3), negative over it; kept, since many ask for it."""

@@ -84,8 +84,9 @@ def joined(shards: Sequence[Shard]) -> pa.Table:
         "valid": [value.is_valid() for value in values],
         "reason": _reasons(every),
     }
-    columns = [pa.chunked_array(chunks) for chunks in (labels | made).values()]
-    return pa.table(columns, schema=DATA_SET_SCHEMA)
+    return pa.table(
+        {name: pa.chunked_array(chunks) for name, chunks in (labels | made).items()}, schema=DATA_SET_SCHEMA
+    )
 
 
 def _values(curves: Curves) -> np.ndarray:
