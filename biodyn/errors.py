@@ -70,6 +70,9 @@ class EstimateError(BiodynError):
         self.look = look
         super().__init__(message, f'{look} A filter can be had: [signals] method = "butterworth".')
 
+    def __reduce__(self) -> tuple[type[EstimateError], tuple[str, str]]:
+        return type(self), (self.message, self.look)  # from another process; else the hint would be said twice
+
 
 class StatisticsError(BiodynError):
     """The data do not suffice for the statistical test asked for, or contradict its design."""

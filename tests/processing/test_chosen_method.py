@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -146,6 +147,13 @@ def test_what_an_estimate_would_need_is_told_with_what_to_look_for(laboratory: L
     assert "a wrong body mass" in note.hint
     assert "longer recording" not in note.hint
     assert "one estimate: for motion and forces to agree" in analysis.method.reason
+
+
+def test_a_refusal_reads_the_same_from_another_process() -> None:
+    error = EstimateError("It cannot be.", "Look there.")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.message, again.hint, again.look) == (str(error), error.message, error.hint, "Look there.")
+    assert str(error).count("A filter can be had") == 1
 
 
 def test_an_estimate_that_leaves_the_markers_is_none(walk_result: TrialResult, monkeypatch: pytest.MonkeyPatch) -> None:
