@@ -61,7 +61,17 @@ class ResultError(BiodynError):
 
 
 class EstimateError(BiodynError):
-    """Motion and forces of a trial cannot be made one estimate."""
+    """Motion and forces of a trial cannot be made one estimate; `look` says where the fault may lie.
+
+    The hint says that a filter can be had, too: of no use where the filter stands already.
+    """
+
+    def __init__(self, message: str, look: str = "") -> None:
+        self.look = look
+        super().__init__(message, f'{look} A filter can be had: [signals] method = "butterworth".')
+
+    def __reduce__(self) -> tuple[type[EstimateError], tuple[str, str]]:
+        return type(self), (self.message, self.look)  # from another process; else the hint would be said twice
 
 
 class StatisticsError(BiodynError):

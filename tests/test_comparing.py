@@ -156,3 +156,7 @@ def test_an_estimate_against_a_filter_is_named_so(laboratory, walk_result):
         assert found.causes["moment"]["estimate instead of a filter"] > 0.05
         assert found.explained["moment"] == pytest.approx(1.0, abs=1e-6)
         assert any(line.startswith("Setting signals.method:") for line in found.summary())
+        told = [fact.text for fact in found.facts if fact.cause == "estimate instead of a filter"]
+        assert told
+        assert all("Hz" not in text for text in told)  # an estimate has no cut-off, the filter's is in the settings
+        assert "Hz" in next(fact.text for fact in found.facts if fact.cause == "smoothing of forces")

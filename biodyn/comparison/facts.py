@@ -23,10 +23,13 @@ class Fact:
     text: str
 
 
-def facts(exchange: Exchange, joints: list[int]) -> tuple[Fact, ...]:
-    """Return what differs in the segments `joints`, in the order of causes."""
+def facts(exchange: Exchange, joints: list[int], estimated: bool = False) -> tuple[Fact, ...]:
+    """Return what differs in the segments `joints`, in the order of causes.
+
+    estimated: one of the motions at least is an estimate, of which a cut-off would be no truth.
+    """
     found = [*_centres(exchange, joints), *_axes(exchange, joints)]
-    found += _filters(SMOOTHING, "motion", exchange.motion_filter)
+    found += _smoother_estimate(exchange) if estimated else _filters(SMOOTHING, "motion", exchange.motion_filter)
     found += _filters(FORCE_SMOOTHING, "ground forces", exchange.force_filter)
     a, b = exchange.a.inertias, exchange.b.inertias
     masses = exchange.a.mass_kg, exchange.b.mass_kg
@@ -83,6 +86,13 @@ def _filters(cause: str, what: str, found: tuple[RelativeFilter, bool] | None) -
     if np.isnan(between.explained):
         return [Fact(cause, f"{how}, as the settings say")]
     return [Fact(cause, f"{how}, estimated ({100 * between.explained:.0f} % of what differs in its fast part)")]
+
+
+def _smoother_estimate(exchange: Exchange) -> list[Fact]:
+    if exchange.motion_filter is None:
+        return []
+    which = "second" if exchange.motion_filter[1] else "first"
+    return [Fact(SMOOTHING, f"motion: the {which} is smoother (an estimate has no cut-off)")]
 
 
 def joint_words(exchange: Exchange, segment: int) -> str:

@@ -12,7 +12,7 @@ from biodyn.errors import EstimateError, ModelError
 from biodyn.estimation.account import EstimateAccount, account_of
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
-from biodyn.estimation.limits import FILTER_INSTEAD, require_possible
+from biodyn.estimation.limits import require_possible
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns, plate_unknowns, reaction_put_right
 from biodyn.estimation.posterior import Posterior, posterior
@@ -92,7 +92,10 @@ def estimate_trial(
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
     if not windows:
-        raise EstimateError(f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.", FILTER_INSTEAD)
+        raise EstimateError(
+            f"No {_LEAST_FRAMES} frames in a row have a motion with accelerations.",
+            "A longer recording has them.",
+        )
     windows.sort(key=lambda window: -int(loads.balanced[window.rows].sum()))
     sides = [side for side in reaction.wrench if side in inputs.model.sole_body]
     measured = np.stack([np.isfinite(reaction.wrench[side]).all(axis=1) for side in sides], axis=1)
@@ -152,11 +155,11 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     try:
         solution = solve(problem, settings.iterations, mean_information)
     except np.linalg.LinAlgError as error:
-        raise EstimateError(f"Its equations have no solution ({error}).", FILTER_INSTEAD) from error
+        raise EstimateError(f"Its equations have no solution ({error}).") from error
     except ModelError as error:
-        raise EstimateError(f"It asks for an impossible body: {error.message}", FILTER_INSTEAD) from error
+        raise EstimateError(f"It asks for an impossible body: {error.message}") from error
     if not np.isfinite(solution.path.q).all():
-        raise EstimateError("Its equations have no solution (numbers that are not finite).", FILTER_INSTEAD)
+        raise EstimateError("Its equations have no solution (numbers that are not finite).")
     return solution
 
 

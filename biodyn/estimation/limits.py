@@ -23,9 +23,7 @@ _MOST_MASS_SHARE = 0.6
 # not: of real walks it comes to 1 to 2.5 times, beside a moved plate as well; with crutches beside the plates to 3 and more.
 _MOST_UNBALANCED = 3.0
 _GROSS_SD = 3.0
-#: What to do instead, for the hints of all of these.
-FILTER_INSTEAD = 'A filter can be had: [signals] method = "butterworth".'
-_LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate. "
+_LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
 
 
 def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
@@ -36,8 +34,7 @@ def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
     if account.marker_rms_m > _FARTHEST_M:
         raise EstimateError(
             f"It has not converged: it moved the markers of the model by {1e3 * account.marker_rms_m:.0f} mm RMS, more than "
-            f"{1e3 * _FARTHEST_M:.0f} mm.",
-            FILTER_INSTEAD,
+            f"{1e3 * _FARTHEST_M:.0f} mm."
         )
     for plate in account.plates.errors:
         shift_m = float(np.abs(plate.shift_m).max())
@@ -56,7 +53,7 @@ def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
     if gross and account.balance_sd[0] > _MOST_UNBALANCED * force_sd_n:
         raise EstimateError(
             f"Motion and forces disagree by {account.residual_after[0]:.0f} N even with {gross}.",
-            _LOOK + FILTER_INSTEAD,
+            _LOOK,
         )
 
 
@@ -75,7 +72,4 @@ def _gross(account: EstimateAccount) -> str:
 
 
 def _impossible(what: str) -> EstimateError:
-    return EstimateError(
-        f"For motion and forces to agree {what}.",
-        _LOOK + FILTER_INSTEAD,
-    )
+    return EstimateError(f"For motion and forces to agree {what}.", _LOOK)

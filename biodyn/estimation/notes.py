@@ -74,12 +74,13 @@ def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> l
 def no_estimate(error: EstimateError) -> Diagnostic:
     """Return the warning that the filtered motion stands, where an estimate was to be made and cannot be."""
     why = f"{error.message[:1].lower()}{error.message[1:]}"
+    look = f"{error.look} " if error.look else ""
     return Diagnostic(
         "estimate-not-made",
         "warning",
         f"Motion and forces could not be made one estimate, the filtered motion stands: {why}",
-        hint="Torques of this trial are computed otherwise than those of others: take means of both with care. A longer "
-        'recording, or signals.method = "butterworth" for all of them, makes them alike.',
+        hint=f"{look}Torques of this trial are computed otherwise than those of others: take means of both with care. "
+        'signals.method = "butterworth" for all of them makes them alike.',
     )
 
 

@@ -6,7 +6,7 @@ from biodyn.library.section import Field, Section
 
 
 class EstimationSettings(Section):
-    """One estimate of motion and forces; used where `signals.method` is "estimate"."""
+    """One estimate of motion and forces; used where `signals.method` is "estimate", or "auto" and comes to it."""
 
     force_sd_n: float = Field(
         3.0,

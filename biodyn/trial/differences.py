@@ -267,6 +267,7 @@ def compare(a: Result, b: Result) -> Comparison:
         _both(lambda record: record.get("force_cutoff_hz"), first, second),
     )
     names = _names_of_causes(first.record, second.record)
+    estimated = any(method_of(one.record) == ESTIMATE for one in (first, second))
     joints, found = joints_of(exchange.a), called(differences(exchange), names)
     time_s, spans = exchange.a.time_s, (_spans(first), _spans(second))
     return Comparison(
@@ -274,7 +275,7 @@ def compare(a: Result, b: Result) -> Comparison:
         second.name,
         time_s,
         (*found, *cycle_differences(found, time_s, exchange.rate_hz, *spans)),
-        (*_renamed(facts(exchange, joints), names), *event_facts(*spans)),
+        (*_renamed(facts(exchange, joints, estimated), names), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
         tuple(_notes(time_s, first)),
         (first.result, second.result),

@@ -26,6 +26,8 @@ from biodyn.comparison.segments import MovingBody
 from biodyn.conventions import SIDES, BoolArray, FloatArray, Side, other_side
 from biodyn.errors import ResultError
 from biodyn.library.tables import for_each_side
+from biodyn.processing.signals.chosen_method import method_of
+from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, Recording
 
 # Forces as they were measured are assumed where they explain this much more of the difference.
@@ -99,7 +101,7 @@ def _compared(
     found, readings = _moments(exchange, moments, mass_kg, is_known=not notes)
     found += _angles(exchange, list(_joints(exchange.a, recording, "angle", ours)))
     used = sorted({joint.segment for joint in moments})
-    said = [*_writing_facts(exchange, readings), *facts(exchange, used)]
+    said = [*_writing_facts(exchange, readings), *facts(exchange, used, method_of(record) == ESTIMATE)]
     names = {(exchange.a.joints[s], exchange.a.sides[s]): reading for s, reading in readings.items()}
     return FileComparison(exchange.a.time_s, tuple(found), tuple(said), notes, names)
 

@@ -20,7 +20,6 @@ from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError, MarkerSetError, PlateError, SettingsError
 from biodyn.estimation.bands import estimate_bands
 from biodyn.estimation.estimate import WIDEST_SHARE_OF_RATE, Estimate, estimate_trial
-from biodyn.estimation.limits import FILTER_INSTEAD
 from biodyn.estimation.notes import estimate_notes, no_estimate
 from biodyn.estimation.told import Told
 from biodyn.library.load import nearest
@@ -343,8 +342,7 @@ def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = F
     settings = trial.settings
     if other_loads(trial.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg):
         raise EstimateError(
-            "An aid or a person carries part of the body: motion and forces of the feet are not in balance.",
-            FILTER_INSTEAD,
+            "An aid or a person carries part of the body: motion and forces of the feet are not in balance."
         )
     cutoff_hz = min(settings.estimation.force_cutoff_hz, WIDEST_SHARE_OF_RATE * trial.rate_hz)
     _, reaction = _reaction(trial, with_force_cutoff(trial.signals, cutoff_hz), trial.reaction.full_bandwidth)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from biodyn.estimation.estimate import estimate_trial
 from biodyn.processing.signals.chosen_method import chosen_method
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.settings import settings_from
+from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import analyse_trial, run_trial
 from biodyn.trial.sensitivity import vary_trial
@@ -128,11 +130,30 @@ def test_an_estimate_that_cannot_be_made_leaves_the_filter_and_one_warning(
     assert len(notes) == 1
     assert notes[0].severity == "warning"
     assert "7-th leading minor" in notes[0].message
+    assert "A filter can be had" not in notes[0].hint  # it stands already
+    assert summary_metrics(result)["method"] == "butterworth"
     assert record["method"] == "butterworth"
     assert "could not be made" in record["automatic_method"]["reason"]
     assert "residuals" not in result.tables
     with pytest.raises(EstimateError, match="no solution"):
         analysed(laboratory, method="estimate")
+
+
+def test_what_an_estimate_would_need_is_told_with_what_to_look_for(laboratory: Laboratory) -> None:
+    """A wrong body mass: a longer recording would not help."""
+    analysis = analyse_trial(laboratory.walk, laboratory.static, mass_kg=45.0, settings=FAST, torques_only=True)
+    (note,) = [note for note in analysis.diagnostics if note.code == "estimate-not-made"]
+    assert "the body would have to weigh" in note.message
+    assert "a wrong body mass" in note.hint
+    assert "longer recording" not in note.hint
+    assert "one estimate: for motion and forces to agree" in analysis.method.reason
+
+
+def test_a_refusal_reads_the_same_from_another_process() -> None:
+    error = EstimateError("It cannot be.", "Look there.")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.message, again.hint, again.look) == (str(error), error.message, error.hint, "Look there.")
+    assert str(error).count("A filter can be had") == 1
 
 
 def test_an_estimate_that_leaves_the_markers_is_none(walk_result: TrialResult, monkeypatch: pytest.MonkeyPatch) -> None:

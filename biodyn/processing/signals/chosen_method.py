@@ -53,6 +53,7 @@ def chosen_method(settings: SignalSettings, on_poses: bool) -> ChosenMethod:
 
 def fallen_back(why: str) -> ChosenMethod:
     """Return the filter in place of an estimate that could not be made."""
+    why = f"{why[:1].lower()}{why[1:]}"
     return ChosenMethod(BUTTERWORTH, f"motion and forces could not be made one estimate: {why}")
 
 

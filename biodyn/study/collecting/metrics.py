@@ -59,7 +59,7 @@ def metric_columns() -> tuple[str, ...]:
     peaks, means = _definitions()
     fixed = (
         "activity marker_set subject_mass_kg mass_source subject_height_m height_source static_file rate_hz frames duration_s "
-        "cutoff_hz marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
+        "method cutoff_hz marker_rms_mm marker_worst_mm marker_worst residual_force_rms_N residual_force_peak_N "
         "residual_force_rms_percent_of_limit residual_moment_rms_Nm residual_moment_peak_Nm "
         "residual_moment_rms_percent_of_limit both_feet_known_percent "
         + " ".join(f"contacts_{decision}" for decision in DECISIONS)
@@ -104,6 +104,7 @@ def _recorded(analysis: TrialAnalysis) -> dict[str, Any]:
         "rate_hz": markers.rate_hz,
         "frames": markers.frame_count,
         "duration_s": markers.frame_count / markers.rate_hz,
+        "method": analysis.method.name,
         "cutoff_hz": analysis.cutoff_hz,
     }
 

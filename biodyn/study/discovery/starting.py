@@ -34,7 +34,7 @@ _FILES = """\
 _SETTINGS = """\
 # Settings of every trial, over the defaults (docs/settings.md).
 # [settings.signals]
-# cutoff_hz = 6.0      # markers and forces, Hz; by default each walk chooses its own
+# cutoff_hz = 6.0      # a filter for markers and forces, Hz, in place of one estimate of both
 # [settings.output]
 # figures = true      # a study writes tables only, unless asked
 # report = true

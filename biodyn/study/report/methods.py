@@ -11,6 +11,7 @@ from typing import Any
 
 from biodyn.library.load import load_table
 from biodyn.output.report.methods import Methods, methods
+from biodyn.processing.signals.chosen_method import method_of
 from biodyn.study.report.source import StudySource, Trial
 
 PACKAGE = "biodyn.study.report"
@@ -27,7 +28,7 @@ def report_table() -> dict[str, Any]:
 
 @dataclass
 class _Variant:
-    """Trials with the same settings: the first's record, how many, whose."""
+    """Trials with the same settings and method: the first's record, how many, whose."""
 
     record: Mapping[str, Any]
     settings: Mapping[str, Any]
@@ -48,6 +49,8 @@ class RunFacts:
     def add(self, trial: Trial, record: Mapping[str, Any]) -> None:
         """Take in the run.json of one trial."""
         settings = {name: part for name, part in record["settings"].items() if name not in _NO_EFFECT}
+        # that which was used: "auto" may have come to a filter in some trials
+        settings["signals"] = {**settings.get("signals", {}), "method": method_of(record)}
         key = json.dumps(settings, sort_keys=True)
         variant = self.variants.setdefault(key, _Variant(record, settings))
         variant.count += 1

@@ -235,6 +235,17 @@ def test_settings_that_differ_are_said_with_whose_they_are(tmp_path: Path) -> No
     assert "low-pass filtered at 6 Hz (2 trials), 10 Hz (1 trials)" in words  # what was used, chosen or not
 
 
+def test_trials_whose_estimate_fell_back_are_told_and_the_others_describe_the_study(walk_result: TrialResult) -> None:
+    """The settings say "auto" in all of them: what was used differs."""
+    made = dict(walk_result.view.record)
+    fallen = {**made, "method": "butterworth", "estimate": None}
+    facts = RunFacts()
+    for subject, record in (("S01", fallen), ("S02", made), ("S03", made)):
+        facts.add(SimpleNamespace(subject=subject), record)  # type: ignore[arg-type]
+    assert facts.usual.record["method"] == "estimate"
+    assert facts.differences() == ["signals: method: estimate in 2 trials (S02, S03), butterworth in 1 trials (S01)."]
+
+
 def test_the_same_results_give_the_same_bytes(crossed: Path, tmp_path: Path) -> None:
     again = tmp_path / "elsewhere" / "copy"
     shutil.copytree(crossed, again)
