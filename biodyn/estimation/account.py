@@ -18,6 +18,9 @@ from biodyn.recording import GroundReaction
 from biodyn.rigid_body import difference
 from biodyn.uncertainty.inputs import TrialInputs
 
+#: Farther off than this many standard deviations an unknown is not what people and plates differ in.
+FAR_SD = 3.0
+
 
 @dataclass(frozen=True)
 class EstimateAccount:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.errors import EstimateError
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.account import FAR_SD, EstimateAccount
 
 # An estimate moves the model's markers by half a millimetre; this is the limit of a sound fit itself.
 _FARTHEST_M = 0.02
@@ -22,7 +22,6 @@ _MOST_MASS_SHARE = 0.6
 # A gross error is believed where motion and forces agree with it. Beyond so many times the expected error of the balance they do
 # not: of real walks it comes to 1 to 2.5 times, beside a moved plate as well; with crutches beside the plates to 3 and more.
 _MOST_UNBALANCED = 3.0
-_GROSS_SD = 3.0
 _LOOK = "Look for a force that no plate measured (an aid, a hand on a rail), a foot on two plates, a wrong body mass or plate."
 
 
@@ -62,11 +61,11 @@ def _gross(account: EstimateAccount) -> str:
     expected = account.plates.expected
     for plate in account.plates.errors:
         shift_m = float(np.abs(plate.shift_m).max())
-        if shift_m > _GROSS_SD * expected.place_m:
+        if shift_m > FAR_SD * expected.place_m:
             return f"plate {plate.number} {100 * shift_m:.0f} cm beside its place"
-        if abs(plate.gain) > _GROSS_SD * expected.gain:
+        if abs(plate.gain) > FAR_SD * expected.gain:
             return f"another gain of plate {plate.number} by {100 * plate.gain:+.0f} %"
-    if abs(account.mass_change_kg) > _GROSS_SD * account.mass_sd_kg:
+    if abs(account.mass_change_kg) > FAR_SD * account.mass_sd_kg:
         return f"another body mass by {account.mass_change_kg:+.1f} kg"
     return ""
 

@@ -8,11 +8,9 @@ import numpy as np
 
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import EstimateError
-from biodyn.estimation.account import EstimateAccount
+from biodyn.estimation.account import FAR_SD, EstimateAccount
 from biodyn.estimation.plates import PlateAccount
 
-# Farther off than this many standard deviations an unknown is not what people differ in.
-_FAR_SD = 3.0
 # A plate whose place was checked stands within one: at two it is worth a look.
 _FAR_PLACE_SD = 2.0
 _LEAST_TOLD = 1e-3  # share of what was expected that a trial tells; less is nothing
@@ -26,7 +24,7 @@ def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> l
     notes = _plate_notes(account.plates)
     for segment, shift in account.centre_shifts_m.items():
         sd, size = account.centre_sd_m[segment], float(np.abs(shift).max())
-        if size > _FAR_SD * sd and segment not in assumed:
+        if size > FAR_SD * sd and segment not in assumed:
             notes.append(
                 Diagnostic(
                     "estimate-mass-centre",
@@ -34,7 +32,7 @@ def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> l
                     f"To make motion and forces agree the mass centre of {segment} was moved by {100 * size:.1f} cm, more than "
                     "people differ from the tables.",
                     value=size,
-                    limit=_FAR_SD * sd,
+                    limit=FAR_SD * sd,
                     unit="m",
                     hint="Look for a moved plate, a wrong body mass, or a posture that the static trial did not show; the "
                     "residual before the estimate tells how much is at stake.",
@@ -42,7 +40,7 @@ def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> l
                 )
             )
     for segment, share in account.segment_mass_changes.items():
-        if account.segment_mass_sd and abs(share) > _FAR_SD * account.segment_mass_sd:
+        if account.segment_mass_sd and abs(share) > FAR_SD * account.segment_mass_sd:
             notes.append(
                 Diagnostic(
                     "estimate-segment-mass",
@@ -50,20 +48,20 @@ def estimate_notes(account: EstimateAccount, assumed: Collection[str] = ()) -> l
                     f"To make motion and forces agree the mass of {segment} was changed by {100 * share:+.0f} %, "
                     "more than people differ from the tables.",
                     value=100.0 * abs(share),
-                    limit=100.0 * _FAR_SD * account.segment_mass_sd,
+                    limit=100.0 * FAR_SD * account.segment_mass_sd,
                     unit="%",
                     hint="Look for a prosthesis or a load that is carried, else for markers that lie elsewhere.",
                     about=segment,
                 )
             )
-    if account.mass_sd_kg and abs(account.mass_change_kg) > _FAR_SD * account.mass_sd_kg:
+    if account.mass_sd_kg and abs(account.mass_change_kg) > FAR_SD * account.mass_sd_kg:
         notes.append(
             Diagnostic(
                 "estimate-mass",
                 "warning",
                 f"To make motion and forces agree the body's mass was changed by {account.mass_change_kg:+.1f} kg.",
                 value=abs(account.mass_change_kg),
-                limit=_FAR_SD * account.mass_sd_kg,
+                limit=FAR_SD * account.mass_sd_kg,
                 unit="kg",
                 hint="Check the body mass (--mass) and the scale of the plates.",
             )
@@ -109,7 +107,7 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                     about=f"plate {error.number}",
                 )
             )
-        if abs(error.gain) > _FAR_SD * expected.gain:
+        if abs(error.gain) > FAR_SD * expected.gain:
             notes.append(
                 Diagnostic(
                     "estimate-plate-gain",
@@ -117,14 +115,14 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                     f"Motion and forces agree better where plate {error.number} reads {abs(100 * error.gain):.1f} % too "
                     f"{'much' if error.gain > 0 else 'little'}.",
                     value=100.0 * abs(error.gain),
-                    limit=100.0 * _FAR_SD * expected.gain,
+                    limit=100.0 * FAR_SD * expected.gain,
                     unit="%",
                     hint="Check the plate's sensitivity and the body mass (--mass). "
                     + _drawn(f"{100 * _alone(abs(error.gain), error.gain_sd, error.gain_drawn):.0f} %"),
                     about=f"plate {error.number}",
                 )
             )
-    if abs(plates.delay_s) > _FAR_SD * expected.delay_s:
+    if abs(plates.delay_s) > FAR_SD * expected.delay_s:
         notes.append(
             Diagnostic(
                 "estimate-force-delay",
@@ -132,7 +130,7 @@ def _plate_notes(plates: PlateAccount) -> list[Diagnostic]:
                 f"Motion and forces agree better where all forces are {abs(1e3 * plates.delay_s):.1f} ms "
                 f"{'late' if plates.delay_s > 0 else 'early'}.",
                 value=abs(plates.delay_s),
-                limit=_FAR_SD * expected.delay_s,
+                limit=FAR_SD * expected.delay_s,
                 unit="s",
                 hint="Check how cameras and plates were synchronised. "
                 + _drawn(f"{1e3 * _alone(abs(plates.delay_s), plates.delay_sd_s, expected.delay_s):.0f} ms"),

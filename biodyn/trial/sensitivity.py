@@ -50,9 +50,8 @@ def vary_trial(
             raise SettingsError("An OpenSim model is scaled by all frames of its static trial: name no frames.")
         given = on_model(options, static, mass_kg, forces, height_m)
         return vary_on_model(trial, given, factors, options, progress)
-    if (
-        "cutoff" in factors and options.signals.method == "auto"
-    ):  # its levels are filters: so is what they are held against
+    # levels of the cut-off are filters: so is what they are held against
+    if "cutoff" in factors and options.signals.method == "auto":
         options = _with(options, "signals", method=BUTTERWORTH)
     files = read_files(Path(trial), static, static_frames=static_frames, forces=forces)
     base = analyse_trial(trial, static, mass_kg, height_m, options, progress, files)
