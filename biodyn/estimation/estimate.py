@@ -128,7 +128,7 @@ def estimate_trial(
             certain.place[window.kept] = found.place[window.inner][:, columns]
             certain.force[window.kept] = found.force[window.inner][:, columns]
         # The window that tells the constants tells too how much of the last step is hidden in the markers' errors.
-        closing = closed(problem, solution, settings.closed_share, closing and closing.share)
+        closing = closed(problem, solution, settings.closed_share, None if closing is None else closing.share)
         deviation[window.rows] += window.weights[:, None] * closing.deviation
         unbalanced[window.kept] = closing.unbalanced[window.inner]
         if number == 0:
