@@ -3,7 +3,7 @@
 How far motion and forces disagree is believed to be an error of the body model: that keeps wrong inertias and plates out of the
 torques. A motion in balance is wanted all the same, for simulations, and where residuals are compared. It takes some tenths of a
 millimetre that no marker shows. So all constants stay as they were found, the joint torques of the legs stay within what hardly
-counts, and what is left over goes into accelerations of trunk, head and arms.
+counts, and what is left over goes into accelerations of the trunk on its legs.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Factor, Normal
+from biodyn.estimation.deviation import DEGREE
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solve import Solution
 from biodyn.estimation.terms import (
+    THIRD,
     Derivatives,
     add_dynamics,
     add_kept,
@@ -26,8 +28,12 @@ from biodyn.estimation.terms import (
     on_coefficients,
 )
 
-# A torque of the legs may change by this, Nm/kg: a tenth of what noise and skin leave it uncertain by.
-_HELD_NM_KG = 0.01
+# Torques of the legs and of the trunk stay within about this, Nm/kg: well below what noise and skin leave them uncertain by.
+_LEG_NM_KG, _TRUNK_NM_KG = 0.01, 0.03
+# The step changes its accelerations so many times less than the motion may: else they jump where the balance begins to count.
+_STEADY = 20.0
+_ROOT = 6
+_FIRM = 1e14  # 1/rad^2, 1/m^2: what the balance asks of a trunk's coefficients by its accelerations is 1e11
 # What would take the markers farther than this share of their standard deviation (RMS) is not hidden in their errors: a force
 # that no plate measured, or a person who stands on plates that do not agree with his weight. Then a part of the step is taken.
 _FARTHEST_SD = 0.5
@@ -54,7 +60,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     of it as the markers' errors hide. The solution's factor is lost: its memory is used again.
 
     Gauss-Newton's step from the solution, with everything that the estimate was made of; only the balance counts for more, in
-    every frame of `problem.to_close`, and the torques of the legs are held where they are.
+    every frame of `problem.to_close`, torques of legs and trunk are held, and arms and head stay as they are against the trunk.
     """
     mb, coefficients = solution.model.multibody, solution.coefficients
     balance = solution.problem.sizes.balance
@@ -69,7 +75,10 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     add_smoothness(normal, tight, coefficients, solution.stiff)
     add_kept(normal, tight, coefficients, solution.held)
     rows = add_dynamics(normal, tight, mb, solution.path, solution.derivatives, shown=True)
-    _hold_legs(normal, tight, solution.derivatives)
+    _hold_torques(normal, tight, solution.derivatives)
+    _hold_the_rest(normal, tight)
+    third = np.tile(_STEADY * solution.stiff / problem.knots.step**DEGREE, (problem.knots.count - len(THIRD) + 1, 1))
+    normal.add_diagonal(0, THIRD, third, np.zeros_like(third))
     step = Factor(normal).solve(normal.g)
     moved_by = problem.knots.values(step)[0]
     # What the markers' equations say of the movement: its square in their standard deviations, three numbers a marker.
@@ -84,17 +93,23 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     return Closing(problem.knots.values(coefficients)[0] + share * moved_by, share, unbalanced)
 
 
-def _hold_legs(normal: Normal, problem: Problem, parts: Derivatives) -> None:
-    """The joint torques of the legs stay, in every frame in which they are known."""
-    legs = {coordinate.v_index for coordinate in problem.model.coordinates if coordinate.side}
-    sd, step = _HELD_NM_KG * problem.model.mass_kg, problem.knots.step
+def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives) -> None:
+    """The joint torques of legs and trunk stay, in every frame in which they are known."""
+    legs = [coordinate.v_index for coordinate in problem.model.coordinates if coordinate.side]
+    sd = problem.model.mass_kg * np.where(np.isin(problem.torque_rows, legs), _LEG_NM_KG, _TRUNK_NM_KG)
+    step = problem.knots.step
     for rows_at, columns in problem.torque_groups:
-        own = rows_at[[place in legs for place in problem.torque_rows[rows_at].tolist()]]
-        if not len(own):
-            continue
-        places = problem.torque_rows[own]
+        places = problem.torque_rows[rows_at]
         for offset in range(step):
             frames = slice(offset, None, step)
             rows = on_coefficients(problem.knots, [part[frames, places[:, None], columns] for part in parts], offset)
-            held = problem.torque_known[frames][:, own] / sd
+            held = problem.torque_known[frames][:, rows_at] / sd[rows_at]
             normal.add_wide(0, rows * held[:, :, None, None], np.zeros(held.shape), columns)
+
+
+def _hold_the_rest(normal: Normal, problem: Problem) -> None:
+    """Arms and head stay against the trunk, and what no marker shows stays: light segments would swing far for a few newtons."""
+    free = {*range(_ROOT), *problem.torque_rows.tolist()} - {c.v_index for c in problem.model.assumed}
+    held = np.zeros((problem.knots.count, normal.n))
+    held[:, [place for place in range(normal.n) if place not in free]] = _FIRM
+    normal.add_diagonal(0, np.ones(1), held, np.zeros_like(held))

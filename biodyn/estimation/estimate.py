@@ -128,7 +128,7 @@ def estimate_trial(
             certain.place[window.kept] = found.place[window.inner][:, columns]
             certain.force[window.kept] = found.force[window.inner][:, columns]
         # The window that tells the constants tells too how much of the last step is hidden in the markers' errors.
-        closing = closed(problem, solution, settings.closed_share, None if closing is None else closing.share)
+        closing = _closed(problem, solution, settings, closing)
         deviation[window.rows] += window.weights[:, None] * closing.deviation
         unbalanced[window.kept] = closing.unbalanced[window.inner]
         if number == 0:
@@ -170,6 +170,14 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     if not np.isfinite(solution.path.q).all():
         raise EstimateError("Its equations have no solution (numbers that are not finite).")
     return solution
+
+
+def _closed(problem: Problem, solution: Solution, settings: EstimationSettings, before: Closing | None) -> Closing:
+    """The last step of a window, as far as another one (`before`) took it; EstimateError where its equations have no solution."""
+    try:
+        return closed(problem, solution, settings.closed_share, None if before is None else before.share)
+    except np.linalg.LinAlgError as error:
+        raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
 
 
 @dataclass(frozen=True)
