@@ -1,8 +1,8 @@
 """What the estimate of motion and forces leaves over and moves: `python benchmarks/estimate.py WALK.c3d ...`.
 
-A row a walk: base residual raw and left (RMS, N and Nm), the error of the balance of forces that the trial shows, markers moved
-(RMS), the coordinate moved most (RMS, and the largest movement of any), the mass centre moved most, and the processor time of the
-step on this machine. `--set force_sd_n=1` and the like change entries of [estimation].
+A row a walk: base residual raw, as believed (before the last step) and left (RMS, N and Nm), the error of the balance of forces
+that the trial shows, markers moved (RMS), the coordinate moved most (RMS, and the largest movement of any), the mass centre moved
+most, and the processor time of the step on this machine. `--set force_sd_n=1` and the like change entries of [estimation].
 
 `--seconds 5 10 60`: processor time of the estimate of simulated walks of these lengths without and with bands, of the step that
 propagates what is systematic, and the estimate's memory with bands (the second time, so that nothing is compiled).
@@ -53,6 +53,7 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
         [
             "walk",
             "raw N / Nm",
+            "believed N / Nm",
             "left N / Nm",
             "balance N",
             "markers mm",
@@ -78,6 +79,7 @@ def show_walks(walks: Sequence[Path], settings: Settings) -> None:
         table.row(
             walk.stem,
             "{:.1f} / {:.1f}".format(*account.residual_before),
+            "{:.1f} / {:.1f}".format(*account.residual_unclosed),
             "{:.1f} / {:.1f}".format(*account.residual_after),
             f"{account.balance_sd[0]:.1f}",
             f"{1e3 * account.marker_rms_m:.2f}",

@@ -335,6 +335,7 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
         wrenches=scene.wrenches,
         wrench_links=scene.links,
         balanced=balanced,
+        to_close=balanced,
         torque_rows=nowhere,
         torque_known=np.zeros((knots.frames, 0), dtype=bool),
         torque_change_nm=np.zeros(0),

@@ -9,5 +9,5 @@ velocities and accelerations), `terms` (what the markers, the balance of the who
 torques say of it), `sizes`, `torques` and `strikes` (how much each of them counts, and how fast each torque may change, in
 the stride and about foot strikes), `inertias` (mass centres that the trial may move), `plates` (errors of the force plates),
 `constants` (what a trial tells of both, and of the balance's error), `solve` (Gauss-Newton over all frames at once, by
-`banded`), `account`. docs/methods.md tells the equations and their evidence.
+`banded`), `closing` (the motion in balance that is nearest), `account`. docs/methods.md tells the equations and their evidence.
 """

@@ -30,6 +30,7 @@ class EstimateAccount:
         raw_fit, raw_dynamics, raw_reaction: before it: the motion as fitted, its torques, the ground reaction filtered alike.
         force_cutoff_hz: of the plate forces in the estimate.
         residual_before, residual_after: RMS of the base residual's force N and moment Nm, each over its own frames.
+        residual_unclosed: the same before the last step, which brings the motion in balance (`closing`).
         balance_sd: error of the balance of forces N and of moments Nm in a hundredth of a second, as the trial showed it.
         coordinates: names; moved_rms_rad, moved_max_rad: (C,) how far each was moved.
         marker_rms_m, marker_max_m: how far the model's markers were moved.
@@ -48,6 +49,7 @@ class EstimateAccount:
     force_cutoff_hz: float
     residual_before: tuple[float, float]
     residual_after: tuple[float, float]
+    residual_unclosed: tuple[float, float]
     balance_sd: tuple[float, float]
     coordinates: tuple[str, ...]
     moved_rms_rad: FloatArray
@@ -74,11 +76,12 @@ def account_of(
     values: FloatArray,
     force_cutoff_hz: float,
     balance_sd: tuple[float, float],
+    unbalanced: FloatArray,
     plates: PlateAccount,
     random: Posterior | None = None,
     walks: int = 1,
 ) -> EstimateAccount:
-    """Return the account of an estimate of the trial `inputs`."""
+    """Return the account of an estimate of the trial `inputs`; unbalanced: (T, 6) [moment; force] before the last step."""
     before, model = inputs.fit, fit.model
     known = np.isfinite(before.motion.q).all(axis=1) & np.isfinite(fit.motion.q).all(axis=1)
     steps = np.zeros((int(known.sum()), model.multibody.nv))
@@ -97,6 +100,7 @@ def account_of(
         force_cutoff_hz=force_cutoff_hz,
         residual_before=_residual(inputs.dynamics),
         residual_after=_residual(dynamics),
+        residual_unclosed=(float(vector_rms(unbalanced[:, 3:])), float(vector_rms(unbalanced[:, :3]))),
         balance_sd=balance_sd,
         coordinates=tuple(coordinate.name for coordinate in model.coordinates),
         moved_rms_rad=np.sqrt(np.mean(moved**2, axis=0)),

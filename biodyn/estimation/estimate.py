@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
 from biodyn.estimation.account import EstimateAccount, account_of
+from biodyn.estimation.closing import Closing, closed
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.limits import require_possible
@@ -28,7 +29,7 @@ from biodyn.processing.kinematics.fit import Fit, q_kinds
 from biodyn.processing.signals.derivatives import motion_from_configuration
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import GroundReaction
-from biodyn.rigid_body import body_poses
+from biodyn.rigid_body import body_poses, integrate
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes
 
@@ -36,8 +37,8 @@ from biodyn.uncertainty.magnitudes import Magnitudes
 WIDEST_SHARE_OF_RATE = 0.4
 # Shorter stretches tell nothing of accelerations.
 _LEAST_FRAMES = 10
-# Longer stretches are solved in windows, so that memory does not grow with the trial. What happens beyond the overlap is not
-# felt: some hundred thousandths of a torque's range at the seams.
+# Longer stretches are solved in windows, so that memory does not grow with the trial. What happens beyond the overlap is hardly
+# felt, and neighbours fade into each other over it.
 _LONGEST_S = 10.5
 _WINDOW_S = 5.0
 _OVERLAP_S = 1.0
@@ -89,6 +90,7 @@ def estimate_trial(
     torques = smooth_torques(inputs, loads, settings)
     sizes = sizes_of(inputs, settings, magnitudes)
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
+    to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
     stretches = [slice(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
     windows = [window for rows in stretches for window in _windows(rows, inputs.rate_hz)]
     if not windows:
@@ -105,31 +107,37 @@ def estimate_trial(
     plates_sd = plates_drawn = np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     told: Told | None = None
-    q = inputs.fit.motion.q.copy()
+    closing: Closing | None = None
+    deviation, unbalanced = np.zeros_like(inputs.fit.motion.v), np.full((len(moving), 6), np.nan)
     certain = _nothing_certain(inputs) if bands else None
     of_stretch: dict[int, FloatArray] = {}
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns.none()
-        problem = _problem(inputs, model, loads, torques, settings, sizes, window.rows, own)
+        problem = _problem(inputs, model, loads, to_close, torques, settings, sizes, window.rows, own)
         if number == 0:
             problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
-            several = _problem(inputs, model, loads, torques, settings, sizes, some, own)
+            several = _problem(inputs, model, loads, to_close, torques, settings, sizes, some, own)
             of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
         solution = _solved(problem, settings, of_stretch.get(first))
-        q[window.kept] = solution.path.q[window.inner]
         if certain is not None:
             found = posterior(problem, solution.factor, solution.derivatives)
             columns = [coordinate.v_index for coordinate in model.coordinates]
             certain.place[window.kept] = found.place[window.inner][:, columns]
             certain.force[window.kept] = found.force[window.inner][:, columns]
+        # The window that tells the constants tells too how much of the last step is hidden in the markers' errors.
+        closing = _closed(problem, solution, settings, closing)
+        deviation[window.rows] += window.weights[:, None] * closing.deviation
+        unbalanced[window.kept] = closing.unbalanced[window.inner]
         if number == 0:
-            values, model, sizes = solution.inertias, solution.model, solution.sizes
+            values, model, sizes = solution.inertias, solution.model, solution.problem.sizes
             of_plates, told = solution.plates, solution.told
             plates_sd, plates_drawn = solution.plates_sd, solution.plates_drawn
             loads = replace(loads, wrenches=plates.put_right(loads.wrenches, of_plates))
+    q = inputs.fit.motion.q.copy()
+    q[moving] = integrate(model.multibody, q[moving], deviation[moving])
     fit = _fit_of(inputs, model, q)
     reaction = reaction_put_right(reaction, sides, plates, of_plates)
     dynamics = solve_dynamics(fit, reaction)
@@ -142,6 +150,7 @@ def estimate_trial(
         values,
         force_cutoff_hz,
         balance_of(sizes, inputs.rate_hz),
+        unbalanced,
         plates.account(of_plates, plates_sd, plates_drawn),
         certain,
         walks=1 + len(others),
@@ -163,6 +172,14 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     return solution
 
 
+def _closed(problem: Problem, solution: Solution, settings: EstimationSettings, before: Closing | None) -> Closing:
+    """The last step of a window, as far as another one (`before`) took it; EstimateError where its equations have no solution."""
+    try:
+        return closed(problem, solution, settings.closed_share, None if before is None else before.share)
+    except np.linalg.LinAlgError as error:
+        raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
+
+
 @dataclass(frozen=True)
 class _Window:
     """Frames `rows` of a stretch that are solved at once, and those of them whose result is kept."""
@@ -175,6 +192,28 @@ class _Window:
     def inner(self) -> slice:
         """The kept frames, counted from the first solved one."""
         return slice(self.kept.start - self.rows.start, self.kept.stop - self.rows.start)
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much (rows,) each frame counts beside the same one of the neighbours: windows fade into each other smoothly.
+
+        Two windows close the same imbalance by motions that differ by some micrometres; at a seam that is an impact.
+        """
+        frames = np.arange(self.rows.start, self.rows.stop)
+        result = np.ones(len(frames))
+        for seam, overlap in (
+            (self.kept.start, self.kept.start - self.rows.start),
+            (self.kept.stop, self.kept.stop - self.rows.stop),
+        ):
+            if overlap:
+                result *= _smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
+        return result
+
+
+def _smooth_step(x: FloatArray) -> FloatArray:
+    """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
+    x = np.clip(x, 0.0, 1.0)
+    return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))
 
 
 def _windows(rows: slice, rate_hz: float) -> list[_Window]:
@@ -199,6 +238,7 @@ def _problem(
     inputs: TrialInputs,
     model: SubjectModel,
     loads: Loads,
+    to_close: BoolArray,
     torques: SmoothTorques,
     settings: EstimationSettings,
     sizes: Sizes,
@@ -218,6 +258,7 @@ def _problem(
         wrenches=loads.wrenches[rows],
         wrench_links=loads.links,
         balanced=(loads.balanced & inputs.fit.reliable)[rows],
+        to_close=to_close[rows],
         torque_rows=torques.places,
         torque_known=torques.known[rows],
         torque_change_nm=torques.change_nm,

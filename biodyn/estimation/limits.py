@@ -51,7 +51,7 @@ def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
     gross = _gross(account)
     if gross and account.balance_sd[0] > _MOST_UNBALANCED * force_sd_n:
         raise EstimateError(
-            f"Motion and forces disagree by {account.residual_after[0]:.0f} N even with {gross}.",
+            f"Motion and forces disagree by {account.residual_unclosed[0]:.0f} N even with {gross}.",
             _LOOK,
         )
 

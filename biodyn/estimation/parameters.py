@@ -23,6 +23,13 @@ class EstimationSettings(Section):
         le=1e6,
         description="for how many independent samples force_sd_n counts beside what the trial itself shows; 1e6: it holds",
     )
+    closed_share: float = Field(
+        0.075,
+        gt=0,
+        le=1,
+        description="how far out of balance the motion may stay in the end, times the error of the balance that was found "
+        "(the torques of the legs stay); 1 = as far as that error",
+    )
     marker_sd_m: float = Field(
         0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
     )

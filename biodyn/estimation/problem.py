@@ -25,7 +25,8 @@ class Problem:
         model: the body; start: the motion that the estimate deviates from; knots: of the spline of the deviation.
         seen_at: (T, M, 3) m markers as measured, gaps filled; weights: (T, M) of the fit, 0 where unseen.
         wrenches: (T, K, 6) on the links `wrench_links` (K,), about the world's origin.
-        balanced: (T,) frames in which every contact is known, so that the whole body must be in balance.
+        balanced: (T,) frames in which every contact is known, so that the whole body must be in balance; to_close: the same, and
+            those at the ends of the recording where the accelerations of the start are no use.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known;
             torque_change_nm: (R,) of `torques.SmoothTorques`; torque_alike: (T, R) of `strikes.alike`.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
@@ -42,6 +43,7 @@ class Problem:
     wrenches: FloatArray
     wrench_links: IntArray
     balanced: BoolArray
+    to_close: BoolArray
     torque_rows: IntArray
     torque_known: BoolArray
     torque_change_nm: FloatArray

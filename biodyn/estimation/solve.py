@@ -12,7 +12,7 @@ from biodyn.estimation.constants import Constants, constants_of
 from biodyn.estimation.deviation import Path, moved
 from biodyn.estimation.inertias import with_changed_inertias
 from biodyn.estimation.problem import Problem
-from biodyn.estimation.sizes import Sizes, kept
+from biodyn.estimation.sizes import kept
 from biodyn.estimation.terms import (
     REACH,
     Derivatives,
@@ -35,24 +35,29 @@ class Solution:
 
     Attributes:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
-        factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with.
+        equations, factor, derivatives: the last equations, their factor (in the same memory), and the `torque_derivatives` that
+            they were made with.
+        stiff, held: precisions (nv,) of `terms.smoothness` and (T, nv) of `sizes.kept`.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
         plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations; plates_drawn: the
             standard deviations that they were drawn towards 0 with.
-        sizes: with the error of the balance that was found.
+        problem: with the error of the balance that was found, and forces without the errors of the plates.
         told: what the stretch alone tells of inertias and plates; None where it was not asked.
     """
 
     coefficients: FloatArray
     path: Path
+    equations: Normal
     factor: Factor
     derivatives: Derivatives
+    stiff: FloatArray
+    held: FloatArray
     inertias: FloatArray
     plates: FloatArray
     plates_sd: FloatArray
     plates_drawn: FloatArray
     model: SubjectModel
-    sizes: Sizes
+    problem: Problem
     told: Told | None
 
 
@@ -101,13 +106,16 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     return Solution(
         c,
         path,
+        normal,
         factor,
         derivatives,
+        stiff,
+        held,
         values,
         of_plates,
         plates_sd,
         plates_drawn,
         changed,
-        problem.sizes,
+        problem,
         told_of_constants,
     )

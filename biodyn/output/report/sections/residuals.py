@@ -14,11 +14,12 @@ _SHOWN = 12
 _MASSES, _LEAST_PERCENT = 6, 0.05  # of segments' masses, and the least change
 _TEMPLATE = """
 <p class="quiet small">Raw: what must be added at the pelvis to make the fitted motion agree with the measured forces; the checks of this report
-judge it. Left: the same after motion and forces became one estimate. What was moved for that stands below; a residual that vanishes
+judge it. As believed: what the estimate of motion and forces leaves, by the error of the balance that it finds; the torques of the legs come from it. Left: after
+the last step, the nearest motion in balance. What was moved for that stands below; a residual that vanishes
 while little is moved was noise, one that takes much is a fault to look for.</p>
-<div class="scroll"><table><thead><tr><th>residual at the pelvis, RMS</th><th class="number">raw</th><th class="number">left</th></tr></thead><tbody>
-<tr><td>force (N)</td><td class="number">{{ number(estimate.residual_raw.force_rms_n) }}</td><td class="number">{{ number(estimate.residual_left.force_rms_n) }}</td></tr>
-<tr><td>moment (Nm)</td><td class="number">{{ number(estimate.residual_raw.moment_rms_nm) }}</td><td class="number">{{ number(estimate.residual_left.moment_rms_nm) }}</td></tr>
+<div class="scroll"><table><thead><tr><th>residual at the pelvis, RMS</th><th class="number">raw</th>{% if unclosed %}<th class="number">as believed</th>{% endif %}<th class="number">left</th></tr></thead><tbody>
+<tr><td>force (N)</td><td class="number">{{ number(estimate.residual_raw.force_rms_n) }}</td>{% if unclosed %}<td class="number">{{ number(unclosed.force_rms_n) }}</td>{% endif %}<td class="number">{{ number(estimate.residual_left.force_rms_n) }}</td></tr>
+<tr><td>moment (Nm)</td><td class="number">{{ number(estimate.residual_raw.moment_rms_nm) }}</td>{% if unclosed %}<td class="number">{{ number(unclosed.moment_rms_nm) }}</td>{% endif %}<td class="number">{{ number(estimate.residual_left.moment_rms_nm) }}</td></tr>
 </tbody></table></div>
 <p class="small">Markers of the model were moved by {{ number(estimate.markers_moved_mm.rms, 2) }} mm RMS ({{ number(estimate.markers_moved_mm.largest) }} mm at most), the
 body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {{ number(estimate.force_cutoff_hz, 0) }} Hz were used.</p>
@@ -57,7 +58,13 @@ def residuals(page: TrialPage) -> Data | None:
     if not estimate:
         return None
     rows = sorted(estimate["coordinates"].items(), key=lambda row: -(row[1]["torque_change_rms_nm"] or 0.0))
-    return {"estimate": estimate, "coordinates": rows[:_SHOWN], "masses": _masses(estimate), "number": _number}
+    return {
+        "estimate": estimate,
+        "coordinates": rows[:_SHOWN],
+        "masses": _masses(estimate),
+        "number": _number,
+        "unclosed": estimate.get("residual_unclosed"),
+    }
 
 
 def _masses(estimate: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -13,9 +13,10 @@ from biodyn.processing.signals.rms import rms
 def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     """Return the account as plain values; None where the fitted motion stands.
 
-    Residuals are RMS; per coordinate how far it was moved, by how much its torque changed (RMS), and the RMS of one standard
-    deviation of the torque where bands were computed. Plates: by how much each stands beside its place, along the laboratory's
-    axes, and reads too much; forces that are late count positive; `sd`: what is left of the uncertainty.
+    Residuals are RMS (unclosed: before the last step, which brings the motion in balance); per coordinate how far it was moved,
+    by how much its torque changed (RMS), and the RMS of one standard deviation of the torque where bands were computed. Plates:
+    by how much each stands beside its place, along the laboratory's axes, and reads too much; forces that are late count
+    positive; `sd`: what is left of the uncertainty.
     """
     account = analysis.estimate
     if account is None:
@@ -24,6 +25,7 @@ def estimate_record(analysis: TrialAnalysis) -> dict[str, Any] | None:
     sd = np.full(len(account.coordinates), np.nan) if bands is None else rms(bands.total.T)
     return {
         "residual_raw": _residual(account.residual_before),
+        "residual_unclosed": _residual(account.residual_unclosed),
         "residual_left": _residual(account.residual_after),
         "balance_sd": {"force_n": account.balance_sd[0], "moment_nm": account.balance_sd[1]},
         "force_cutoff_hz": account.force_cutoff_hz,
