@@ -83,7 +83,9 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
                     else:
                         carried, rate = get6(work.carried, k), get6(work.rate, k)
                         # s_j . (s_k x* F) = -s_k . (s_j x* F)
-                        by_q[t, j, k] = dot_six(back, carried) + dot_six(pushed, get6(work.twice, k)) - dot_six(s_k, outer)
+                        by_q[t, j, k] = (
+                            dot_six(back, carried) + dot_six(pushed, get6(work.twice, k)) - dot_six(s_k, outer)
+                        )
                         by_v[t, j, k] = dot_six(back, s_k) + dot_six(pushed, add_six(carried, rate))
                         by_vdot[t, j, k] = by_vdot[t, k, j]
                     k = tree.dof_parent[k]
