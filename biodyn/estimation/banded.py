@@ -1,7 +1,7 @@
 """Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution.
 
 The unknowns are n numbers in each of T frames, coupled with those of the next `reach` frames. The terms are kept as they come,
-and summed once into LAPACK's band storage, where the sum is factored: time is linear in T, and so is memory,
+summed some frames at a time, and factored in the same memory (`kernels.panels`): time is linear in T, and so is memory,
 8 n^2 (reach + 1) bytes a frame.
 """
 
@@ -9,29 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
-from scipy.linalg import cho_solve_banded, cholesky_banded
-from scipy.linalg.blas import dtbsv
-from scipy.linalg.lapack import dtrtri
 
 from biodyn.conventions import FloatArray, IntArray
 from biodyn.kernels import normal as kernels
+from biodyn.kernels import panels as factors
+from biodyn.kernels.lanes import WIDTH
 
 # Frames whose columns are summed at once: some hundred kilobytes of them.
 _AT_ONCE = 8
+_INVERTED_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
 class Normal:
     """Normal equations A x = right of n unknowns in each frame.
 
-    band: (T n, (reach + 1) n), memory for the lower triangle by columns, band[j, i - j] = A[i, j]: see `summed`.
+    panels: (T, n, (reach + 1) n + WIDTH), memory for the lower triangle by columns of blocks, see `summed`.
     right: (T n,). diagonals: (T, reach + 1, n), what A has on the diagonals of its blocks. terms: what else adds up to A.
     """
 
-    band: FloatArray
+    panels: FloatArray
     right: FloatArray
     diagonals: FloatArray
     terms: list[Callable[[int, int], None]]
@@ -40,16 +40,16 @@ class Normal:
     @classmethod
     def empty(cls, frames: int, reach: int, n: int) -> Normal:
         """Return equations of no measurement yet."""
-        return cls._in(np.empty((frames * n, (reach + 1) * n)), n)
+        return cls._in(np.empty((frames, n, (reach + 1) * n + WIDTH)))
 
     def again(self) -> Normal:
         """Return equations of no measurement yet in the same memory; a factor of these is lost."""
-        return self._in(self.band, self.n)
+        return self._in(self.panels)
 
     @classmethod
-    def _in(cls, band: FloatArray, n: int) -> Normal:
-        frames, blocks = len(band) // n, band.shape[1] // n
-        return cls(band, np.zeros(frames * n), np.zeros((frames, blocks, n)), [], n)
+    def _in(cls, panels: FloatArray) -> Normal:
+        frames, n, stride = panels.shape
+        return cls(panels, np.zeros(frames * n), np.zeros((frames, (stride - WIDTH) // n, n)), [], n)
 
     @property
     def g(self) -> FloatArray:
@@ -71,14 +71,14 @@ class Normal:
         for s in range(width):
             self.g[first + s : first + s + count, places] += pulled[:, s]
         work = np.empty(width * n + kernels.WIDTH)
-        self.terms.append(partial(kernels.add_rows, self.band, self.n, first, padded.ravel(), flat.shape, places, work))
+        self.terms.append(partial(kernels.add_rows, self.panels, first, padded.ravel(), flat.shape, places, work))
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
         """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""
         for s, weight in enumerate(weights):
             self.g[first + s : first + s + len(G)] += weight * right
         own, square = np.ascontiguousarray(weights), np.ascontiguousarray(G)
-        self.terms.append(partial(kernels.add_repeated, self.band, self.n, first, own, square))
+        self.terms.append(partial(kernels.add_repeated, self.panels, first, own, square))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
         """The same for a diagonal G, given as (T', n)."""
@@ -89,15 +89,28 @@ class Normal:
             for j in range(i, len(weights)):
                 self.diagonals[here, j - i] += (left * weights[j]) * precision
 
+    def sum_some(self, begin: int, end: int) -> None:
+        """Sum the columns of the frames begin .. end - 1, few enough for the processor's cache."""
+        here = self.panels[begin:end]
+        here[:] = 0.0
+        frame, column, row = here.strides
+        _, blocks, n = self.diagonals.shape
+        diagonals = np.lib.stride_tricks.as_strided(
+            here, (len(here), blocks, n), (frame, n * row, column + row), writeable=True
+        )
+        diagonals[:] = self.diagonals[begin:end]
+        for add in self.terms:
+            add(begin, end)
+
     def summed(self) -> FloatArray:
-        """Return the matrix in the memory of `band`: some columns at a time, which all terms find in the processor's cache."""
-        frames = len(self.diagonals)
-        for begin in range(0, frames, _AT_ONCE):
-            end = min(begin + _AT_ONCE, frames)
-            kernels.put_diagonals(self.band, self.diagonals, begin, end)
-            for add in self.terms:
-                add(begin, end)
-        return self.band
+        """Return the matrix in the memory of `panels`: panels[k, c, r] = A[k n + r, k n + c] for r >= c, else whatever."""
+        for begin, end in _some(len(self.panels)):
+            self.sum_some(begin, end)
+        return self.panels
+
+
+def _some(frames: int) -> list[tuple[int, int]]:
+    return [(begin, min(begin + _AT_ONCE, frames)) for begin in range(0, frames, _AT_ONCE)]
 
 
 def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
@@ -122,58 +135,68 @@ def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> Non
 
 
 class Factor:
-    """Cholesky factor L of the equations' matrix; it takes over the memory of their band, which is lost, as their terms are."""
+    """Cholesky factor L of the equations' matrix; it takes over the memory of their panels, and their terms are lost.
+
+    Raises LinAlgError where the matrix is not positive definite.
+    """
 
     def __init__(self, normal: Normal) -> None:
-        self.n, self.bands = normal.n, normal.band.shape[1]
-        self.frames, self.reach = len(normal.band) // self.n, self.bands // self.n - 1
-        self._band = cholesky_banded(normal.summed().T, overwrite_ab=True, lower=True, check_finite=False)
+        self.frames, self.n, self.stride = normal.panels.shape
+        self.reach = (self.stride - WIDTH) // self.n - 1
+        self.panels = normal.panels.ravel()
+        for begin, end in _some(self.frames):
+            normal.sum_some(begin, end)
+            if not factors.factorise(self.panels, *self._shape, begin, end):
+                raise np.linalg.LinAlgError("not positive definite")
         normal.terms.clear()
 
-    @cached_property
-    def panels(self) -> FloatArray:
-        """The columns of L by blocks, (T, (reach + 1) n, n), rows from the block's own on: a view of the band.
-
-        Above the diagonal stands what belongs elsewhere.
-        """
-        # Element (i, j) stands at i + j (bands - 1) of the memory of its block.
-        item = self._band.itemsize
-        strides = (item * self.bands * self.n, item, item * (self.bands - 1))
-        shape = (self.frames, self.bands, self.n)
-        return np.lib.stride_tricks.as_strided(self._band.T, shape, strides, writeable=False)
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        return self.n, self.reach, self.stride
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return A^-1 right for right (T, n) or (T, n, P)."""
-        flat = right.reshape(self.frames * self.n, -1)
-        return np.asarray(cho_solve_banded((self._band, True), flat, check_finite=False)).reshape(right.shape)
-
-    @cached_property
-    def inverses(self) -> FloatArray:
-        """The inverses (T, n, n) of the diagonal blocks of L, lower triangles."""
-        found = np.tril(self.panels[:, : self.n])
-        for block in found:
-            dtrtri(block.T, lower=0, overwrite_c=1)  # the transposed of a row-ordered array is in LAPACK's order
-        return found
+        return self.backward(self.forward(right.copy()))
 
     def forward(self, right: FloatArray) -> FloatArray:
-        """Return L^-1 right (T, n, P), in the memory of `right`, whose rows follow each other.
+        """Return L^-1 right for right (T, n) or (T, n, P), in its memory where P is a multiple of WIDTH.
 
         Columns that are zero up to some frame, and all behind them too, cost nothing before it.
         """
-        n, reach, P = self.n, self.reach, right.shape[2]
-        begun = np.maximum.accumulate(np.max(np.where(right.any(axis=1), np.arange(1, P + 1), 0), axis=1)).tolist()
-        flat = right.reshape(-1, P)
-        # Element (i, j) of L stands at i + j (bands - 1), in rows of blocks too.
-        item = self._band.itemsize
-        whole = np.lib.stride_tricks.as_strided(
-            self._band.T, (len(flat), len(flat)), (item, item * (self.bands - 1)), writeable=False
-        )
-        for k, (inverse, some) in enumerate(zip(self.inverses, begun, strict=True)):
-            if some:
-                here, before = slice(k * n, (k + 1) * n), slice(max(k - reach, 0) * n, k * n)
-                flat[here, :some] = inverse @ (flat[here, :some] - whole[here, before] @ flat[before, :some])
-        return right
+        whole = _whole_lanes(right)
+        count = right[0, 0].size
+        used = right.reshape(*right.shape[:2], count).any(axis=1)
+        begun = np.maximum.accumulate(np.max(np.where(used, np.arange(1, count + 1), 0), axis=1))
+        factors.forward(self.panels, *self._shape, whole.ravel(), whole.shape[2], begun + (-begun) % WIDTH)
+        return whole[:, :, :count].reshape(right.shape)
 
     def backward(self, right: FloatArray) -> FloatArray:
-        """Return L^-T right (T, n)."""
-        return np.asarray(dtbsv(self.bands - 1, self._band, right.ravel(), lower=1, trans=1)).reshape(right.shape)
+        """Return L^-T right for right (T, n) or (T, n, P), in its memory where P is a multiple of WIDTH."""
+        whole = _whole_lanes(right)
+        factors.backward(self.panels, *self._shape, whole.ravel(), whole.shape[2])
+        return whole[:, :, : right[0, 0].size].reshape(right.shape)
+
+
+def inverse_diagonals(matrices: FloatArray, added: float) -> FloatArray:
+    """Return the diagonals (T, n) of the inverses of matrices (T, n, n) + `added` 1, symmetric and positive definite."""
+    frames, n, _ = matrices.shape
+    found, normal = np.empty((frames, n)), Normal.empty(min(frames, _INVERTED_AT_ONCE), 0, n)
+    for begin in range(0, frames, _INVERTED_AT_ONCE):
+        some = matrices[begin : begin + _INVERTED_AT_ONCE]
+        normal = Normal._in(normal.panels[: len(some)])
+        normal.add_shared(0, np.ones(1), some, np.zeros(some.shape[:2]))
+        normal.diagonals[:] = added
+        right = np.zeros((len(some), n, n + (-n) % WIDTH))
+        right[:, np.arange(n), np.arange(n)] = 1.0
+        found[begin : begin + len(some)] = np.sum(Factor(normal).forward(right) ** 2, axis=1)[:, :n]
+    return found
+
+
+def _whole_lanes(right: FloatArray) -> FloatArray:
+    """Right (T, n) or (T, n, P) with as many columns of zeros as make whole Lanes: itself, or a copy."""
+    count = right[0, 0].size
+    if right.ndim == 3 and count % WIDTH == 0 and right.flags.c_contiguous:
+        return right
+    whole = np.zeros((*right.shape[:2], count + (-count) % WIDTH))
+    whole[:, :, :count] = right.reshape(*right.shape[:2], count)
+    return whole

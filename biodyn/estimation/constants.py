@@ -17,6 +17,7 @@ from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.terms import Rows
 from biodyn.estimation.told import Told
+from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import regressor
 
@@ -69,13 +70,14 @@ def constants_of(
     # Plates stand in the order in which they are stepped on: before that, nothing of them is to be done.
     order = np.argsort(np.argmax(effect.any(axis=1), axis=0), kind="stable")
     of_all = np.concatenate([_probes(problem)[:, :, :probes], effect[:, :, order]], axis=2)
-    asked, several = np.zeros(count), np.zeros((*right.shape, 1 + probes + count))
+    asked, every = np.zeros(count), 1 + probes + count
+    several = np.zeros((*right.shape, every + (-every) % WIDTH))  # so many are worked on in place
     several[..., 0] = right
     for part in balance:
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        add_gathered(several[:, :, 1:], part.rows, of_all[part.frames])
+        add_gathered(several[:, :, 1:every], part.rows, of_all[part.frames])
     halved = factor.forward(several).reshape(-1, several.shape[2])
-    motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes :]
+    motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes : every]
     flat, back = effect.reshape(6 * len(effect), count), np.argsort(order)
     information = flat.T @ flat - (inertia.T @ inertia)[np.ix_(back, back)]
     share = 1.0 / problem.sizes.alike_frames

@@ -15,6 +15,8 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Factor
 from biodyn.estimation.problem import Problem
+from biodyn.kernels import panels as kernels
+from biodyn.kernels.lanes import WIDTH
 
 
 @dataclass(frozen=True)
@@ -36,42 +38,29 @@ def posterior(problem: Problem, factor: Factor, parts: tuple[FloatArray, FloatAr
     for own, weights in zip(of_offset, np.stack(problem.knots.weights, axis=1), strict=True):
         own[:, : weights.shape[1]] = weights
     place, force = np.zeros((frames, n)), np.zeros((frames, n))
-    by_motion = np.empty((n, len(parts), n))
-    flat = by_motion.reshape(n, -1)
+    by_motion = [part.reshape(frames, n * n) for part in parts]
+    work: FloatArray | None = None
     for k, near in inverse_blocks(factor):
+        across = near.shape[1]
+        work = np.empty(kernels.variances_work(n, across)) if work is None else work
         order = (places - k) % factor.reach  # which coefficient from the k-th on stands at each place of the ring
         for t, weights in enumerate(of_offset[: max(frames - k * step, 0)], k * step):
-            of_motion = _of_motion(near, weights[:, order])
-            place[t] = of_motion.diagonal()[:n]
-            for column, part in enumerate(parts):
-                by_motion[:, column] = part[t]
-            force[t] = np.einsum("ij,ij->i", flat @ of_motion, flat)
+            own = np.ascontiguousarray(weights[:, order])
+            by_order = [part[t] for part in by_motion]
+            kernels.variances(near.ravel(), n, factor.reach, across, own, *by_order, place[t], force[t], work)
     return Posterior(np.sqrt(np.maximum(place, 0.0)), np.sqrt(np.maximum(force, 0.0)))
 
 
-def _of_motion(near: FloatArray, weights: FloatArray) -> FloatArray:
-    """Covariance (3 n, 3 n) of place, rate and acceleration with weights (3, W) on W blocks of n of covariance `near`."""
-    width = weights.shape[1]
-    rows = (weights @ near.reshape(width, -1)).reshape(-1, width, len(near) // width)
-    return np.asarray((weights @ rows).reshape(len(rows), len(rows)))
-
-
 def inverse_blocks(factor: Factor) -> Iterator[tuple[int, FloatArray]]:
-    """Yield for each block k, the last first, the inverse over the blocks k .. k + reach - 1, (reach n, reach n).
+    """Yield for each block k, the last first, the inverse over the blocks k .. k + reach - 1, (reach n, reach n) and zeros.
 
-    The array is a ring that is used again for the next: block j stands at the place j % reach. Blocks beyond the end are zero.
+    The array is a ring that is used again for the next: block j stands at the place j % reach. Blocks beyond the end are zero,
+    and so are columns beyond reach n, for sums run over whole Lanes.
     """
     n, reach = factor.n, factor.reach
-    ring, turned = np.zeros((reach * n, reach * n)), np.empty((reach * n, n), order="F")
+    across = reach * n + 2 * WIDTH
+    ring = np.zeros((reach * n, across - across % WIDTH))
+    work = np.empty(kernels.inverse_work(n, reach, ring.shape[1]))
     for k in range(factor.frames - 1, -1, -1):
-        inverse, panel = factor.inverses[k], factor.panels[k, n:]
-        first = (k + 1) % reach * n  # the place of the next block
-        turned[first:], turned[:first] = panel[: len(ring) - first], panel[len(ring) - first :]
-        below = turned @ inverse
-        crossed = below.T @ ring
-        own = inverse.T @ inverse + crossed @ below
-        here = slice(k % reach * n, (k % reach + 1) * n)  # of the block k + reach before
-        ring[here] = np.negative(crossed, out=crossed)
-        ring[:, here] = crossed.T
-        ring[here, here] = 0.5 * (own + own.T)  # unless symmetric, the recursion grows without bound
+        kernels.inverse_block(factor.panels, n, reach, factor.stride, k, ring.ravel(), ring.shape[1], work)
         yield k, ring

@@ -9,14 +9,12 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Normal
+from biodyn.estimation.banded import Normal, inverse_diagonals
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
 from biodyn.estimation.strikes import shown_changes
 from biodyn.kernels import normal as kernels
-from biodyn.kernels.inverse_diagonal import inverse_diagonal
-from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
@@ -47,8 +45,10 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
         p_LM,
         paths,
         np.array([len(path) for path in moving]),
-        np.sqrt(problem.weights) / problem.sizes.marker_sd_m,
-        problem.seen_at,
+        np.ascontiguousarray(
+            np.sqrt(problem.weights) / problem.sizes.marker_sd_m
+        ),  # else compiled anew for their order
+        np.ascontiguousarray(problem.seen_at),
         square,
         pull,
         np.zeros((paths.shape[1], 3)),
@@ -58,10 +58,7 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
 
 def levers(problem: Problem, information: FloatArray) -> FloatArray:
     """Return how far (T, nv) the markers move for one unit of a coordinate that no other undoes, m a radian or m a m."""
-    frames, nv, _ = information.shape
-    variance = np.empty((frames, nv))
-    work = (np.empty(nv * nv * WIDTH), np.empty(nv * WIDTH))
-    inverse_diagonal(information + 1e-3 * np.eye(nv), variance, *work)
+    variance = inverse_diagonals(information, 1e-3)
     sd = float(np.median(problem.sizes.marker_sd_m))
     return np.asarray(sd / np.sqrt(np.maximum(variance, 1e-12)))
 

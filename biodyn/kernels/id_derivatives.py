@@ -68,6 +68,7 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
                 sped = add_six(sped, times(work.inertia, i, both))
                 pushed = times(work.inertia, i, s)
                 swung = add_six(turned, cross_force(s, get6(work.f, i)))
+                outer = cross_force(s, get6(work.outer, i))
                 # columns before: tau of coordinate j, moved by the path
                 back = scale_six(times_transposed(work.B, i, s), 2.0)
                 k = tree.idx_v[i] + tree.nv[i] - 1
@@ -78,13 +79,12 @@ def inverse_dynamics_derivatives(tree, q, v, vdot, wrenches, links, by_q, by_v, 
                     by_v[t, k, j] = dot_six(s_k, sped)
                     by_vdot[t, k, j] = dot_six(s_k, pushed)
                     if own:
-                        by_q[t, k, j] += dot_six(s_k, cross_force(s, get6(work.outer, i)))
+                        by_q[t, k, j] += dot_six(s_k, outer)
                     else:
                         carried, rate = get6(work.carried, k), get6(work.rate, k)
+                        # s_j . (s_k x* F) = -s_k . (s_j x* F)
                         by_q[t, j, k] = (
-                            dot_six(back, carried)
-                            + dot_six(pushed, get6(work.twice, k))
-                            + dot_six(s, cross_force(s_k, get6(work.outer, i)))
+                            dot_six(back, carried) + dot_six(pushed, get6(work.twice, k)) - dot_six(s_k, outer)
                         )
                         by_v[t, j, k] = dot_six(back, s_k) + dot_six(pushed, add_six(carried, rate))
                         by_vdot[t, j, k] = by_vdot[t, k, j]

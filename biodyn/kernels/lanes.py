@@ -118,6 +118,18 @@ def store(typingctx, memory, offset, value):
 
 
 @_intrinsic
+def number(typingctx, memory, offset):
+    """number(memory, offset) -> float of a flat float64 array, without a look whether the offset counts from its end."""
+    sig = types.float64(memory, types.intp)
+
+    def codegen(context, builder, signature_, args):
+        data = cgutils.create_struct_proxy(signature_.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return sig, codegen
+
+
+@_intrinsic
 def broadcast(typingctx, value):
     """broadcast(x) -> Lanes with x in every lane."""
     return lanes(types.float64), lambda context, builder, signature_, args: _broadcast(builder, args[0])

@@ -1,8 +1,8 @@
-"""Normal equations of measurements along a path, summed in place into LAPACK's band storage; the markers' part of a frame.
+"""Normal equations of measurements along a path, summed in place by block columns; the markers' part of a frame.
 
-`band` (T n, w n) holds the lower triangle by columns: band[j, i - j] = A[i, j] for n unknowns in each of T frames, coupled over
-w frames (LAPACK's AB, transposed). A kernel fills or adds to the columns of the frames begin .. end - 1, all that its term says
-of them, so that every term can be added while these columns are near the processor.
+`panels` (T, n, stride) holds the lower triangle by columns, as `kernels.panels` factors it: panels[k, c, r] = A[k n + r, k n + c]
+from r = c on, for n unknowns in each of T frames. A kernel adds to the columns of the frames begin .. end - 1 all that its term
+says of them, so that every term can be added while these columns are near the processor.
 """
 
 from __future__ import annotations
@@ -12,26 +12,14 @@ from biodyn.kernels.lanes import WIDTH, load, store
 
 
 @kernel
-def put_diagonals(band, diagonals, begin, end):
-    """Fill the columns with `diagonals` (T, w, n) of the blocks, and else with zeros."""
-    _, w, n = diagonals.shape
-    for k in range(begin, end):
-        for c in range(n):
-            column = band[k * n + c]
-            column[:] = 0.0
-            for d in range(w):
-                column[d * n] = diagonals[k, d, c]
-
-
-@kernel
-def add_rows(band, n, first, rows, shape, columns, work, begin, end):
+def add_rows(panels, first, rows, shape, columns, work, begin, end):
     """Add |rest - rows x|^2 of every t: rows (T', m, W p) on the frames first + t to first + t + W - 1.
 
     shape: (T', m, W p); `rows` is flat, and each of them is followed by WIDTH zeros, for sums run over whole Lanes.
     columns (p,), ascending: the unknowns of a frame that the rows are given for. work (W p + WIDTH,).
     """
     count, m, wide = shape
-    p, stride = columns.shape[0], wide + WIDTH
+    n, p, stride = panels.shape[1], columns.shape[0], wide + WIDTH
     width = wide // p
     for k in range(max(begin, first), min(end, first + count + width - 1)):
         for c in range(p):
@@ -52,7 +40,7 @@ def add_rows(band, n, first, rows, shape, columns, work, begin, end):
                     for r in range(0, left, WIDTH):
                         store(work, r, load(work, r) + a * load(rows, x + r))
                     i += 1
-            column = band[k * n + columns[c]]
+            column = panels[k, columns[c], columns[c] :]
             if p == n:
                 for r in range(wide - c):
                     column[r] += work[r]
@@ -63,12 +51,12 @@ def add_rows(band, n, first, rows, shape, columns, work, begin, end):
 
 
 @kernel
-def add_repeated(band, n, first, weights, square, begin, end):
+def add_repeated(panels, first, weights, square, begin, end):
     """Add terms whose rows are weights[s] J on frame first + t + s: square (T', n, n) = J^T J."""
-    count, width = square.shape[0], weights.shape[0]
+    count, n, width = square.shape[0], square.shape[1], weights.shape[0]
     for k in range(max(begin, first), min(end, first + count + width - 1)):
         for c in range(n):
-            column = band[k * n + c]
+            column = panels[k, c, c:]
             for s in range(max(0, k - first - count + 1), min(width, k - first + 1)):
                 own, w = square[k - first - s, c], weights[s] * weights[s]
                 before = own[c:]

@@ -204,6 +204,12 @@ def weigh(tree, work):
     inertia, B = work.inertia, work.B
     for i in range(tree.parent.shape[0]):
         R, p, m = row9(work.R_WB, i), row3(work.p_OB, i), tree.mass[i]
+        if m == 0.0:  # one of the links between which a joint turns about several axes
+            for k in range(36):
+                inertia[i, k] = B[i, k] = 0.0
+            for k in range(6):
+                work.f[i, k] = 0.0
+            continue
         h = rotate(R, row3(tree.first_moment, i))
         S = congruent(R, row6(tree.inertia_origin, i))
         gx, gy, gz = h[0] + 0.5 * m * p[0], h[1] + 0.5 * m * p[1], h[2] + 0.5 * m * p[2]

@@ -15,9 +15,20 @@ from typing import Any, Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, normal, rnea, storage
+from biodyn.kernels import (
+    aba,
+    crba,
+    energetics,
+    id_derivatives,
+    ik,
+    kinematics,
+    manifold,
+    normal,
+    panels,
+    rnea,
+    storage,
+)
 from biodyn.kernels import regressor as regressors
-from biodyn.kernels.inverse_diagonal import inverse_diagonal
 from biodyn.kernels.jit import is_cached
 from biodyn.kernels.lanes import WIDTH
 from biodyn.kernels.watch import COMPILING, tell
@@ -56,10 +67,13 @@ def trial_kernels() -> tuple[Any, ...]:
         energetics.whole_body,
         manifold.difference,
         manifold.integrate,
-        normal.put_diagonals,
         normal.add_rows,
         normal.add_repeated,
-        inverse_diagonal,
+        panels.factorise,
+        panels.forward,
+        panels.backward,
+        panels.inverse_block,
+        panels.variances,
         regressors.regressor,
         normal.marker_equations,
     )
@@ -94,6 +108,7 @@ def _work() -> dict[str, Callable[[], object]]:
         "columns": lambda: joint_jacobians(mb, q),
         "marker equations": lambda: _marker_equations(mb, q),
         "normal equations": lambda: _normal_equations(mb.nv),
+        "solution": lambda: _equations_solved(mb.nv),
         "regressor": lambda: regressor(mb, q, v, v),
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
@@ -102,12 +117,27 @@ def _work() -> dict[str, Callable[[], object]]:
 
 
 def _normal_equations(n: int) -> None:
-    """Sum equations of n unknowns in one frame, and invert theirs."""
-    band, places, lanes = np.zeros((n, n)), np.arange(n), n + WIDTH
-    normal.put_diagonals(band, np.ones((1, 1, n)), 0, 1)
-    normal.add_rows(band, n, 0, np.zeros(lanes), (1, 1, n), places, np.empty(lanes), 0, 1)
-    normal.add_repeated(band, n, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
-    inverse_diagonal(np.eye(n)[None], np.empty((1, n)), np.empty(n * n * WIDTH), np.empty(n * WIDTH))
+    """Sum equations of n unknowns in one frame."""
+    places, lanes = np.arange(n), n + WIDTH
+    whole = np.zeros((1, n, lanes))
+    whole[0, :, :n] = np.eye(n)
+    normal.add_rows(whole, 0, np.zeros(lanes), (1, 1, n), places, np.empty(lanes), 0, 1)
+    normal.add_repeated(whole, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
+
+
+def _equations_solved(n: int) -> None:
+    """Solve equations of n unknowns in one frame that are coupled with none, and with those of the next one."""
+    flat, right, one = np.zeros(n * (2 * n + WIDTH)), np.zeros(n * WIDTH), np.array([WIDTH])
+    flat[:: 2 * n + WIDTH + 1] = 1.0
+    shape = (n, 1, 2 * n + WIDTH)
+    panels.factorise(flat, *shape, 0, 1)
+    panels.forward(flat, *shape, right, WIDTH, one)
+    panels.backward(flat, *shape, right, WIDTH)
+    across = n + (-n) % WIDTH + WIDTH
+    ring, square = np.zeros(n * across), np.zeros(n * n)
+    panels.inverse_block(flat, *shape, 0, ring, across, np.empty(panels.inverse_work(n, 1, across)))
+    own, work = np.zeros(n), np.empty(panels.variances_work(n, across))
+    panels.variances(ring, n, 1, across, np.zeros((3, 1)), square, square, square, own, own, work)
 
 
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:

@@ -39,16 +39,18 @@ class StickFigure:
             while parent not in held:
                 parent = int(mb.parents[parent])
             held[parent].append(i)
-        R_W, p_W = (values[0] for values in body_poses(mb, (mb.neutral() if q is None else q)[None]))
-        ends = []
-        for i in heavy:
-            end = R_W[i].T @ (p_W[held[i]] - p_W[i]).mean(axis=0) if held[i] else np.zeros(3)
-            centre = mb.bodies[i].com_m
-            ends.append(2.0 * centre if np.linalg.norm(end) < 2.0 * np.linalg.norm(centre) else end)
+        R_W, p_W = (values[0][heavy] for values in body_poses(mb, (mb.neutral() if q is None else q)[None]))
+        carried = tuple(tuple(heavy.index(child) for child in held[i]) for i in heavy)
+        share = np.zeros((len(heavy), len(heavy)))
+        for row, children in zip(share, carried, strict=True):
+            row[list(children)] = 1.0 / max(len(children), 1)
+        ends = ((share @ p_W - share.sum(axis=1)[:, None] * p_W)[:, None] @ R_W)[:, 0]
+        beyond = 2.0 * np.array([mb.bodies[i].com_m for i in heavy])
+        near = np.linalg.norm(ends, axis=1) < np.linalg.norm(beyond, axis=1)
         return cls(
             np.array(heavy, dtype=np.int64),
-            np.stack(ends),
-            tuple(tuple(heavy.index(child) for child in held[i]) for i in heavy),
+            np.where(near[:, None], beyond, ends),
+            carried,
         )
 
     def points(self, R_W: FloatArray, p_W: FloatArray) -> FloatArray:

@@ -24,6 +24,8 @@ from biodyn.uncertainty.spectra import white_noise
 
 # Small against every joint, large against round-off.
 _STEP_M = 1e-4
+# Closer than this, m or a unit vector's part, is round-off: steps are a hundred million times as large.
+_SAME = 1e-12
 _X, _Y = 0, 1
 _UPPER = ([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2])  # rows and columns of the upper triangle of a tensor
 #: Below this nothing of a walk is left.
@@ -97,17 +99,19 @@ def joint_centres(inputs: TrialInputs, magnitudes: Magnitudes) -> Source:
         sizes = inputs.centre_sd(body.definition.name, magnitudes)
         for sd, direction in zip(sizes.tolist(), np.eye(3), strict=True):
             if sd:
-                other = with_misplaced_centre(model, body.definition.name, _STEP_M * direction)
-                moved.append((sd / _STEP_M, Fitted.of(other)))
+                other = Fitted.of(with_misplaced_centre(model, body.definition.name, _STEP_M * direction))
+                moved.append((sd / _STEP_M, other, own.elsewhere_in(other)))
 
     def columns(frames: Frames) -> Columns:
-        tau, gradient = torques(frames, own.tree), fit_gradient(frames, own)
+        tau = torques(frames, own.tree)
+        # what stands where it stood pulls as it pulled
+        before = {some: fit_gradient(frames, own, some) for some in {some for _, _, some in moved}}
         found = stacked(
             frames,
-            [factor * (torques(frames, other.tree) - tau) for factor, other in moved],
-            [factor * (fit_gradient(frames, other) - gradient) for factor, other in moved],
+            [factor * (torques(frames, other.tree) - tau) for factor, other, _ in moved],
+            [factor * (fit_gradient(frames, other, some) - before[some]) for factor, other, some in moved],
         )
-        return replace(found, models=tuple(moved))
+        return replace(found, models=tuple((factor, other) for factor, other, _ in moved))
 
     return columns
 
@@ -364,29 +368,44 @@ class Fitted:
 
     @cached_property
     def sums(self) -> FloatArray:
-        """What sums values of markers over the K links that carry them: weighted by the place on it, and by 1 (4 K, M)."""
+        """What sums values of markers over the K links that carry them: weighted by the place on it, and by 1 (4, K, M)."""
         carries = (self.links == self.carrying[:, None]).astype(np.float64)
-        return np.concatenate([carries * place for place in (*self.p_LM.T, 1.0)])
+        return np.stack([carries * place for place in (*self.p_LM.T, 1.0)])
+
+    def elsewhere_in(self, other: Fitted) -> tuple[int, ...]:
+        """Places in `carrying` of the links that stand elsewhere, or have a marker elsewhere, in a model of the same joints."""
+        mine, theirs = self.tree.tree, other.tree.tree
+        pairs = ((mine.R_PJ, theirs.R_PJ), (mine.p_PJ, theirs.p_PJ))
+        apart = np.any([np.abs(a - b).max(axis=1) > _SAME for a, b in pairs], axis=0)
+        for link, parent in enumerate(mine.parent):  # parents come first
+            apart[link] |= parent >= 0 and apart[parent]
+        with_marker = self.links[np.abs(self.p_LM - other.p_LM).max(axis=1) > _SAME]
+        changed = apart[self.tree.link_of_body[self.carrying]] | np.isin(self.carrying, with_marker)
+        return tuple(np.flatnonzero(changed).tolist())
 
 
-def fit_gradient(frames: Frames, fitted: Fitted) -> FloatArray:
+def fit_gradient(frames: Frames, fitted: Fitted, some: tuple[int, ...] | None = None) -> FloatArray:
     """Return the gradient (T, nv) of half the fit's cost at the same configuration: sum w J^T (x - y).
+
+    some: places in `Fitted.carrying` of the links whose markers count; None = all.
 
     With x = p + R p_LM, the forces w (x - y) at the markers of a link, and their moments about the world's origin, are made of
     the link's pose and of four sums over its markers, of w (p_LM, 1) and w (p_LM, 1) y^T: one product of matrices for all.
     """
     weights, pulls = frames.pulls
-    count, links = len(frames.at), fitted.carrying
+    own = np.arange(len(fitted.carrying)) if some is None else np.array(some, dtype=np.int64)
+    count, links = len(frames.at), fitted.carrying[own]
+    sums = fitted.sums[:, own].reshape(4 * len(links), -1)
     R, p = body_poses(fitted.tree, frames.q)
     pose = np.empty((3, 4, len(links), count))  # [R p]: rows of World
     pose[:, :3], pose[:, 3] = R[:, links].transpose(2, 3, 1, 0), p[:, links].transpose(2, 1, 0)
-    own = (fitted.sums @ weights).reshape(4, len(links), count)
-    seen = (fitted.sums @ pulls).reshape(4, len(links), 3, count).transpose(2, 0, 1, 3)
+    pulled = (sums @ weights).reshape(4, len(links), count)
+    seen = (sums @ pulls).reshape(4, len(links), 3, count).transpose(2, 0, 1, 3)
     loads = np.empty((6, len(links), count))
     for axis, (b, c) in enumerate(((1, 2), (2, 0), (0, 1))):
         # x x w (x - y) = y x w x
         loads[axis] = np.sum(pose[c] * seen[b] - pose[b] * seen[c], axis=0)
-        loads[3 + axis] = np.sum(pose[axis] * own, axis=0) - seen[axis, 3]
+        loads[3 + axis] = np.sum(pose[axis] * pulled, axis=0) - seen[axis, 3]
     return forces_of_wrenches(fitted.tree, frames.q, loads.transpose(2, 1, 0), links)
 
 

@@ -8,6 +8,7 @@ At the minimum the gradient g(xi, y, p) vanishes, so a small change of markers y
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import unseen_coordinates
 from biodyn.processing.kinematics.visibility import visibility_weights
-from biodyn.rigid_body import body_poses, joint_jacobians
+from biodyn.rigid_body import Multibody, body_poses, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 
 # The fit holds what no marker sees as firmly as a marker of weight 1 at a lever of 10 cm would (`kinematics.visibility`).
@@ -24,6 +25,7 @@ _HELD = 0.01
 # postures change little within some frames.
 _HALF_FADED = 0.5
 _JUDGED_EVERY_FRAMES = 4
+_CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 # Closer to its limit than this a coordinate rests on it, rad.
 _AT_LIMIT = 1e-6
 
@@ -58,18 +60,13 @@ def fit_response(
     """
     mb = model.multibody
     frames, nv = len(q), mb.nv
-    links = model.marker_arrays()[0]
-    moved = np.stack([on_path(mb, int(link)) for link in links], axis=1).astype(np.float64)  # (nv, M)
-    x = marker_places(model, q)
-    columns = joint_jacobians(mb, q)  # (T, 6, nv), [angular; linear at the world origin]
-    omega, origin = columns[:, :3, :, None], columns[:, 3:, :, None]
-    xT = x.transpose(0, 2, 1)[:, :, None, :]  # (T, 3, 1, M)
-    J = np.empty((frames, nv, 3, len(links)))  # markers last: every step below runs along memory
-    for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], moved, out=J[:, :, a])
-    error = np.where(weights[..., None] > 0.0, x - seen_at, 0.0) * weights[..., None]
-    weighted = (J * weights[:, None, None, :]).reshape(frames, nv, -1)
-    H = weighted @ J.reshape(frames, nv, -1).transpose(0, 2, 1) + _curvature(model, J, error, columns[:, :3])
+    before = _before(mb)
+    moved = before[:, mb.tree.idx_v[mb.link_of_body[model.marker_arrays()[0]]]]  # (nv, M)
+    places = marker_places(model, q)
+    about = places.mean(axis=1)  # sums of squares about a point far away would lose digits
+    x, error = places - about[:, None], np.where(weights[..., None] > 0.0, places - seen_at, 0.0)
+    columns = _about(joint_jacobians(mb, q), about)
+    H = _hessian(before, columns, moved, x, weights, error)
     diagonal = np.arange(nv)
     pinned = _at_limit(model, q)
     H[pinned] = 0.0
@@ -81,8 +78,28 @@ def fit_response(
     inverse: FloatArray = np.asarray(np.linalg.inv(H))
     free = ~pinned
     inverse *= free[:, :, None] & free[:, None, :]
-    by_markers = inverse.astype(np.float32) @ weighted.astype(np.float32)
-    return FitResponse(np.asarray(inverse), by_markers.reshape(J.shape))  # type: ignore[arg-type]
+    by_markers = inverse.astype(np.float32) @ _pulled(columns, moved, x, weights).reshape(frames, nv, -1)
+    return FitResponse(np.asarray(inverse), by_markers.reshape(frames, nv, 3, -1))
+
+
+def _about(columns: FloatArray, point: FloatArray) -> FloatArray:
+    """Columns (T, 6, nv), [angular; linear at the world origin], about a point (T, 3) instead."""
+    moved = columns.copy()
+    for a, b, c in _CYCLIC:
+        moved[:, 3 + a] += columns[:, b] * point[:, c, None] - columns[:, c] * point[:, b, None]
+    return moved
+
+
+def _pulled(columns: FloatArray, moved: FloatArray, x: FloatArray, weights: FloatArray) -> FloatArray:
+    """W J (T, nv, 3, M) of the markers at x (T, M, 3), in single precision; moved (nv, M): which coordinates move which."""
+    single = columns.astype(np.float32)[..., None]
+    omega, origin = single[:, :3], single[:, 3:]
+    xT = x.transpose(0, 2, 1).astype(np.float32)[:, :, None, :]  # (T, 3, 1, M)
+    share = moved.astype(np.float32) * weights.astype(np.float32)[:, None, :]  # (T, nv, M)
+    J = np.empty((*share.shape[:2], 3, share.shape[2]), dtype=np.float32)  # markers last: every step runs along memory
+    for a, b, c in _CYCLIC:
+        np.multiply(origin[:, a] + omega[:, b] * xT[:, c] - omega[:, c] * xT[:, b], share, out=J[:, :, a])
+    return J  # type: ignore[return-value]
 
 
 def held_coordinates(model: SubjectModel, q: FloatArray, visibility: FloatArray, ramp_frames: int) -> FloatArray:
@@ -97,19 +114,42 @@ def held_coordinates(model: SubjectModel, q: FloatArray, visibility: FloatArray,
     return held
 
 
-def _curvature(model: SubjectModel, J: FloatArray, error: FloatArray, omega: FloatArray) -> FloatArray:
-    """Second-order term of the Hessian (T, nv, nv): e . d2x/dq_i dq_j = omega_i . (J_j x e) for i before or at j on a path."""
-    mb = model.multibody
-    pull = error[..., None]  # (T, M, 3, 1)
-    turning = np.concatenate(
-        [J[:, :, b] @ pull[:, :, c] - J[:, :, c] @ pull[:, :, b] for b, c in ((1, 2), (2, 0), (0, 1))], axis=2
-    )
-    product = (turning @ omega).transpose(0, 2, 1)  # (T, i, j): omega_i . turning_j
-    before = np.stack(
-        [on_path(mb, int(np.flatnonzero(mb.link_of_body == link)[0])) for link in mb.tree.dof_link], axis=1
-    )
-    upper = product * np.triu(before)
-    whole = upper + np.triu(before, 1).T * product.transpose(0, 2, 1)
+@lru_cache(maxsize=4)
+def _before(mb: Multibody) -> FloatArray:
+    """1 where a coordinate (nv,) is of a joint before or at that of another (nv,), else 0; asked for some frames at a time."""
+    bodies = [int(np.flatnonzero(mb.link_of_body == link)[0]) for link in mb.tree.dof_link]
+    return np.stack([on_path(mb, body) for body in bodies], axis=1).astype(np.float64)
+
+
+def _hessian(
+    before: FloatArray, columns: FloatArray, moved: FloatArray, x: FloatArray, weights: FloatArray, error: FloatArray
+) -> FloatArray:
+    """Sum of w (J^T J + e . d2x) (T, nv, nv) over the markers at x (T, M, 3), in axes of World.
+
+    J_i . J_j is the inertia that the markers beyond both joints have about them, weights for masses, and for i before or at j on
+    a path e . d2x/dq_i dq_j = omega_i . (J_j x e). So both are made of sums over the markers beyond j: of w, w x, w x x^T,
+    w e and w x e^T.
+    """
+    pull, heavy = weights[..., None] * error, weights[..., None] * x
+    parts = [
+        weights[..., None],
+        heavy,
+        *((part[..., None] * x[:, :, None]).reshape(*weights.shape, 9) for part in (heavy, pull)),
+    ]
+    sums = (moved @ np.concatenate([*parts, pull], axis=2)).transpose(2, 0, 1)  # (25, T, nv)
+    mass, h, second, crossed, F = sums[0], sums[1:4], sums[4:13].reshape(3, 3, *sums.shape[1:]), sums[13:22], sums[22:]
+    crossed = crossed.reshape(second.shape)  # [e, x]
+    omega, origin = columns[:, :3].transpose(1, 0, 2), columns[:, 3:].transpose(1, 0, 2)
+    spread, along = second[0, 0] + second[1, 1] + second[2, 2], crossed[0, 0] + crossed[1, 1] + crossed[2, 2]
+    loads = np.empty((6, *mass.shape))
+    for a, b, c in _CYCLIC:
+        turned = (spread - along) * omega[a]
+        for k in range(3):
+            turned += (crossed[k, a] - second[a, k]) * omega[k]
+        loads[a] = turned + h[b] * origin[c] - h[c] * origin[b] + origin[b] * F[c] - origin[c] * F[b]
+        loads[3 + a] = mass * origin[a] + omega[b] * h[c] - omega[c] * h[b]
+    product = columns.transpose(0, 2, 1) @ loads.transpose(1, 0, 2)  # (T, i, j): s_i . loads_j
+    whole = product * np.triu(before) + np.triu(before, 1).T * product.transpose(0, 2, 1)
     # The base turns about its own axes: the order of two turns matters, but not at a minimum; both orders' mean is symmetric.
     base = slice(0, 3)
     whole[:, base, base] = 0.5 * (product[:, base, base] + product[:, base, base].transpose(0, 2, 1))

@@ -12,7 +12,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
 from biodyn.conventions import FloatArray, IntArray
-from biodyn.estimation.banded import Factor, Normal
+from biodyn.estimation.banded import Factor, Normal, inverse_diagonals
 from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import Knots, Path, moved
 from biodyn.estimation.estimate import estimate_trial
@@ -293,9 +293,11 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
         whole = np.zeros((m, 2, n))
         whole[:, :, columns] = some[t]
         add(1 + t, whole, some_rest[t])
-    band = normal.summed()
-    for k in range(band.shape[1]):
-        np.testing.assert_allclose(band[: len(dense) - k, k], np.diag(dense, -k), atol=1e-12)
+    panels = normal.summed()
+    for k in range(frames):
+        below = dense[k * n : (k + reach + 1) * n, k * n : (k + 1) * n]
+        found = np.tril(panels[k, :, : len(below)].T)
+        np.testing.assert_allclose(found, np.tril(below), atol=1e-12)
     np.testing.assert_allclose(normal.right, right, atol=1e-12)
     several = rng.normal(size=(frames, n, 3))
     several[:2, :, 0] = several[:4, :, 2] = 0.0  # columns may begin later, in no order
@@ -304,6 +306,22 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
         np.testing.assert_allclose(found.reshape(-1, 3), np.linalg.solve(matrix, several.reshape(-1, 3)), atol=1e-10)
     back = factor.backward(several[..., 0])
     np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
+
+
+@pytest.mark.parametrize("count", [1, 64, 130])
+def test_every_matrix_has_the_diagonal_of_its_own_inverse(count: int) -> None:
+    n, rng = 7, np.random.default_rng(count)
+    half = rng.normal(size=(count, n, n))
+    matrices = half @ half.transpose(0, 2, 1)
+    expected = np.diagonal(np.linalg.inv(matrices + 0.1 * np.eye(n)), axis1=1, axis2=2)
+    np.testing.assert_allclose(inverse_diagonals(matrices, 0.1), expected, rtol=1e-11)
+
+
+def test_equations_without_a_solution_are_refused() -> None:
+    normal = Normal.empty(3, 1, 2)
+    normal.add_diagonal(0, np.ones(1), np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.zeros((3, 2)))
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        Factor(normal)
 
 
 def test_unit_changes_of_inertias_are_those_of_the_changed_model(walk: TrialAnalysis) -> None:
@@ -408,7 +426,8 @@ def test_the_inverse_near_the_diagonal_is_the_dense_one() -> None:
         places = there % reach
         expected = np.zeros((reach, n, reach, n))
         expected[np.ix_(places, np.arange(n), places)] = dense[there][:, :, there]
-        np.testing.assert_allclose(ring, expected.reshape(ring.shape), atol=1e-12)
+        np.testing.assert_allclose(ring[:, : reach * n], expected.reshape(reach * n, -1), atol=1e-12)
+        assert not ring[:, reach * n :].any()
 
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:

@@ -1,0 +1,246 @@
+"""Cholesky factor of matrices that couple each block of unknowns with a few next ones, and what is made of it.
+
+A block column of n unknowns lies in memory as it is worked on: `panels` (flat) has n rows of `stride` numbers for each block,
+    panels[(k n + p) stride + i] = A[k n + i, k n + p],   later L[k n + i, k n + p],   i >= p,
+rows of the lower triangle from the block's first unknown on, (reach + 1) n of them, then WIDTH zeros. What stands at i < p is
+never used. With U = L^T every row is one of U.
+
+All work is done by `add_products`, a product of matrices whose sums stay in the processor's registers (Goto & van de Geijn
+2008, doi 10.1145/1356052.1356053). Right-hand sides are rows, too: their number is a multiple of WIDTH. `np.int64` stands
+where a plain number would have numba compile a part once more for that number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from biodyn.kernels.jit import kernel, part
+from biodyn.kernels.lanes import WIDTH, broadcast, load, number, store
+
+_TILE = 6  # rows whose sums stay in registers: with two of four doubles each, twelve of the sixteen of AVX2
+
+
+@part
+def add_products(C, c, to_next, A, a, along, across, B, b, below, rows, lanes, count, sign, more):
+    """Add sign sum_p A[p, i] B[p, j] to C[i, j] for `rows` i, p < count, and j from 0 on in whole Lanes until `lanes`.
+
+    C[i, j] is C[c + i to_next + j], A[p, i] is A[a + p along + i across], B[p, j] is B[b + p below + j]. What has
+    i >= j + WIDTH + more may be left out.
+    """
+    for j in range(0, lanes, WIDTH):
+        for i in range(0, min(rows, j + WIDTH + more), _TILE):
+            # of a last tile that is not full the last row is done several times
+            last = rows - 1 - i
+            r1, r2, r3, r4, r5 = min(1, last), min(2, last), min(3, last), min(4, last), min(5, last)
+            a1, a2, a3, a4, a5 = r1 * across, r2 * across, r3 * across, r4 * across, r5 * across
+            s0 = s1 = s2 = s3 = s4 = s5 = broadcast(0.0)
+            at, x = a + i * across, b + j
+            for _ in range(count):
+                row = load(B, x)
+                s0 = s0 + number(A, at) * row
+                s1 = s1 + number(A, at + a1) * row
+                s2 = s2 + number(A, at + a2) * row
+                s3 = s3 + number(A, at + a3) * row
+                s4 = s4 + number(A, at + a4) * row
+                s5 = s5 + number(A, at + a5) * row
+                at += along
+                x += below
+            y = c + i * to_next + j
+            y1, y2, y3 = y + r1 * to_next, y + r2 * to_next, y + r3 * to_next
+            y4, y5 = y + r4 * to_next, y + r5 * to_next
+            s0, s1, s2 = load(C, y) + sign * s0, load(C, y1) + sign * s1, load(C, y2) + sign * s2
+            s3, s4, s5 = load(C, y3) + sign * s3, load(C, y4) + sign * s4, load(C, y5) + sign * s5
+            store(C, y, s0)
+            store(C, y1, s1)
+            store(C, y2, s2)
+            store(C, y3, s3)
+            store(C, y4, s4)
+            store(C, y5, s5)
+
+
+@part
+def _substitute(C, c, to_next, U, u, stride, n, lanes, factoring):
+    """Put U^-T C into the n rows of C; return whether it could be done.
+
+    factoring: 1 = C and U are the same panel of the matrix itself, whose rows become those of its factor one after the other.
+    """
+    one = np.int64(1)
+    for first in range(0, n, _TILE):
+        stop = min(first + _TILE, n)
+        at = c + first * factoring
+        left = lanes - first * factoring
+        add_products(
+            C, at + first * to_next, to_next, U, u + first, stride, one, C, at, to_next,
+            stop - first, left, first, -1.0, n,
+        )  # fmt: skip
+        for r in range(first, stop):
+            for p in range(first, r):
+                x = -U[u + p * stride + r]
+                for j in range(0, left, WIDTH):
+                    store(C, at + r * to_next + j, load(C, at + r * to_next + j) + x * load(C, at + p * to_next + j))
+            pivot = U[u + r * stride + r]
+            if factoring == 1:
+                if not pivot > 0.0:
+                    return False
+                pivot = math.sqrt(pivot)
+            for j in range(0, left, WIDTH):
+                store(C, at + r * to_next + j, load(C, at + r * to_next + j) * (1.0 / pivot))
+    return True
+
+
+@kernel
+def factorise(panels, n, reach, stride, begin, end):
+    """Put the factor into the panels begin .. end - 1, those before being done; return whether it exists."""
+    wide, one, nothing = (reach + 1) * n, np.int64(1), np.int64(0)
+    for k in range(begin, end):
+        own = k * n * stride
+        for s in range(1, min(reach, k) + 1):
+            x = own - s * n * (stride - 1)  # row s n of what the panel s blocks before has
+            add_products(
+                panels, own, stride, panels, x, stride, one, panels, x, stride, n, wide - s * n, n, -1.0, nothing
+            )  # fmt: skip
+        if not _substitute(panels, own, stride, panels, own, stride, n, wide, one):
+            return False
+    return True
+
+
+@kernel
+def forward(panels, n, reach, stride, right, width, begun):
+    """Put L^-1 right into `right`, flat, (T n, width) by rows, of which block k has zeros from column begun[k] on.
+
+    begun (T,), ascending, and the width are multiples of WIDTH.
+    """
+    one, nothing = np.int64(1), np.int64(0)
+    for k in range(begun.shape[0]):
+        own = k * n
+        for s in range(1, min(reach, k) + 1):
+            before = own - s * n
+            add_products(
+                right, own * width, width, panels, before * stride + s * n, stride, one, right, before * width, width,
+                n, begun[k - s], n, -1.0, n,
+            )  # fmt: skip
+        _substitute(right, own * width, width, panels, own * stride, stride, n, begun[k], nothing)
+
+
+@kernel
+def backward(panels, n, reach, stride, right, width):
+    """Put L^-T right into `right`, flat, (T n, width) by rows; the width is a multiple of WIDTH."""
+    blocks, one = right.shape[0] // (n * width), np.int64(1)
+    for k in range(blocks - 1, -1, -1):
+        own, behind = k * n, (k + 1) * n
+        count = min(reach, blocks - 1 - k) * n
+        add_products(
+            right, own * width, width, panels, own * stride + n, one, stride, right, behind * width, width,
+            n, width, count, -1.0, n,
+        )  # fmt: skip
+        for row in range(behind - 1, own - 1, -1):
+            at, diagonal = row * width, row * stride + row - own
+            add_products(
+                right, at, width, panels, diagonal + 1, one, stride, right, at + width, width,
+                one, width, behind - 1 - row, -1.0, n,
+            )  # fmt: skip
+            for j in range(at, at + width, WIDTH):
+                store(right, j, load(right, j) * (1.0 / panels[diagonal]))
+
+
+@kernel
+def inverse_block(panels, n, reach, stride, k, ring, across, work):
+    """Replace block k + reach by block k in the `ring` of the inverse over the blocks k + 1 .. k + reach.
+
+    Z[k, j] = -U^-1 B Z[., j] and Z[k, k] = U^-1 U^-T - Z[k, .] (U^-1 B)^T, with B what L^T has behind the diagonal block
+    (Takahashi 1973). ring: flat, (reach n, across) by rows, block j at the place j % reach; from column reach n on zeros.
+    work: see `inverse_work`.
+    """
+    lanes = n + (-n) % WIDTH
+    one, nothing = np.int64(1), np.int64(0)
+    V, G, crossed = nothing, n * lanes, (reach + 1) * n * lanes  # L^-1; (U^-1 B)^T; Z[k, .]
+    square, total = crossed + n * across, crossed + n * (across + lanes)
+    work[:total] = 0.0
+    for i in range(n):
+        work[V + i * lanes + i] = 1.0
+    own, all_rows = k * n * stride, reach * n
+    _substitute(work, V, lanes, panels, own, stride, n, lanes, nothing)
+    for s in range(reach):
+        at = G + (k + 1 + s) % reach * n * lanes
+        add_products(
+            work, at, lanes, panels, own + (s + 1) * n, stride, one, work, V, lanes, n, lanes, n, 1.0, n,
+        )  # fmt: skip
+    add_products(
+        work, crossed, across, work, G, lanes, one, ring, nothing, across, n, all_rows, all_rows, -1.0, n,
+    )  # fmt: skip
+    add_products(work, square, lanes, work, V, lanes, one, work, V, lanes, n, lanes, n, 1.0, n)
+    add_products(
+        work, square, lanes, work, crossed, one, across, work, G, lanes, n, lanes, all_rows, -1.0, n,
+    )  # fmt: skip
+    here = k % reach * n
+    for i in range(n):
+        for j in range(all_rows):
+            value = work[crossed + i * across + j]
+            ring[(here + i) * across + j] = value
+            ring[j * across + here + i] = value
+    for i in range(n):
+        for j in range(n):  # unless symmetric, the recursion grows without bound
+            value = 0.5 * (work[square + i * lanes + j] + work[square + j * lanes + i])
+            ring[(here + i) * across + here + j] = value
+
+
+def inverse_work(n: int, reach: int, across: int) -> int:
+    """Return how many doubles `inverse_block` needs as `work`."""
+    return (reach + 2) * n * (n + (-n) % WIDTH) + n * across
+
+
+@kernel
+def variances(ring, n, reach, across, weights, by_place, by_rate, by_acceleration, place, force, work):
+    """Fill the variances place (n,) of what has weights (3, reach) on the blocks of the ring, and force (n,) of D times it.
+
+    weights: of place, rate and acceleration; D: (n, n) by each of these. work: see `variances_work`.
+    """
+    lanes = n + (-n) % WIDTH
+    wide = 3 * lanes
+    one, nothing = np.int64(1), np.int64(0)
+    half, whole = (
+        nothing,
+        3 * n * across,
+    )  # covariance of (place, rate, acceleration) with the ring's blocks, and with each other
+    product, total = whole + 3 * n * wide, whole + 4 * n * wide
+    for a in range(n):
+        for j in range(0, reach * n, WIDTH):
+            x = y = z = broadcast(0.0)
+            for s in range(reach):
+                row = load(ring, (s * n + a) * across + j)
+                x, y, z = x + weights[0, s] * row, y + weights[1, s] * row, z + weights[2, s] * row
+            at = half + a * across + j
+            store(work, at, x)
+            store(work, at + n * across, y)
+            store(work, at + 2 * n * across, z)
+    for row in range(3 * n):
+        for j in range(0, n, WIDTH):
+            x = y = z = broadcast(0.0)
+            for s in range(reach):
+                between = load(work, half + row * across + s * n + j)
+                x, y, z = x + weights[0, s] * between, y + weights[1, s] * between, z + weights[2, s] * between
+            at = whole + row * wide + j
+            store(work, at, x)
+            store(work, at + lanes, y)
+            store(work, at + 2 * lanes, z)
+    work[product:total] = 0.0
+    for order in range(3):
+        D = by_place if order == 0 else (by_rate if order == 1 else by_acceleration)
+        add_products(
+            work, product, wide, D, nothing, one, n, work, whole + order * n * wide, wide, n, wide, n, 1.0, n,
+        )  # fmt: skip
+    for i in range(n):
+        place[i] = work[whole + i * wide + i]
+        variance = 0.0
+        for j in range(n):
+            at = product + i * wide + j
+            variance += by_place[i * n + j] * work[at] + by_rate[i * n + j] * work[at + lanes]
+            variance += by_acceleration[i * n + j] * work[at + 2 * lanes]
+        force[i] = variance
+
+
+def variances_work(n: int, across: int) -> int:
+    """Return how many doubles `variances` needs as `work`."""
+    return 3 * n * across + 12 * n * (n + (-n) % WIDTH)
