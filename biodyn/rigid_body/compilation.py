@@ -15,7 +15,19 @@ from typing import Any, Final
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.kernels import aba, crba, energetics, id_derivatives, ik, kinematics, manifold, normal, rnea, storage
+from biodyn.kernels import (
+    aba,
+    crba,
+    energetics,
+    id_derivatives,
+    ik,
+    kinematics,
+    manifold,
+    normal,
+    recursion,
+    rnea,
+    storage,
+)
 from biodyn.kernels import regressor as regressors
 from biodyn.kernels.inverse_diagonal import inverse_diagonal
 from biodyn.kernels.jit import is_cached
@@ -62,6 +74,9 @@ def trial_kernels() -> tuple[Any, ...]:
         inverse_diagonal,
         regressors.regressor,
         normal.marker_equations,
+        recursion.factorise_band,
+        recursion.solve_factorised,
+        recursion.filter_both_ways,
     )
 
 
@@ -98,6 +113,7 @@ def _work() -> dict[str, Callable[[], object]]:
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
+        "recursions": _recursions,
     }
 
 
@@ -108,6 +124,14 @@ def _normal_equations(n: int) -> None:
     normal.add_rows(band, n, 0, np.zeros(lanes), (1, 1, n), places, np.empty(lanes), 0, 1)
     normal.add_repeated(band, n, 0, np.zeros(1), np.zeros((1, n, n)), 0, 1)
     inverse_diagonal(np.eye(n)[None], np.empty((1, n)), np.empty(n * n * WIDTH), np.empty(n * WIDTH))
+
+
+def _recursions() -> None:
+    """Solve a band system of one unknown, and filter one sample."""
+    band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + recursion.FILTER_ROWS, recursion.LANES))
+    recursion.factorise_band(band)
+    recursion.solve_factorised(band, curves, np.empty((1, 1)), work)
+    recursion.filter_both_ways(curves, np.ones((1, 4)), work)
 
 
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:
