@@ -134,9 +134,10 @@ def _both_ways(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
 
 
 def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
-    """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)]."""
+    """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)], in the order of their first rows."""
     if finite.all():
         return [(finite[0], np.arange(len(finite)))] if len(finite) else []
-    _, first, group = np.unique(np.packbits(finite, axis=1), axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    return [(finite[row], np.flatnonzero(group == number)) for number, row in enumerate(first)]
+    groups: dict[bytes, list[int]] = {}
+    for row, pattern in enumerate(np.packbits(finite, axis=1)):
+        groups.setdefault(pattern.tobytes(), []).append(row)
+    return [(finite[rows[0]], np.array(rows)) for rows in groups.values()]
