@@ -74,6 +74,7 @@ def trial_kernels() -> tuple[Any, ...]:
         inverse_diagonal,
         regressors.regressor,
         normal.marker_equations,
+        normal.marker_columns,
         recursion.factorise_band,
         recursion.solve_factorised,
         recursion.filter_both_ways,
@@ -141,6 +142,7 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
     at = np.zeros((1, 3))
     normal.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
+    normal.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
 def load_compiled(*pieces: str) -> None:
