@@ -103,7 +103,8 @@ def jumping_markers(trial: TrialFacts, limit: float) -> CheckResult:
     """Does a marker jump away and back?"""
     if not trial.has_markers:
         return CheckResult("not_assessed")
-    return CheckResult(value=float(jumps(trial.markers).max(initial=0.0)), findings=spikes(trial.markers))
+    off = jumps(trial.markers)
+    return CheckResult(value=float(off.max(initial=0.0)), findings=spikes(trial.markers, off))
 
 
 @check(

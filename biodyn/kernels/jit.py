@@ -1,6 +1,7 @@
 """The decorators of the kernels: `kernel` for an algorithm over frames, the others for its parts.
 
-Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays.
+Floating point: products and sums may be fused (fma), nothing else: NaN stays NaN, the order of sums stays. In an `exact_kernel`
+not even that.
 
 Compiled kernels are kept by `storage`, not beside the sources where numba would put them: an installation may be
 read-only, and what pip did not write it does not remove. Numba has no public way to choose the place. The names used
@@ -119,7 +120,16 @@ def is_cached(dispatcher: Any) -> bool:
 
 def kernel(function: Any) -> Any:
     """Compile `function` on first call, keep it on disk, release the interpreter lock while it runs."""
-    dispatcher = _njit(nogil=True, no_cfunc_wrapper=True, **_OPTIONS)(function)
+    return _kept(function, _OPTIONS)
+
+
+def exact_kernel(function: Any) -> Any:
+    """A `kernel` that rounds every product and every sum by itself: the same bits on every processor."""
+    return _kept(function, {**_OPTIONS, "fastmath": False})
+
+
+def _kept(function: Any, options: dict[str, Any]) -> Any:
+    dispatcher = _njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if keeps_kernels() and hasattr(dispatcher, "_cache") and function.__closure__ is None:
         dispatcher._cache = _KernelCache(function)
     return dispatcher

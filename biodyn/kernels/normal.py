@@ -7,7 +7,7 @@ says of them, so that every term can be added while these columns are near the p
 
 from __future__ import annotations
 
-from biodyn.kernels.jit import kernel
+from biodyn.kernels.jit import exact_kernel, kernel
 from biodyn.kernels.lanes import WIDTH, load, store
 
 
@@ -67,6 +67,24 @@ def add_repeated(panels, first, weights, square, begin, end):
                     w = weights[s] * weights[s + d]
                     for r in range(n):
                         ahead[r] += w * own[r]
+
+
+@exact_kernel
+def marker_columns(columns, p_WM, moved, J):
+    """Fill J (T, M, 3, nv) with the derivatives of the markers at p_WM (T, M, 3) by the coordinates.
+
+    columns (T, 6, nv) as `crba.joint_columns` makes them: a marker at p moves by v + omega x p; moved (M, nv), 1 where a
+    coordinate moves a marker, else 0.
+    """
+    count, markers, _, nv = J.shape
+    for t in range(count):
+        of = columns[t]
+        for m in range(markers):
+            x, y, z, place, own = p_WM[t, m, 0], p_WM[t, m, 1], p_WM[t, m, 2], J[t, m], moved[m]
+            for i in range(nv):
+                place[0, i] = ((of[1, i] * z - of[2, i] * y) + of[3, i]) * own[i]
+                place[1, i] = ((of[2, i] * x - of[0, i] * z) + of[4, i]) * own[i]
+                place[2, i] = ((of[0, i] * y - of[1, i] * x) + of[5, i]) * own[i]
 
 
 @kernel

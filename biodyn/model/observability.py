@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.kernels import normal
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_locked
 from biodyn.rigid_body import body_poses, joint_jacobians
-from biodyn.rigid_body.jacobians import on_path
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
 # nearer to the axis, marker noise and skin would decide the angle.
@@ -83,13 +83,8 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(tree, q)
     p_WM = p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM)
-    columns = joint_jacobians(tree, q)  # [angular; linear at the world origin]
-    moved = np.array([on_path(tree, int(link)) for link in links])
-    omega, point = columns[:, None, :3], p_WM[..., None]  # (n, 1, 3, nv), (n, M, 3, 1)
     J = np.empty((len(q), len(links), 3, tree.nv))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # v + omega x p, component by component
-        J[:, :, i] = omega[:, :, j] * point[:, :, k] - omega[:, :, k] * point[:, :, j] + columns[:, None, 3 + i]
-    J *= moved[None, :, None]
+    normal.marker_columns(joint_jacobians(tree, q), p_WM, tree.paths[links].astype(np.float64), J)
     return J
 
 

@@ -25,6 +25,7 @@ from biodyn.kernels import (
     manifold,
     normal,
     panels,
+    recursion,
     rnea,
     storage,
 )
@@ -76,6 +77,10 @@ def trial_kernels() -> tuple[Any, ...]:
         panels.variances,
         regressors.regressor,
         normal.marker_equations,
+        normal.marker_columns,
+        recursion.factorise_band,
+        recursion.solve_factorised,
+        recursion.filter_both_ways,
     )
 
 
@@ -113,6 +118,7 @@ def _work() -> dict[str, Callable[[], object]]:
         "difference": lambda: difference(mb, q, q),
         "integrate": lambda: integrate(mb, q, v),
         "poses": lambda: body_poses(mb, q),
+        "recursions": _recursions,
     }
 
 
@@ -140,6 +146,14 @@ def _equations_solved(n: int) -> None:
     panels.variances(ring, n, 1, across, np.zeros((3, 1)), square, square, square, own, own, work)
 
 
+def _recursions() -> None:
+    """Solve a band system of one unknown, and filter one sample."""
+    band, curves, work = np.ones((1, 1)), np.ones((1, 1)), np.empty((1 + recursion.FILTER_ROWS, recursion.LANES))
+    recursion.factorise_band(band)
+    recursion.solve_factorised(band, curves, np.empty((1, 1)), work)
+    recursion.filter_both_ways(curves, np.ones((1, 4)), work)
+
+
 def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     """Sum the equations of one marker on the root."""
     paths, lengths, one = np.arange(mb.nv)[None], np.array([mb.nv]), np.zeros((1, 1))
@@ -147,6 +161,7 @@ def _marker_equations(mb: Multibody, q: FloatArray) -> None:
     joints, (R, p), links = joint_jacobians(mb, q), body_poses(mb, q), np.array([0])
     at = np.zeros((1, 3))
     normal.marker_equations(joints, R, p, links, at, paths, lengths, one, at[None], square, pull, work)
+    normal.marker_columns(joints, at[None], np.ones((1, mb.nv)), np.empty((1, 1, 3, mb.nv)))
 
 
 def load_compiled(*pieces: str) -> None:

@@ -42,12 +42,7 @@ def joint_jacobians(mb: Multibody, q: ArrayLike, out: FloatArray | None = None) 
 
 def on_path(mb: Multibody, body: int) -> BoolArray:
     """Return which velocity coordinates (nv,) move the body."""
-    tree, result = mb.tree, np.zeros(mb.nv, dtype=np.bool_)
-    link = int(mb.link_of_body[body])
-    while link >= 0:
-        result[tree.idx_v[link] : tree.idx_v[link] + tree.nv[link]] = True
-        link = int(tree.parent[link])
-    return result
+    return mb.paths[body].copy()
 
 
 def _index(mb: Multibody, body: int | str) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from biodyn.conventions import GRAVITY_W, FloatArray, IntArray
+from biodyn.conventions import GRAVITY_W, BoolArray, FloatArray, IntArray
 from biodyn.errors import ModelError
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.joint import Body, Joint
@@ -119,6 +120,16 @@ class Multibody:
     def v_slice(self, name: str) -> slice:
         """Return where the coordinates of the body's joint stand in v, vdot and tau."""
         return self._v_slices[self.body_index(name)]
+
+    @cached_property
+    def paths(self) -> BoolArray:
+        """Return which velocity coordinates (B, nv) move each body: its own and those of the bodies it hangs on."""
+        result = np.zeros((len(self.bodies), self.nv), dtype=np.bool_)
+        for body, (parent, own) in enumerate(zip(self.parents.tolist(), self._v_slices, strict=True)):
+            if parent >= 0:
+                result[body] = result[parent]
+            result[body, own] = True
+        return result
 
     def neutral(self) -> FloatArray:
         """Return the (nq,) configuration at which every joint frame lies in its placement."""

@@ -14,7 +14,7 @@ from biodyn.checks.evidence.mass import mass_mismatch, walking_mass_kg
 from biodyn.checks.evidence.moved_marker import moved_marker, offsets
 from biodyn.checks.evidence.plate_faults import mismatch, plate_axes, plate_faults
 from biodyn.checks.evidence.plate_moved import estimate_shift, plate_moved
-from biodyn.checks.evidence.signals import filters_differ, gaps_left, long_gaps, spikes
+from biodyn.checks.evidence.signals import filters_differ, gaps_left, jumps, long_gaps, spikes
 from biodyn.checks.evidence.time_offset import estimate_offset, time_offset
 from biodyn.checks.evidence.units import force_unit, moment_unit, unloaded_cause
 from biodyn.checks.evidence.zero import empty_level, not_zeroed
@@ -411,12 +411,12 @@ def test_a_mirrored_body_is_not_a_turned_one():
 def test_spikes_are_found_but_not_beside_gaps():
     points, *_ = body_of_points()
     markers = moving(points, np.random.default_rng(3))
-    assert spikes(markers) == ()
+    assert spikes(markers, jumps(markers)) == ()
     p = markers.positions.copy()
     p[20:25, 2] = np.nan
-    assert spikes(replace(markers, positions=p)) == ()
+    assert spikes(markers, jumps(replace(markers, positions=p))) == ()
     p[50, 4] += 0.06
-    (note,) = spikes(replace(markers, positions=p))
+    (note,) = spikes(markers, jumps(replace(markers, positions=p)))
     assert markers.labels[4] in note.message
     assert note.frames == (50, 50)
 

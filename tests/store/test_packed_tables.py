@@ -66,6 +66,13 @@ def test_a_packed_table_is_the_table_that_csv_gives(rows: int) -> None:
     np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 5))
 
 
+def test_columns_are_packed_to_as_many_decimals_as_asked_for() -> None:
+    made = awkward(101)
+    found = unpacked(packed(made, coarser={"smooth": 2}))
+    np.testing.assert_array_equal(found["smooth"], np.round(made["smooth"], 2))
+    pd.testing.assert_frame_equal(found.drop(columns="smooth"), unpacked(packed(made)).drop(columns="smooth"))
+
+
 def test_a_table_without_rows_keeps_its_columns() -> None:
     assert list(unpacked(packed(awkward(0))).columns) == list(awkward(0).columns)
 

@@ -144,9 +144,8 @@ def _missing(own: Sequence[Gap], label: str, rate_hz: float, worth_s: float, sev
     )
 
 
-def spikes(markers: Markers) -> tuple[Diagnostic, ...]:
-    """Markers that jump away for a frame or two and come back."""
-    off = jumps(markers)
+def spikes(markers: Markers, off: FloatArray) -> tuple[Diagnostic, ...]:
+    """Markers that jump away for a frame or two and come back; off: their `jumps`."""
     notes = []
     for column in np.flatnonzero((off > SPIKE_M).any(axis=0)):
         rows = np.flatnonzero(off[:, column] > SPIKE_M)
@@ -174,11 +173,19 @@ def jumps(markers: Markers) -> FloatArray:
     off = np.zeros(p.shape[:2])
     if len(p) < _SPIKE_WINDOW:
         return off
-    windows = np.stack([p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW)])
-    inside = off[half : len(p) - half]
-    inside[:] = np.linalg.norm(p[half : len(p) - half] - np.sort(windows, axis=0)[half], axis=2)
-    inside[np.isnan(windows).any(axis=(0, 3))] = 0.0
+    away: FloatArray = np.linalg.norm(p[half : len(p) - half] - _median_of_five(p), axis=2)
+    off[half : len(p) - half] = np.where(np.isnan(away), 0.0, away)
     return off
+
+
+def _median_of_five(p: FloatArray) -> FloatArray:
+    """Median (T - 4, ...) of every five neighbours of (T, ...); NaN where one of them is."""
+    a, b, c, d, e = (p[k : len(p) - _SPIKE_WINDOW + 1 + k] for k in range(_SPIKE_WINDOW))
+    # neither the least of two pairs nor the largest: the median of the two others and the fifth
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    median: FloatArray = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
+    return median
 
 
 def hot_spots(fit: Fit, limit_m: float) -> tuple[Diagnostic, ...]:

@@ -81,11 +81,12 @@ def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
 
 
 def _write_table(name: str, table: pd.DataFrame, folder: Path, pack: bool) -> None:
-    decimals = TABLES[name].decimals if name in TABLES else DECIMALS
+    known = TABLES.get(name)
+    decimals, coarser = (DECIMALS, {}) if known is None else (known.decimals, dict(known.coarser))
     if pack and table.size >= _FEWEST_PACKED_CELLS:
-        (folder / packed_table_path(name)).write_bytes(packed(table, decimals))
+        (folder / packed_table_path(name)).write_bytes(packed(table, decimals, coarser))
     else:
-        write_csv(table, folder / table_path(name), decimals)
+        write_csv(table.round(coarser) if coarser else table, folder / table_path(name), decimals)
 
 
 def _write_rest(view: TrialView, folder: Path, pack: bool) -> None:

@@ -19,6 +19,7 @@ from biodyn.verification.contributions import CONTRIBUTIONS, torque_contribution
     "joint_torque_parts",
     place=30,
     description="Contributions of gravity, inertia, velocity and ground reaction to every joint torque, tidy.",
+    coarser={"value": 4},  # as of the joint moments
 )
 def joint_torque_parts(analysis: TrialAnalysis) -> pd.DataFrame:
     """One row per frame, coordinate and contribution (gravity, inertia, velocity, ground), Nm; they sum to `joint_torques`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import pandas as pd
 
@@ -25,7 +25,7 @@ class Table:
         needs: tells whether an analysis has it; None = every one has.
         request: how one that not every analysis has is asked for, a sentence.
         when_packed: whether packed results hold it, too: one that the recording itself gives again, at any time, costs room.
-        decimals: of its numbers, as they are written.
+        decimals: of its numbers, as they are written. coarser: fewer of them, by column.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Table:
     request: str = ""
     when_packed: bool = True
     decimals: int = DECIMALS
+    coarser: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, analysis: TrialAnalysis) -> bool:
         """Whether an analysis has this table."""
@@ -54,6 +55,7 @@ def table(
     request: str = "",
     when_packed: bool = True,
     decimals: int = DECIMALS,
+    coarser: Mapping[str, int] | None = None,
 ) -> Callable[[Maker], Maker]:
     """Return a decorator that adds a function to the tables of a trial; the function stays as it is.
 
@@ -61,7 +63,7 @@ def table(
     """
 
     def add(make: Maker) -> Maker:
-        TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals), place)
+        TABLES.add(name, Table(name, description, make, needs, request, when_packed, decimals, coarser or {}), place)
         return make
 
     return add

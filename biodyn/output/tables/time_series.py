@@ -82,7 +82,13 @@ def _of_own(
     return columns
 
 
-@table("joint_moments", place=40, description="Net moment and force at every joint centre in three frames, tidy.")
+# 0.1 mNm and 0.1 mN: a two-thousandth of the smallest band of a torque
+@table(
+    "joint_moments",
+    place=40,
+    description="Net moment and force at every joint centre in three frames, tidy.",
+    coarser=dict.fromkeys("xyz", 4),
+)
 def joint_moments(analysis: TrialAnalysis) -> pd.DataFrame:
     """Net moment and force of the proximal on the distal segment at every joint centre, tidy.
 

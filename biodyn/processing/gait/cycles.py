@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline
 from scipy.linalg.lapack import dgtsv
 
 from biodyn.conventions import CYCLE_POINTS, SIDES, FloatArray, Side, other_side
-from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.recording import GaitEvent
 
 # Fewer samples have no two inner ones to be smooth at.
@@ -92,14 +92,8 @@ def normalise(
     # Only the frames around the cycle matter; ten more on both sides keep the spline's ends away from it.
     low = max(math.floor(at[0]) - 10, 0)
     high = min(math.ceil(at[-1]) + 11, len(columns))
-    finite = np.isfinite(columns[low:high])
-    if (finite == finite[:, :1]).all():  # as a rule; looking for patterns would take as long as the splines
-        patterns, group = finite[:, :1], np.zeros(finite.shape[1], dtype=np.int64)
-    else:
-        patterns, group = np.unique(finite, axis=1, return_inverse=True)
-    for number in range(patterns.shape[1]):
-        members = np.flatnonzero(group.reshape(-1) == number)
-        for first, stop in finite_stretches(patterns[:, number]):
+    for seen, members in gap_patterns(np.isfinite(columns[low:high]).T):
+        for first, stop in finite_stretches(seen):
             frames = np.arange(low + first, low + stop, dtype=np.float64)
             # A strike found at a frame may come back from seconds a rounding error beside it.
             rows = np.flatnonzero((at >= frames[0] - 1e-6) & (at <= frames[-1] + 1e-6))

@@ -6,10 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg.lapack import dtbtrs
 
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.errors import SettingsError
+from biodyn.kernels.recursion import FILTER_ROWS, LANES, filter_both_ways
 
 PASSES = 2  # once forwards, once backwards
 PADDING_PERIODS = 3  # the start-up transient of a Butterworth pair is below 1e-6 after three cut-off periods
@@ -98,12 +98,12 @@ def butterworth_lowpass(x: FloatArray, rate_hz: float, cutoff_hz: float, order: 
 
 
 @lru_cache(maxsize=256)
-def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> tuple[tuple[float, ...], ...]:
-    """Denominators (1, a1) and (1, a1, a2) in z^-1 of one pass; a trial asks for the same few dozens of times.
+def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> FloatArray:
+    """Sections (S, 4) of one pass as `filter_both_ways` takes them; a trial asks for the same few dozens of times.
 
-    The numerator of a section of order m is (1 + z^-1)^m times what makes its gain at rest 1. Poles of the Butterworth filter
-    of order n stand at angles pi (2k + 1) / (2n) from the imaginary axis; bilinear transform (Oppenheim & Schafer, Discrete-Time
-    Signal Processing, section 7.2).
+    The denominator of a section of order m is (1, a1) or (1, a1, a2) in z^-1, its numerator (1 + z^-1)^m times what makes its
+    gain at rest 1. Poles of the Butterworth filter of order n stand at angles pi (2k + 1) / (2n) from the imaginary axis;
+    bilinear transform (Oppenheim & Schafer, Discrete-Time Signal Processing, section 7.2).
     """
     k = math.tan(math.pi * corrected_cutoff_hz(rate_hz, cutoff_hz, order_per_pass) / rate_hz)
     sections: list[tuple[float, ...]] = [(1.0, (k - 1.0) / (k + 1.0))] if order_per_pass % 2 else []
@@ -111,39 +111,33 @@ def _sections(rate_hz: float, cutoff_hz: float, order_per_pass: int) -> tuple[tu
         damping = 2.0 * math.sin(math.pi * (2 * pair + 1) / (2 * order_per_pass))
         scale = 1.0 + damping * k + k * k
         sections.append((1.0, 2.0 * (k * k - 1.0) / scale, (1.0 - damping * k + k * k) / scale))
-    return tuple(sections)
+    orders = [len(denominator) - 1 for denominator in sections]
+    return np.array(
+        [
+            (sum(denominator) / 2.0**order, *denominator[1:], *[0.0] * (2 - order), order)
+            for order, denominator in zip(orders, sections, strict=True)
+        ]
+    )
 
 
-def _both_ways(x: FloatArray, pad: int, sections: tuple[tuple[float, ...], ...]) -> FloatArray:
+def _both_ways(x: FloatArray, pad: int, sections: FloatArray) -> FloatArray:
     """Filter rows (K, T) forwards and backwards, padded by `pad` samples of point reflection.
 
     A pass begins as if its first sample had always been there. What `scipy.signal.sosfiltfilt` does, to round-off; here so that
-    no run waits for what `scipy.signal` imports. A recursive filter is a triangular system of few diagonals.
+    no run waits for what `scipy.signal` imports.
     """
     before = 2.0 * x[:, :1] - x[:, pad:0:-1]
     after = 2.0 * x[:, -1:] - x[:, -2 : -pad - 2 : -1]
-    y = np.concatenate((before, x, after), axis=1)
-    for backwards in (False, True):
-        rest = y[:, -1:].copy() if backwards else y[:, :1].copy()
-        y -= rest
-        for denominator in sections:
-            y *= sum(denominator) / 2.0 ** (len(denominator) - 1)
-            for _ in denominator[1:]:
-                if backwards:
-                    y[:, :-1] += y[:, 1:]
-                else:
-                    y[:, 1:] += y[:, :-1]
-            diagonals = np.repeat(np.array(denominator)[:, None], y.shape[1], axis=1)
-            solved, _ = dtbtrs(diagonals, y.T, uplo="L", trans="T" if backwards else "N", diag="U", overwrite_b=True)
-            y = solved.T
-        y += rest
+    y = np.ascontiguousarray(np.concatenate((before, x, after), axis=1))
+    filter_both_ways(y, sections, np.empty((y.shape[1] + FILTER_ROWS, LANES)))
     return y[:, pad : y.shape[1] - pad]
 
 
 def gap_patterns(finite: BoolArray) -> list[tuple[BoolArray, IntArray]]:
-    """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)]."""
+    """Group the rows of a (K, T) mask by identical pattern: [(pattern (T,), row numbers)], in the order of their first rows."""
     if finite.all():
         return [(finite[0], np.arange(len(finite)))] if len(finite) else []
-    _, first, group = np.unique(np.packbits(finite, axis=1), axis=0, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    return [(finite[row], np.flatnonzero(group == number)) for number, row in enumerate(first)]
+    groups: dict[bytes, list[int]] = {}
+    for row, pattern in enumerate(np.packbits(finite, axis=1)):
+        groups.setdefault(pattern.tobytes(), []).append(row)
+    return [(finite[rows[0]], np.array(rows)) for rows in groups.values()]

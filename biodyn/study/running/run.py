@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from biodyn.errors import BiodynError, StudyError
+from biodyn.rigid_body import is_compiled
 from biodyn.study.running.task import Limits, Outcome, Task
 from biodyn.study.running.trial_process import TrialProcess
 
@@ -50,8 +51,8 @@ def run_local(
 
     pool = ThreadPoolExecutor(count)
     try:
-        # The first process compiles the kernels, where they are not yet; the others then load them.
-        pool.submit(first.start).result()
+        if not is_compiled():  # the first process compiles the kernels, the others then load them
+            pool.submit(first.start).result()
         say("analysing trials")
         for ended in as_completed([pool.submit(perform, task) for task in tasks]):
             ended.result()

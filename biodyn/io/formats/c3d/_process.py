@@ -6,13 +6,12 @@ import json
 import math
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,12 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d import _ezc3d
+from biodyn.io.formats.c3d.forker import fork_reader, running_forker
 
 # What parsing may take beyond what the process already uses: the whole file in doubles, several times over.
 _MEMORY_BASE_BYTES = 1 << 30
 _MEMORY_PER_FILE_BYTE = 40
 _CHUNK = 1 << 20
-_ORPHAN_GRACE_S = 5
 _SIGKILL = 9  # not in `signal` on every system
 _ATTEMPTS = 4  # at a file whose reader somebody kills
 # What C++ says when it is asked for more memory than there is, or for a negative amount.
@@ -103,17 +102,8 @@ def _memory_bytes(path: Path) -> int:
     return _MEMORY_BASE_BYTES + _MEMORY_PER_FILE_BYTE * path.stat().st_size
 
 
-def _unicode_path(path: Path) -> str:
-    """A path that the C3D library takes: it knows UTF-8 only, and names of files may be any bytes."""
-    try:
-        str(path).encode("utf-8")
-    except UnicodeEncodeError:
-        return f"/proc/self/fd/{os.open(path, os.O_RDONLY)}"  # of the forked process, so on Linux
-    return str(path)
-
-
 class _Fork:
-    """A forked parser and the bytes it has sent so far."""
+    """A forked parser and the bytes it has sent so far; forked by this process, or by the small one that it started."""
 
     fd: int
     pid: int
@@ -124,31 +114,27 @@ class _Fork:
         if sys.platform == "win32":
             raise NotImplementedError("Windows cannot fork.")
         _ezc3d.preload()
-        memory = _memory_bytes(path)
         self.chunks = []
         self.deadline = time.monotonic() + timeout_s
+        self._forker = running_forker()
         self.fd, write_fd = os.pipe()
-        with warnings.catch_warnings():  # Python >= 3.12 warns of forking with threads: see _may_fork
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
-        if self.pid == 0:
-            code = 1
-            try:
-                os.close(self.fd)
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-                signal.signal(signal.SIGALRM, signal.SIG_DFL)
-                signal.alarm(math.ceil(timeout_s) + _ORPHAN_GRACE_S)  # should the parent die first
-                _ezc3d.limit_this_process(memory)
-                _ezc3d.serve(_unicode_path(path), write_fd)
-                code = 0
-            finally:
-                os._exit(code)  # never run the parent's exit handlers
+        asked = str(path), _memory_bytes(path), timeout_s, write_fd
+        pid = None if self._forker is None else self._forker.forked(*asked)
+        if pid is None:  # no forker, or it has ended
+            self._forker, pid = None, fork_reader(*asked, self.fd)
+        self.pid = pid
         os.close(write_fd)
+
+    def end(self) -> None:
+        """Kill the parser; harmless where it has ended and its forker, too."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, _SIGKILL)
 
     def finish(self) -> int:
         """Close the pipe, reap the process and return its exit status, negative for a signal."""
         os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        status = os.waitpid(self.pid, 0)[1] if self._forker is None else self._forker.status(self.pid)
+        return -_SIGKILL if status is None else os.waitstatus_to_exitcode(status)  # None: the forker was killed
 
 
 def _too_late(timeout_s: float) -> Failure:
@@ -176,7 +162,7 @@ def _parse_forked(paths: Sequence[Path], timeout_s: float, at_once: int) -> list
                 if not finished and not late:
                     continue
                 if late:
-                    os.kill(child.pid, _SIGKILL)
+                    child.end()
                 selector.unregister(fd)
                 del running[fd]
                 exit_code = child.finish()

@@ -13,6 +13,7 @@ from biodyn.model.changes import with_coordinates_of, with_moved_centres
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, posed
 from biodyn.processing.calibration.subject_fit.functional import functional_joints
 from biodyn.processing.calibration.subject_fit.normal_equations import (
+    free_columns,
     markers_say,
     priors_say,
     redundancy,
@@ -132,12 +133,13 @@ class _Problem:
             solved = [one for f in frames if len((one := self._without_outliers(model, marker_m, f)).q)]
             if not solved:
                 return None
-            marker_m = self._found_errors(model, marker_m, solved)
+            free = [free_columns(model, f.q) for f in solved]
+            marker_m = self._found_errors(model, marker_m, solved, free)
             evidence = priors_say(self.unknowns, self.priors, theta, mean)
             for use in dict.fromkeys(f.trial.use for f in solved):  # skin slides otherwise where a leg moves otherwise
                 told = [
-                    markers_say(model, self.unknowns, skin, f.q, f.at, f.seen_W, f.weight * marker_m**-2.0)
-                    for f in solved
+                    markers_say(model, self.unknowns, skin, f.q, f.at, columns, f.seen_W, f.weight * marker_m**-2.0)
+                    for f, columns in zip(solved, free, strict=True)
                     if f.trial.use == use
                 ]
                 evidence += with_skin(sum(told[1:], told[0]), skin)
@@ -189,19 +191,21 @@ class _Problem:
         kept = replace(frames, seen_W=np.where(far[..., None], np.nan, first.seen_W))
         return _solved(model, self.configurations(model, marker_m, kept), kept)
 
-    def _found_errors(self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved]) -> FloatArray:
+    def _found_errors(
+        self, model: SubjectModel, marker_m: FloatArray, solved: Sequence[_Solved], free: Sequence[FloatArray]
+    ) -> FloatArray:
         """Standard deviations (M,) m of the markers: what is believed, scaled for each segment to what its markers show.
 
-        The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of the errors in independent frames
-        that the coordinates could not follow.
+        free: `free_columns` of each. The variance is the mean of the believed one, which counts as `_BELIEF` errors, and of the
+        errors in independent frames that the coordinates could not follow.
         """
         believed = self.unknowns.marker_m
         squares, counts = np.zeros(len(believed)), np.zeros(len(believed))
-        for f in solved:
+        for f, columns in zip(solved, free, strict=True):
             share = f.independent / len(f.q)
             weights = np.isfinite(f.distance_m) * marker_m**-2.0
             squares += share * np.nansum((f.distance_m / believed) ** 2, axis=0)
-            counts += share * redundancy(model, f.q, weights).sum(axis=0)
+            counts += share * redundancy(columns, weights).sum(axis=0)
         scale = np.ones(len(believed))
         for body in {marker.body for marker in model.markers}:
             own = np.array([marker.body == body for marker in model.markers])

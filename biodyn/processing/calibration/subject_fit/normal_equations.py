@@ -40,19 +40,21 @@ def markers_say(
     skin: Skin,
     q: FloatArray,
     at: Posed,
+    free: FloatArray,
     seen_W: FloatArray,
     marker_weight: FloatArray,
 ) -> Evidence:
     """Return what the markers seen_W (T, M, 3) m, NaN unseen, tell at the best configurations q (T, nq) for the model.
 
-    Of the unknowns, then of the slides of the skin. marker_weight: (M,) 1/m^2, what one frame tells. The coordinates follow
+    Of the unknowns, then of the slides of the skin. free: `free_columns` at q. marker_weight: (M,) 1/m^2, what one frame tells.
+    The coordinates follow
     every step (variable projection, Golub & Pereyra 1973, doi 10.1137/0710036; the Jacobian in the form of Kaufman 1975):
     only what they cannot follow counts.
     """
     weights = marker_weight * np.isfinite(seen_W).all(axis=2)
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
-    follows = _followed(root[..., None] * _free_columns(model, q))
+    follows = _followed(root[..., None] * free)
     J = unknown_jacobian(model, unknowns, q, at)
     n, told = unknowns.count + skin.count, np.any(J, axis=(0, 2))
     information, pull = np.zeros((n, n)), np.zeros(n)
@@ -86,12 +88,12 @@ def with_skin(evidence: Evidence, skin: Skin) -> Evidence:
     return Evidence(A[:n, :n] - A[:n, n:] @ taken[:, :n], evidence.pull[:n] - A[:n, n:] @ taken[:, n], evidence.cost)
 
 
-def redundancy(model: SubjectModel, q: FloatArray, weights: FloatArray) -> FloatArray:
+def redundancy(free: FloatArray, weights: FloatArray) -> FloatArray:
     """Return (T, M) of how many of a marker's three errors the coordinates cannot follow; weights (T, M), 0 where unseen.
 
-    The trace of 1 - H with the hat matrix H of the fit at q (T, nq).
+    The trace of 1 - H with the hat matrix H of the fit, whose `free_columns` are `free`.
     """
-    follows = _followed(np.sqrt(weights)[..., None, None] * _free_columns(model, q))
+    follows = _followed(np.sqrt(weights)[..., None, None] * free)
     return np.where(weights > 0.0, 3.0 - np.sum(follows**2, axis=(2, 3)), 0.0)
 
 
@@ -111,8 +113,8 @@ def _normal(own: FloatArray) -> FloatArray:
     return np.asarray(normal + 1e-9 * np.trace(normal, axis1=1, axis2=2)[:, None, None] * np.eye(normal.shape[1]))
 
 
-def _free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
-    """The markers' derivatives (T, M, 3, nv) by the coordinates; zero where a coordinate rests at its limit."""
+def free_columns(model: SubjectModel, q: FloatArray) -> FloatArray:
+    """Return the markers' derivatives (T, M, 3, nv) by the coordinates at q (T, nq); zero where one rests at its limit."""
     J = marker_jacobian(model, q)
     lower, upper = model.limits()
     for c in model.coordinates:

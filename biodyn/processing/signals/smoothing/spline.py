@@ -15,9 +15,9 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from scipy.linalg.lapack import dpbsv
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.kernels.recursion import LANES, factorise_band, solve_factorised
 from biodyn.processing.signals.filtering import finite_stretches, gap_patterns
 from biodyn.processing.signals.smoothing import SMOOTHING, Smoothed, SmoothingMethod
 
@@ -89,23 +89,28 @@ def rest(samples: FloatArray, lam: float, m: int) -> FloatArray:
     With w = lambda D x follow (1 / lambda + D D^T) w = D y and y - x = D^T w (Reinsch 1967): no small difference of large
     numbers, however smooth the path.
     """
-    w = _bends(np.diff(samples.reshape(len(samples), -1), m, axis=0), lam, m)
+    differences = np.ascontiguousarray(np.diff(samples.reshape(len(samples), -1), m, axis=0).T)
+    w = _bends(differences, lam, m).T
     taken: FloatArray = (-1.0) ** m * np.diff(np.pad(w, ((m, m), (0, 0))), m, axis=0)
     return taken.reshape(samples.shape)
 
 
 def _bends(differences: FloatArray, lam: float, m: int) -> FloatArray:
-    """The w of `rest`, from the m-th differences D y (n - m, columns)."""
+    """The w of `rest`, from the m-th differences D y (columns, n - m)."""
     # D D^T is banded, with the binomial coefficients of (2 - 2 cos)^m beside its diagonal.
-    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], len(differences), axis=1)
+    n = differences.shape[1]
+    band = np.repeat([[(-1.0) ** k * comb(2 * m, m + k)] for k in range(m + 1)], n, axis=1)
     band[0] += 1.0 / lam
-    return np.asarray(dpbsv(band, differences, lower=True, overwrite_ab=True)[1])
+    factorise_band(band)
+    w = np.empty(differences.shape)
+    solve_factorised(band, differences, w, np.empty((n + 1, LANES)))
+    return w
 
 
 def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
     """Sum of squares of the `rest` of each column: |D^T w|^2 = w^T (D y - w / lambda)."""
     w = _bends(differences, lam, m)
-    return np.asarray(np.einsum("tc,tc->c", w, differences - w / lam))
+    return np.asarray(np.einsum("ct,ct->c", w, differences - w / lam))
 
 
 def freedom_of_rest(count: int, lam: float, m: int) -> float:
@@ -133,9 +138,9 @@ def _best(
     |y - x|^2 - 2 s^2 (samples counted as noise), up to a constant (Mallows 1973; Craven & Wahba 1979, eq. 1.8).
     """
     score = np.empty((len(tried_hz), positions.shape[1]))
-    # in LAPACK's order, which needs no copy of them for each solution
     differences = [
-        np.asfortranarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0)) for rows in stretches
+        np.ascontiguousarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0).T)
+        for rows in stretches
     ]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)

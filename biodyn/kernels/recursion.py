@@ -1,0 +1,120 @@
+"""Recursions along time of many curves, eight of them at once: banded systems, recursive filters.
+
+Each sum goes step by step as LAPACK's `dpbsv` and `dtbtrs` take it, and no product is fused into a sum: the results are those of
+LAPACK to the last bit where its BLAS fuses nothing either, and the same on every processor. LAPACK takes one curve after the
+other, each step waiting for the one before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from biodyn.kernels.jit import exact_kernel
+
+#: Curves side by side in the working memory.
+LANES: Final = 8
+#: Rows of it that a filter needs beside the samples.
+FILTER_ROWS: Final = 5
+
+
+@exact_kernel
+def factorise_band(band):
+    """Replace the lower triangle of a positive definite band matrix, band[k, j] = A[j + k, j] (w, n), by its Cholesky factor."""
+    w, n = band.shape
+    for j in range(n):
+        most = min(w, n - j)
+        band[0, j] = band[0, j] ** 0.5
+        inverse = 1.0 / band[0, j]
+        for k in range(1, most):
+            band[k, j] *= inverse
+        for k in range(1, most):
+            for i in range(k, most):
+                band[i - k, j + k] -= band[k, j] * band[i, j]
+
+
+@exact_kernel
+def solve_factorised(factor, curves, result, work):
+    """Fill result (K, n) with A^-1 of each of the curves (K, n); factor (w, n) of A by `factorise_band`; work (n + 1, LANES)."""
+    w, n = factor.shape
+    count = curves.shape[0]
+    for first in range(0, count, LANES):
+        for lane in range(LANES):
+            curve = curves[min(first + lane, count - 1)]
+            for j in range(n):
+                work[j, lane] = curve[j]
+        for j in range(n):
+            row, root = work[j], factor[0, j]
+            for lane in range(LANES):
+                row[lane] /= root
+            for k in range(1, min(w, n - j)):
+                ahead, a = work[j + k], factor[k, j]
+                for lane in range(LANES):
+                    ahead[lane] -= row[lane] * a
+        for j in range(n - 1, -1, -1):
+            row, root, total = work[j], factor[0, j], work[n]
+            for lane in range(LANES):
+                total[lane] = 0.0
+            for k in range(1, min(w, n - j)):
+                ahead, a = work[j + k], factor[k, j]
+                for lane in range(LANES):
+                    total[lane] += ahead[lane] * a
+            for lane in range(LANES):
+                row[lane] = (row[lane] - total[lane]) / root
+        for lane in range(min(LANES, count - first)):
+            solved = result[first + lane]
+            for j in range(n):
+                solved[j] = work[j, lane]
+
+
+@exact_kernel
+def filter_both_ways(curves, sections, work):
+    """Filter curves (K, n) in place, forwards and then backwards, each pass as if its first sample had always been there.
+
+    sections (S, 4) in the order of a pass: gain, a1, a2, m. A section is gain (1 + z^-1)^m / (1 + a1 z^-1 + a2 z^-2), m 1 or 2.
+    work (n + FILTER_ROWS, LANES).
+    """
+    count, n = curves.shape
+    rest, input1, sum1, output1, output2 = work[n], work[n + 1], work[n + 2], work[n + 3], work[n + 4]
+    for first in range(0, count, LANES):
+        for lane in range(LANES):
+            curve = curves[min(first + lane, count - 1)]
+            for j in range(n):
+                work[j, lane] = curve[j]
+        for step in (1, -1):
+            begin = 0 if step == 1 else n - 1
+            for lane in range(LANES):
+                rest[lane] = work[begin, lane]
+            for j in range(n):
+                row = work[j]
+                for lane in range(LANES):
+                    row[lane] -= rest[lane]
+            for s in range(sections.shape[0]):
+                gain, a1, a2, twice = sections[s, 0], sections[s, 1], sections[s, 2], sections[s, 3] == 2.0
+                for k in range(1, 5):
+                    for lane in range(LANES):
+                        work[n + k, lane] = 0.0
+                for j in range(n):
+                    row = work[begin + step * j]
+                    for lane in range(LANES):
+                        scaled = row[lane] * gain
+                        value = scaled + input1[lane]
+                        input1[lane] = scaled
+                        if twice:
+                            summed = value
+                            value = summed + sum1[lane]
+                            sum1[lane] = summed
+                        if step == 1:
+                            value = (value - output2[lane] * a2) - output1[lane] * a1
+                        else:
+                            value = value - (output1[lane] * a1 + output2[lane] * a2)
+                        output2[lane] = output1[lane]
+                        output1[lane] = value
+                        row[lane] = value
+            for j in range(n):
+                row = work[j]
+                for lane in range(LANES):
+                    row[lane] += rest[lane]
+        for lane in range(min(LANES, count - first)):
+            curve = curves[first + lane]
+            for j in range(n):
+                curve[j] = work[j, lane]

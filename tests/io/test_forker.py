@@ -1,0 +1,132 @@
+"""A small process forks the readers of C3D files for a large one: the same answers, the same guard."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.io.formats.c3d import _ezc3d, forker
+from biodyn.io.formats.c3d._process import Failure, Parsed, parse_files
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="fork is used on Linux")
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], forker.Forker]]:
+    """Starts a forker as the process is now; it ends with the test."""
+    lines = []
+
+    def started() -> forker.Forker:
+        monkeypatch.setattr(forker, "_started", None)
+        forker.start_forker(lambda: None)
+        found = forker.running_forker()
+        assert found is not None
+        lines.append(found.line)
+        return found
+
+    yield started
+    for line in lines:
+        line.close()
+
+
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files that this process itself forked a reader for."""
+    own: list[str] = []
+    fork = forker.fork_reader
+    monkeypatch.setattr(
+        "biodyn.io.formats.c3d._process.fork_reader", lambda path, *rest: (own.append(path), fork(path, *rest))[1]
+    )
+    return own
+
+
+def test_it_reads_what_a_fork_of_this_process_reads(write_c3d, start, monkeypatch):
+    paths = [write_c3d(f"{i}.c3d") for i in range(7)]
+    direct = parse_files(paths, 60.0)
+    start()
+    own = counting(monkeypatch)
+    for mine, other in zip(parse_files(paths, 60.0), direct, strict=True):
+        assert isinstance(mine, Parsed)
+        assert isinstance(other, Parsed)
+        assert mine.facts == other.facts
+        np.testing.assert_array_equal(mine.points, other.points)
+        np.testing.assert_array_equal(mine.samples, other.samples)
+    assert own == []
+
+
+def test_a_name_that_is_no_unicode_is_read(write_c3d, start):
+    path = write_c3d()
+    strange = Path(os.fsdecode(os.fsencode(path.parent) + b"/\xff.c3d"))
+    path.rename(strange)
+    start()
+    assert isinstance(parse_files([strange], 60.0)[0], Parsed)
+
+
+@pytest.mark.parametrize(
+    ("parse", "words"),
+    [
+        (lambda path: os.kill(os.getpid(), signal.SIGSEGV), "broke down on it (signal 11)"),
+        (lambda path: time.sleep(60), "did not finish within 0.3 s"),
+        (lambda path: bytearray(1 << 36), "impossible sizes"),
+    ],
+)
+def test_a_reader_that_fails_costs_its_file_only(write_c3d, start, monkeypatch, parse, words):
+    whole = _ezc3d.parse
+    monkeypatch.setattr(_ezc3d, "parse", lambda path: (parse if "bad" in path else whole)(path))
+    start()
+    own = counting(monkeypatch)
+    bad, good = parse_files([write_c3d("bad.c3d"), write_c3d("good.c3d")], 0.3 if "finish" in words else 60.0)
+    assert isinstance(bad, Failure)
+    assert words in bad.reason
+    assert isinstance(good, Parsed)
+    assert own == [], "the forker goes on"
+
+
+def test_without_its_forker_a_process_forks_by_itself(write_c3d, start, monkeypatch):
+    found = start()
+    found.line.close()
+    own = counting(monkeypatch)
+    assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
+    assert len(own) == 1
+
+
+def test_a_fork_of_the_owner_has_no_forker(start):
+    start()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if forker.running_forker() is None else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_it_ends_with_its_owner():
+    code = (
+        "import os, sys\n"
+        "from biodyn.io.formats.c3d.forker import start_forker\n"
+        "start_forker(lambda: print(os.getpid(), flush=True))\n"
+        "sys.stdin.read(1)\n"
+        "os._exit(0)\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert owner.stdout is not None
+    number = int(owner.stdout.readline())
+    owner.kill()
+    owner.wait()
+    end = time.monotonic() + 20.0
+    while _runs(number):
+        assert time.monotonic() < end, "the forker outlived its owner"
+        time.sleep(0.02)
+    owner.communicate()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
