@@ -47,8 +47,9 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
         p_LM,
         paths,
         np.array([len(path) for path in moving]),
-        np.sqrt(problem.weights) / problem.sizes.marker_sd_m,
-        problem.seen_at,
+        # another layout in memory would be another kernel to compile
+        np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m),
+        np.ascontiguousarray(problem.seen_at),
         square,
         pull,
         np.zeros((paths.shape[1], 3)),
