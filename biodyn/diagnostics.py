@@ -59,7 +59,7 @@ class Check:
         code: stable short name; title: for people.
         status: `pass` (within the limit), `warn` (beyond it), `fail` (the numbers must not be used as they are),
             `not_assessed` (nothing to check it with).
-        text: the finding in one or two plain sentences.
+        text: the finding in one or two plain sentences; of a check of the recording mostly "", its findings tell.
         value, limit, unit: the deciding number against its limit, where there is one.
         source: where the limit comes from; hint: what to do where the check does not pass.
         essential: a trial whose essential check was not assessed cannot pass.
@@ -90,6 +90,7 @@ class Check:
         return {
             "key": self.code,
             "status": self.status,
+            "text": self.text,
             "value": self.value,
             "limit": self.limit,
             "found": list(self.found),

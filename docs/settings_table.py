@@ -30,8 +30,8 @@ hip_centre = "davis_1991"
 with which biodyn comes nearest to that program ([methods.md](methods.md), section 2); what else the file sets stands over them.
 
 Give it with `biodyn run WALK.c3d --settings FILE.toml`, or from Python as `biodyn.run_trial(walk, settings="FILE.toml")`; a
-dict of the same shape works too. `--set signals.cutoff_hz=8` states one entry over all others, as often as given
-(`entries=["signals.cutoff_hz=8"]` in Python). An unknown entry or an impossible value ends the run before anything is read,
+dict of the same shape works too. `--set model.fit=session` states one entry over all others, as often as given
+(`entries=["model.fit=session"]` in Python). An unknown entry or an impossible value ends the run before anything is read,
 with the names that are known there, or the range that is allowed. The settings of a result stand in its `run.json`.
 
 Skeleton, marker set, anthropometric table, hip centre and magnitudes of errors may be a TOML file of your own, laid out

@@ -8,10 +8,15 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from typer.main import get_command
 
+from biodyn.cli.commands import app
+from biodyn.cli.one_walk import ready_beside
+from biodyn.cli.run import run
+from biodyn.cli.words import COMMANDS
 from biodyn.errors import SettingsError
 from biodyn.kernels.watch import watched
 from biodyn.output.store.loading import pieces
@@ -157,3 +162,52 @@ def test_a_system_that_does_not_tell_its_load_is_taken_for_idle(monkeypatch: pyt
     monkeypatch.setattr("os.getloadavg", unobtainable, raising=False)
     monkeypatch.setattr("biodyn.threads.processors", lambda: 2)
     assert is_processor_free()
+
+
+# -- which words start it -----------------------------------------------------------------------------------------------
+
+MISTAKEN = [
+    ["run"],
+    ["run", "nowhere.c3d"],
+    ["run", "."],
+    ["run", str(SAMPLE), "--wrong"],
+    ["run", str(SAMPLE), "--out"],
+    ["run", str(SAMPLE), "--mass", "heavy"],
+    ["run", str(SAMPLE), "--force=yes"],
+    ["run", str(SAMPLE), str(SAMPLE)],  # analysed one after the other in this process
+    ["run", str(SAMPLE), "--model=generic.osim"],
+    ["run", str(SAMPLE), "--help"],
+    ["demo", str(SAMPLE)],
+    ["demo", "--pdf"],
+    ["check", str(SAMPLE)],
+    [],
+]
+RIGHT = [
+    ["run", str(SAMPLE)],
+    ["run", str(SAMPLE), "--mass", "70", "--set", "model.fit=none", "--set=output.report=false", "-q", "--force"],
+    ["run", "--static-frames", "1-20", "--out=--there", "--", str(SAMPLE)],
+    ["demo", "--out", "there", "--open"],
+]
+
+
+@pytest.mark.parametrize(("words", "starts"), [(w, False) for w in MISTAKEN] + [(w, True) for w in RIGHT])
+def test_only_words_that_are_understood_start_another_process(
+    words: list[str], starts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[None] = []
+    monkeypatch.setattr(module, "_started", lambda: started.append(None))
+    with ready_beside(words) as process:
+        assert process is None
+    assert len(started) == starts
+
+
+def test_the_options_named_beforehand_are_those_of_the_commands() -> None:
+    commands = get_command(app).commands  # type: ignore[attr-defined]  # a group of commands
+    for name, known in COMMANDS.items():
+        options = [option for option in commands[name].params if option.param_type_name == "option"]
+        names = {flag: {word for one in options if one.is_flag == flag for word in one.opts} for flag in (False, True)}
+        assert known.valued == names[False]
+        assert known.flags == names[True]
+        assert known.takes_walk == any(one.param_type_name == "argument" for one in commands[name].params)
+    types = get_type_hints(run)
+    assert COMMANDS["run"].numbers == {f"--{name}" for name, kind in types.items() if kind == float | None}

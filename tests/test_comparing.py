@@ -139,6 +139,24 @@ def test_the_page_shows_both_in_one_scene_with_their_curves(walk_result, folder,
     assert "</script><b>" not in page
 
 
+def test_why_one_of_two_with_equal_settings_is_no_estimate_is_said(laboratory, walk_result, monkeypatch):
+    """One where the estimate could not be made, and its filter stands: the settings of both leave the method to the trial."""
+
+    def singular(*arguments, **options):
+        raise np.linalg.LinAlgError("7-th leading minor not positive definite")
+
+    monkeypatch.setattr(biodyn.estimation.estimate, "solve", singular)
+    fallen = biodyn.run_trial(laboratory.walk, laboratory.static, settings=PLAIN)
+    why = "motion and forces could not be made one estimate: "
+    for pair, which in (((fallen, walk_result), "first"), ((walk_result, fallen), "second")):
+        found = biodyn.compare(*pair)
+        assert not found.settings
+        said = f"estimate instead of a filter: the {which} is no estimate of motion and forces: {why}"
+        (line,) = [line for line in found.summary() if line.startswith(said)]
+        assert "7-th leading minor" in line
+    assert not any("no estimate" in line for line in biodyn.compare(fallen, fallen).summary())
+
+
 def _scene(page: str) -> dict:
     return json.loads(re.search(r'data-scene>.*?<script type="application/json">(.*?)</script>', page, re.S)[1])
 

@@ -6,6 +6,11 @@ from biodyn.checks.evidence.signals import cutoff_too_low, filters_differ
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 
+_OF_AN_ESTIMATE = (
+    "These filters prepare the estimate, and nothing is judged by them: its torques come from markers and forces as they were "
+    "measured."
+)
+
 
 @check(
     "filters",
@@ -24,8 +29,8 @@ from biodyn.checks.registry import CheckResult, check
 def one_filter(trial: TrialFacts, limit: float) -> CheckResult:
     """Are markers and forces filtered alike, and does the motion leave through the filter?"""
     analysis = trial.analysis
-    if analysis.method.is_estimate:  # its torques come from markers and forces as they were measured
-        return CheckResult(value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
+    if analysis.method.is_estimate:
+        return CheckResult(text=_OF_AN_ESTIMATE, value=analysis.force_cutoff_hz, limit=analysis.cutoff_hz)
     if analysis.imported is not None and not analysis.plates:  # forces are taken as they are given
         return CheckResult(value=analysis.cutoff_hz, limit=analysis.cutoff_hz)
     markers_hz = analysis.cutoff_hz

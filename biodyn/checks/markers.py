@@ -222,6 +222,15 @@ def _unseen(analysis: TrialAnalysis) -> str:
     )
 
 
+def _shorter_ends(analysis: TrialAnalysis) -> str:
+    """How settings leave fewer frames out beside the ends; a cut-off alone would ask for a filter instead of an estimate."""
+    if not analysis.cutoff_hz:
+        return ""
+    left_open = analysis.method.is_estimate and analysis.settings.signals.method == "auto"
+    named = ' and set signals.method = "estimate" with it, which a cut-off alone would end' if left_open else ""
+    return f", or raise signals.cutoff_hz ({analysis.cutoff_hz:g} Hz){named}"
+
+
 def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
     """What to do about frames (T,) among `rows` that cannot be used."""
     analysis = trial.analysis
@@ -231,8 +240,8 @@ def _fit_hint(trial: TrialFacts, rows: BoolArray) -> str:
         return "No frame shows enough markers: check labels and gaps with 'biodyn check FILE.c3d'."
     if not analysis.fit.reliable.any():
         return (
-            "No frame is far enough from the ends of the recorded stretch for its accelerations: raise signals.cutoff_hz "
-            f"({analysis.cutoff_hz:g} Hz), or record a longer trial."
+            "No frame is far enough from the ends of the recorded stretch for its accelerations: record a longer trial"
+            f"{_shorter_ends(analysis)}."
         )
     lost = [analysis.fit.reason[t] for t in np.flatnonzero(rows & ~analysis.fit.reliable)]
     if all(_OF_THE_END in reason for reason in lost):

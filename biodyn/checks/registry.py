@@ -37,7 +37,8 @@ class CheckResult:
     """What a check function returns.
 
     Attributes:
-        status, text: of a check of the result, which is told in words. Elsewhere the status follows from the findings.
+        status, text: of a check of the result, which is told in words. Elsewhere the status follows from the findings, and a
+            text says what was judged where no finding does.
         value: the deciding number, SI; NaN where there was nothing to measure, None where no single number tells.
         limit: only where the trial itself tells it; else it is the definition's.
         hint: what to do where the check does not pass.

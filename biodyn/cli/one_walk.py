@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biodyn.cli.screen import Shown, progress, tell_result
+from biodyn.cli.words import ask_for_one_walk
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from biodyn.trial.result import TrialResult
 
 Say = Callable[[str], None]
-# Options of `biodyn run` with which this process analyses, or nobody does.
-_ANOTHER_WAY = frozenset({"--help", "-h", "--model", "--ik-setup", "--scale-setup", "--vary"})
 
 
 @dataclass(frozen=True)
@@ -86,8 +85,8 @@ def analyse(
 
 @contextmanager
 def ready_beside(words: Sequence[str]) -> Iterator[Beside | None]:
-    """The other process, where the words of the command ask for a walk: it loads while this one still reads the words."""
-    if words[:1] not in (["run"], ["demo"]) or _ANOTHER_WAY.intersection(word.partition("=")[0] for word in words):
+    """The other process, where the words of a command ask for one walk: it loads while this one still reads them."""
+    if not ask_for_one_walk(words):
         yield None
         return
     from biodyn.trial.beside import beside

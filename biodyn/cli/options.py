@@ -19,7 +19,7 @@ Entries = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="One setting over all others, e.g. signals.cutoff_hz=8; may be given several times.",
+        help="One setting over all others, e.g. model.fit=session; may be given several times.",
         metavar="SECTION.KEY=VALUE",
     ),
 ]

@@ -45,9 +45,8 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
         p_LM,
         paths,
         np.array([len(path) for path in moving]),
-        np.ascontiguousarray(
-            np.sqrt(problem.weights) / problem.sizes.marker_sd_m
-        ),  # else compiled anew for their order
+        # another layout in memory would be another kernel to compile
+        np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m),
         np.ascontiguousarray(problem.seen_at),
         square,
         pull,

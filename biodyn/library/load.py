@@ -95,7 +95,7 @@ def read_entry(text: str, fault: type[BiodynError] = TableError) -> dict[str, An
     """
     key, equals, value = (part.strip() for part in text.partition("="))
     if not (key and equals and value) or len((key + value).splitlines()) > 1:
-        raise fault(f"'{_shown(text)}' is no entry of the settings.", "Write section.key=value: signals.cutoff_hz=8.")
+        raise fault(f"'{_shown(text)}' is no entry of the settings.", "Write section.key=value: model.fit=session.")
     try:
         return _parsed(f"{key} = {value}".encode(), text, fault)  # type: ignore[arg-type]  # as above
     except fault:

@@ -60,7 +60,7 @@ TABLE_NAME, RECORD_NAME, FIGURE_NAME, PAGE_NAME = "compare.csv", "compare.json",
 # Of the Butterworth filter whose cut-offs tell all of it.
 _ORDER = 4
 # What is asked of a record.
-_PARTS = ("input", "settings", "subject", "contacts", "method", "cutoff_hz", "force_cutoff_hz")
+_PARTS = ("input", "settings", "subject", "contacts", "method", "automatic_method", "cutoff_hz", "force_cutoff_hz")
 # Causes that make less than this of everything are left out of sentences.
 _WORTH_SAYING = 0.02
 _NAMED = 4
@@ -275,7 +275,7 @@ def compare(a: Result, b: Result) -> Comparison:
         second.name,
         time_s,
         (*found, *cycle_differences(found, time_s, exchange.rate_hz, *spans)),
-        (*_renamed(facts(exchange, joints, estimated), names), *event_facts(*spans)),
+        (*_methods(first, second), *_renamed(facts(exchange, joints, estimated), names), *event_facts(*spans)),
         dict(_settings(first.record["settings"], second.record["settings"])),
         tuple(_notes(time_s, first)),
         (first.result, second.result),
@@ -318,6 +318,15 @@ def _names_of_causes(first: Mapping[str, Any], second: Mapping[str, Any]) -> Map
     """Where one of two analyses is an estimate, no filter lies between their motions: all that differs in them is that choice."""
     estimated = [method_of(record) == ESTIMATE for record in (first, second)]
     return {SMOOTHING: ESTIMATED, FIT: ESTIMATED} if estimated.count(True) == 1 else {}
+
+
+def _methods(first: _Opened, second: _Opened) -> Iterator[Fact]:
+    """Which of two results is no estimate, and why: under equal settings nothing else tells it."""
+    by_name = {"first": first.record, "second": second.record}
+    filtered = [name for name, record in by_name.items() if method_of(record) != ESTIMATE]
+    for name in filtered if len(filtered) == 1 else ():
+        why = (by_name[name].get("automatic_method") or {}).get("reason", "")
+        yield Fact(ESTIMATED, f"the {name} is no estimate of motion and forces{': ' if why else ''}{why}")
 
 
 def _renamed(found: Sequence[Fact], names: Mapping[str, str]) -> tuple[Fact, ...]:
@@ -400,7 +409,10 @@ def _cycles_only(first: _Opened, second: _Opened) -> Comparison:
     settings = dict(_settings(first.record["settings"], second.record["settings"]))
     results = (first.result, second.result)
     time = np.linspace(0.0, 100.0, 101)
-    return Comparison(first.name, second.name, time, tuple(found), (), settings, (note,), results, one_recording=False)
+    told = tuple(_methods(first, second))
+    return Comparison(
+        first.name, second.name, time, tuple(found), told, settings, (note,), results, one_recording=False
+    )
 
 
 def _means(opened: _Opened) -> dict[tuple[str, str, str], FloatArray]:

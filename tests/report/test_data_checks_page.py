@@ -49,6 +49,17 @@ def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laborator
         assert part in section
 
 
+def test_filters_of_an_estimate_are_said_to_prepare_it_and_those_of_a_filter_are_judged(
+    result: TrialResult, laboratory: Laboratory
+) -> None:
+    settings = {"signals": {"method": "butterworth"}, "uncertainty": {"compute": False}}
+    filtered = biodyn.run_trial(laboratory.walk, laboratory.static, settings=settings)
+    for found, said in ((result, "These filters prepare the estimate"), (filtered, "Possible causes of one: a choice")):
+        page = trial_report(found.view, {})
+        row = next(row for row in page.split("<tr>") if "<b>Filters</b>" in row)
+        assert said in row
+
+
 def test_every_finding_of_a_check_has_a_place_on_the_page() -> None:
     codes = [code for check in checks("recording") for code in check.findings]
     assert len(codes) == len(set(codes))

@@ -27,6 +27,7 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "compares": check.compares,
                 "causes": check.causes,
                 "status": entry["status"],
+                "text": entry.get("text", ""),
                 "why_not": _why_not(check.code, record),
                 "value": _shown(entry["value"], factor, unit),
                 "limit": _shown(entry["limit"], factor, unit),

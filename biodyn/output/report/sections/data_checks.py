@@ -15,7 +15,7 @@ _TEMPLATE = """
 <td class="number">{{ row.value or "–" }}</td>
 <td class="number">{{ row.limit or "–" }}</td>
 <td>{% for finding in row.findings %}<p class="small">{{ finding.message }}{% if finding.frames %} <span class="quiet">({{ finding.frames }})</span>{% endif %}{% if finding.hint %} <span class="hint">{{ finding.hint }}</span>{% endif %}</p>
-{% else %}<span class="small quiet">{% if row.status == "not_assessed" %}Not assessed: {{ row.why_not }}.{% else %}No finding. Possible causes of one: {{ row.causes }}.{% endif %}</span>{% endfor %}</td></tr>
+{% else %}<span class="small quiet">{% if row.status == "not_assessed" %}Not assessed: {{ row.why_not }}.{% elif row.text %}{{ row.text }}{% else %}No finding. Possible causes of one: {{ row.causes }}.{% endif %}</span>{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 <p class="small quiet">Limits: settings [limits] and <span class="mono">library/checks/checks.toml</span>, with their sources. A number beyond its limit is a finding only where it is certain enough: a shift must exceed its own error, correcting a fault of channels or axes must remove most of the mismatch, a unit must be wrong by a factor of seven, a time offset must exceed the uncertainty of slow walking. Forces: a factor below 1 counts like its inverse.</p>
