@@ -25,7 +25,7 @@ from estimate_sources import analysed
 from rough_walks import BASE, TORQUES, series_of, true_series
 
 from biodyn.conventions import SIDE_SIGN, SIDES, FloatArray, without_side
-from biodyn.estimation.banded import Factor, Normal, gathered
+from biodyn.estimation.banded import Factor, Normal, add_gathered
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
@@ -271,8 +271,7 @@ def observe(scene: Scene, unknowns: list[Unknown], samples: int) -> Observed:
     of_root = torques[:, :6] * root[:, :, None]
     of_change = np.diff(torques[:, 6:], 2, axis=0) * known[:, :, None]
     for rows, values in ((root_rows, of_root), (wide, of_change)):
-        more = gathered(rows, values)
-        coupled[: len(more)] += more
+        add_gathered(coupled, rows, values)
     own = sum(part.reshape(-1, P).T @ part.reshape(-1, P) for part in (flat, of_root, of_change))
     halved = factor.forward(coupled).reshape(-1, P)
     whole = np.eye(P) + own - halved.T @ halved

@@ -105,11 +105,23 @@ class EstimationSettings(Section):
         description="share of that which torques get in the first step, which shows how fast they change",
     )
     torque_shown: float = Field(
-        3.0,
+        5.0,
         ge=0,
         le=100,
         description="times the changes of a torque that the first step shows as long after a foot strike, which it may have in "
         "the next ones",
+    )
+    strikes_alike_share: float = Field(
+        0.9,
+        ge=0,
+        lt=1,
+        description="share of the variance of these changes that all foot strikes of a person have in common",
+    )
+    motion_shown: float = Field(
+        1.0,
+        ge=0,
+        le=100,
+        description="the same times for changes of the accelerations, beside what `smoothness` allows",
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")
