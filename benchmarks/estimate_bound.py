@@ -31,7 +31,7 @@ from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes
-from biodyn.estimation.strikes import alike, shown_changes
+from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
 from biodyn.estimation.terms import (
     REACH,
     add_markers,
@@ -307,7 +307,7 @@ def _changes(scene: Scene) -> FloatArray:
     own = {c.v_index: there[c.name] for c in model.coordinates}
     tau = truth.tau[:, [own[at] for at in places.tolist()]]
     rate_hz = truth.options.rate_hz
-    labels = alike(model, places, strikes, len(tau), rate_hz)
+    labels = alike(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz))
     return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), labels, 1.0 / rate_hz)
 
 
@@ -326,6 +326,8 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
             lively_n_kg=1.0,
             lively_torque_share=0.0,
             torque_shown=0.0,
+            motion_shown=0.0,
+            strikes_alike_share=0.0,
             alike_frames=1.0,
             unseen_sd_rad=np.full(nv, np.inf),
         ),
@@ -337,7 +339,7 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
         torque_rows=nowhere,
         torque_known=np.zeros((knots.frames, 0), dtype=bool),
         torque_change_nm=np.zeros(0),
-        torque_alike=np.zeros((knots.frames, 0), dtype=np.int64),
+        since_strike_s=np.full((knots.frames, len(SIDES)), np.inf),
         inertias=InertiaUnknowns.none(),
         plates=PlateUnknowns.none(knots.rate_hz),
         tells_constants=False,

@@ -11,7 +11,7 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import Knots, Path, moved
@@ -88,7 +88,7 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         torque_change_nm=np.full(
             len(places), 30.0 * model.mass_kg * 0.01**1.5 if settings.torque_roughness else np.inf
         ),
-        torque_alike=np.zeros((FRAMES, len(places)), dtype=np.int64),
+        since_strike_s=np.full((FRAMES, len(SIDES)), np.inf),
         inertias=NOTHING,
         plates=PlateUnknowns.none(100.0),
     )
@@ -345,7 +345,7 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
         assert walk.propagation is not None
         return estimate_trial(walk.propagation, walk.reaction, 6.0, settings, load_magnitudes()).dynamics.torques
 
-    alone = held.model_copy(update={"torque_shown": 0.0})
+    alone = held.model_copy(update={"torque_shown": 0.0, "motion_shown": 0.0})
     whole, with_strikes = torques(alone), torques(held)
     monkeypatch.setattr("biodyn.estimation.estimate._LONGEST_S", 2.0)
     monkeypatch.setattr("biodyn.estimation.estimate._WINDOW_S", 1.5)
@@ -416,7 +416,7 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     information, pull = marker_information(problem, problem.start.q)
     add_markers(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
-    balance = add_dynamics(normal, problem, mb, problem.start, derivatives)
+    balance, _ = add_dynamics(normal, problem, mb, problem.start, derivatives)
     add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
     factor = Factor(normal)
     rng = np.random.default_rng(5)
@@ -450,7 +450,7 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         wrenches=problem.wrenches[:frames],
         balanced=problem.balanced[:frames],
         torque_known=problem.torque_known[:frames],
-        torque_alike=problem.torque_alike[:frames],
+        since_strike_s=problem.since_strike_s[:frames],
     )
     solution = solve(problem, 1)
     found = posterior(problem, solution.factor, solution.derivatives)
