@@ -112,7 +112,7 @@ class EstimationSettings(Section):
         "the next ones",
     )
     strikes_alike_share: float = Field(
-        0.9,
+        0.8,
         ge=0,
         lt=1,
         description="share of the variance of these changes that all foot strikes of a person have in common",

@@ -53,7 +53,6 @@ def test_gathered_is_the_transposed_of_values() -> None:
     assert np.sum(course.values(numbers) * values) == pytest.approx(numbers @ course.gathered(values), rel=1e-12)
     scale = np.abs(values)
     units = [course.values(one) for one in np.eye(course.count)]
-    # between two strikes two numbers can meet in one place only where the windows overlap: here they do not
     np.testing.assert_allclose(course.squares(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12)
 
 
