@@ -47,15 +47,19 @@ class Course:
     def values(self, numbers: FloatArray) -> FloatArray:
         """Return the values (K, R) that the numbers (P,) stand for; 0 beside strikes."""
         parts = self.weight * numbers[self.of]
-        return np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1]).reshape(self.shape)
+        flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
+        return np.asarray(flat.reshape(self.shape), dtype=np.float64)
 
     def gathered(self, values: FloatArray) -> FloatArray:
         """Return the transposed of `values`: the numbers (P,) that values (K, R) pull at."""
-        return np.bincount(self.of, weights=self.weight * values.ravel()[self.at], minlength=self.count)
+        return self._summed(self.weight * values.ravel()[self.at])
 
     def squares(self, values: FloatArray) -> FloatArray:
         """Return the sums (P,) of the squares of all weights on a number, each times its value (K, R)."""
-        return np.bincount(self.of, weights=self.weight**2 * values.ravel()[self.at], minlength=self.count)
+        return self._summed(self.weight**2 * values.ravel()[self.at])
+
+    def _summed(self, parts: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(self.of, weights=parts, minlength=self.count), dtype=np.float64)
 
 
 def course_of(kinds: Kinds, since_s: FloatArray) -> Course:
