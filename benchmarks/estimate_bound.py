@@ -61,6 +61,7 @@ KINDS = ("skin", "joint centres", "masses", "plates")
 BANDS_HZ = (2.0, 6.0, 20.0)
 PARTS = ("swing", "stance", "own strike", "other's strike")
 STRIKE_S = (-0.03, 0.10)
+LOADED_S = 0.2  # a foot stays that long at least
 DRAWS, SAMPLES = 100, 30
 SKIN_KEPT = 0.999  # of the variance of a segment's skin
 SMALL = 1e-3  # of a unit, for differences
@@ -299,8 +300,8 @@ def _changes(scene: Scene) -> FloatArray:
     truth, model = scene.recording.truth, scene.model
     there = {c.name: c.v_index for c in truth.body.model.coordinates}
     strikes = [
-        Contact(0, event.time_s, event.time_s, event.side, "assigned", "")
-        for event in truth.events
+        Contact(number, event.time_s, event.time_s + LOADED_S, event.side, "assigned", "")
+        for number, event in enumerate(truth.events)
         if event.kind == "foot_strike"
     ]
     places = np.arange(6, model.multibody.nv)
