@@ -31,7 +31,7 @@ from biodyn.estimation.inertias import InertiaUnknowns
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes
-from biodyn.estimation.strikes import alike, shown_changes
+from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
 from biodyn.estimation.terms import (
     REACH,
     add_markers,
@@ -61,6 +61,7 @@ KINDS = ("skin", "joint centres", "masses", "plates")
 BANDS_HZ = (2.0, 6.0, 20.0)
 PARTS = ("swing", "stance", "own strike", "other's strike")
 STRIKE_S = (-0.03, 0.10)
+LOADED_S = 0.2  # a foot stays that long at least
 DRAWS, SAMPLES = 100, 30
 SKIN_KEPT = 0.999  # of the variance of a segment's skin
 SMALL = 1e-3  # of a unit, for differences
@@ -299,15 +300,15 @@ def _changes(scene: Scene) -> FloatArray:
     truth, model = scene.recording.truth, scene.model
     there = {c.name: c.v_index for c in truth.body.model.coordinates}
     strikes = [
-        Contact(0, event.time_s, event.time_s, event.side, "assigned", "")
-        for event in truth.events
+        Contact(number, event.time_s, event.time_s + LOADED_S, event.side, "assigned", "")
+        for number, event in enumerate(truth.events)
         if event.kind == "foot_strike"
     ]
     places = np.arange(6, model.multibody.nv)
     own = {c.v_index: there[c.name] for c in model.coordinates}
     tau = truth.tau[:, [own[at] for at in places.tolist()]]
     rate_hz = truth.options.rate_hz
-    labels = alike(model, places, strikes, len(tau), rate_hz)
+    labels = alike(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz))
     return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), labels, 1.0 / rate_hz)
 
 
@@ -326,6 +327,8 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
             lively_n_kg=1.0,
             lively_torque_share=0.0,
             torque_shown=0.0,
+            motion_shown=0.0,
+            strikes_alike_share=0.0,
             alike_frames=1.0,
             unseen_sd_rad=np.full(nv, np.inf),
         ),
@@ -338,7 +341,7 @@ def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, ba
         torque_rows=nowhere,
         torque_known=np.zeros((knots.frames, 0), dtype=bool),
         torque_change_nm=np.zeros(0),
-        torque_alike=np.zeros((knots.frames, 0), dtype=np.int64),
+        since_strike_s=np.full((knots.frames, len(SIDES)), np.inf),
         inertias=InertiaUnknowns.none(),
         plates=PlateUnknowns.none(knots.rate_hz),
         tells_constants=False,

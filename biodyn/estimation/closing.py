@@ -2,7 +2,7 @@
 
 How far motion and forces disagree is believed to be an error of the body model: that keeps wrong inertias and plates out of the
 torques. A motion in balance is wanted all the same, for simulations, and where residuals are compared. It takes some tenths of a
-millimetre that no marker shows. So all constants stay as they were found, the joint torques of the legs stay within what hardly
+millimetre that no marker shows. So all constants stay as they were found, the joint torques stay within what hardly
 counts, and what is left over goes into accelerations of the trunk on its legs.
 """
 
@@ -28,8 +28,8 @@ from biodyn.estimation.terms import (
     on_coefficients,
 )
 
-# Torques of the legs and of the trunk stay within about this, Nm/kg: well below what noise and skin leave them uncertain by.
-_LEG_NM_KG, _TRUNK_NM_KG = 0.01, 0.03
+# Torques of legs and trunk stay within about this, Nm/kg: well below what noise and skin leave them uncertain by.
+_HELD_NM_KG = 0.01
 # The step changes its accelerations so many times less than the motion may: else they jump where the balance begins to count.
 _STEADY = 20.0
 _ROOT = 6
@@ -59,8 +59,8 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     problem: of which the solution is. share: of the step that is to be taken, for windows that follow each other; None = as much
     of it as the markers' errors hide. The solution's factor is lost: its memory is used again.
 
-    Gauss-Newton's step from the solution, with everything that the estimate was made of; only the balance counts for more, in
-    every frame of `problem.to_close`, torques of legs and trunk are held, and arms and head stay as they are against the trunk.
+    Gauss-Newton's step from the solution, with everything that the estimate was made of, but that the balance counts for more, in
+    every frame of `problem.to_close`, and that torques of legs and trunk, arms and head stay as they are.
     """
     mb, coefficients = solution.model.multibody, solution.coefficients
     balance = solution.problem.sizes.balance
@@ -68,13 +68,14 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
         solution.problem,
         sizes=replace(solution.problem.sizes, balance=closed_share * balance),
         balanced=problem.to_close,
+        torque_change_nm=np.full_like(problem.torque_change_nm, np.inf),  # they are held, however fast they change
     )
     information, right = marker_information(tight, solution.path.q)
     normal = solution.equations.again()
     add_markers(normal, tight, information, right)
-    add_smoothness(normal, tight, coefficients, solution.stiff)
+    add_smoothness(normal, tight, coefficients, solution.stiff, shown=True)
     add_kept(normal, tight, coefficients, solution.held)
-    rows = add_dynamics(normal, tight, mb, solution.path, solution.derivatives, shown=True)
+    rows, _ = add_dynamics(normal, tight, mb, solution.path, solution.derivatives)
     _hold_torques(normal, tight, solution.derivatives)
     _hold_the_rest(normal, tight)
     third = np.tile(_STEADY * solution.stiff / problem.knots.step**DEGREE, (problem.knots.count - len(THIRD) + 1, 1))
@@ -95,15 +96,13 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
 
 def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives) -> None:
     """The joint torques of legs and trunk stay, in every frame in which they are known."""
-    legs = [coordinate.v_index for coordinate in problem.model.coordinates if coordinate.side]
-    sd = problem.model.mass_kg * np.where(np.isin(problem.torque_rows, legs), _LEG_NM_KG, _TRUNK_NM_KG)
-    step = problem.knots.step
+    sd, step = _HELD_NM_KG * problem.model.mass_kg, problem.knots.step
     for rows_at, columns in problem.torque_groups:
         places = problem.torque_rows[rows_at]
         for offset in range(step):
             frames = slice(offset, None, step)
             rows = on_coefficients(problem.knots, [part[frames, places[:, None], columns] for part in parts], offset)
-            held = problem.torque_known[frames][:, rows_at] / sd[rows_at]
+            held = problem.torque_known[frames][:, rows_at] / sd
             normal.add_wide(0, rows * held[:, :, None, None], np.zeros(held.shape), columns)
 
 

@@ -20,6 +20,7 @@ from biodyn.estimation.posterior import Posterior, posterior
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import Sizes, balance_of, knot_step, sizes_of
 from biodyn.estimation.solve import Solution, solve
+from biodyn.estimation.strikes import since_strikes
 from biodyn.estimation.terms import marker_information
 from biodyn.estimation.told import Told
 from biodyn.estimation.torques import SmoothTorques, smooth_torques
@@ -88,6 +89,7 @@ def estimate_trial(
     """
     loads = known_loads(inputs.fit, reaction)
     torques = smooth_torques(inputs, loads, settings)
+    since_s = since_strikes(inputs.contacts, len(inputs.fit.solved), inputs.rate_hz)
     sizes = sizes_of(inputs, settings, magnitudes)
     moving = np.asarray(np.isfinite(inputs.fit.motion.vdot).all(axis=1))
     to_close = known_loads(replace(inputs.fit, reliable=moving), reaction).balanced
@@ -113,13 +115,13 @@ def estimate_trial(
     of_stretch: dict[int, FloatArray] = {}
     for number, window in enumerate(windows):
         own = unknowns if number == 0 else InertiaUnknowns.none()
-        problem = _problem(inputs, model, loads, to_close, torques, settings, sizes, window.rows, own)
+        problem = _problem(inputs, model, loads, to_close, torques, since_s, settings, sizes, window.rows, own)
         if number == 0:
             problem = replace(problem, tells_constants=True, plates=plates.of_frames(window.rows), others=others)
         first = window.stretch.start
         if window.rows != window.stretch and first not in of_stretch:
             some = slice(first, window.stretch.stop, 1 + (window.stretch.stop - first - 1) // _ENOUGH_FRAMES)
-            several = _problem(inputs, model, loads, to_close, torques, settings, sizes, some, own)
+            several = _problem(inputs, model, loads, to_close, torques, since_s, settings, sizes, some, own)
             of_stretch[first] = marker_information(several, several.start.q)[0].mean(axis=0)
         solution = _solved(problem, settings, of_stretch.get(first))
         if certain is not None:
@@ -240,6 +242,7 @@ def _problem(
     loads: Loads,
     to_close: BoolArray,
     torques: SmoothTorques,
+    since_strike_s: FloatArray,
     settings: EstimationSettings,
     sizes: Sizes,
     rows: slice,
@@ -262,7 +265,7 @@ def _problem(
         torque_rows=torques.places,
         torque_known=torques.known[rows],
         torque_change_nm=torques.change_nm,
-        torque_alike=torques.alike[rows],
+        since_strike_s=since_strike_s[rows],
         inertias=unknowns,
         plates=PlateUnknowns.none(inputs.rate_hz),
         tells_constants=False,

@@ -28,7 +28,7 @@ class EstimationSettings(Section):
         gt=0,
         le=1,
         description="how far out of balance the motion may stay in the end, times the error of the balance that was found "
-        "(the torques of the legs stay); 1 = as far as that error",
+        "(torques stay); 1 = as far as that error",
     )
     marker_sd_m: float = Field(
         0.001, gt=0, le=0.1, description="error of a marker of weight 1 in a frame beside its noise (skin), m"
@@ -112,11 +112,23 @@ class EstimationSettings(Section):
         description="share of that which torques get in the first step, which shows how fast they change",
     )
     torque_shown: float = Field(
-        3.0,
+        5.0,
         ge=0,
         le=100,
         description="times the changes of a torque that the first step shows as long after a foot strike, which it may have in "
         "the next ones",
+    )
+    strikes_alike_share: float = Field(
+        0.8,
+        ge=0,
+        lt=1,
+        description="share of the variance of these changes that all foot strikes of a person have in common",
+    )
+    motion_shown: float = Field(
+        1.0,
+        ge=0,
+        le=100,
+        description="the same times for changes of the accelerations, beside what `smoothness` allows",
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

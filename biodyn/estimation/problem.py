@@ -28,7 +28,8 @@ class Problem:
         balanced: (T,) frames in which every contact is known, so that the whole body must be in balance; to_close: the same, and
             those at the ends of the recording where the accelerations of the start are no use.
         torque_rows: (R,) places in v of the torques that are held smooth; torque_known: (T, R) where they are known;
-            torque_change_nm: (R,) of `torques.SmoothTorques`; torque_alike: (T, R) of `strikes.alike`.
+            torque_change_nm: (R,) of `torques.SmoothTorques`.
+        since_strike_s: (T, 2) of `strikes.since_strikes`.
         inertias: what the trial may change of the body's inertias; plates: of its plates.
         tells_constants: whether inertias, plates and the error of the balance are found from this stretch.
         others: what other walks of the session tell of inertias and plates.
@@ -47,11 +48,16 @@ class Problem:
     torque_rows: IntArray
     torque_known: BoolArray
     torque_change_nm: FloatArray
-    torque_alike: IntArray
+    since_strike_s: FloatArray
     inertias: InertiaUnknowns
     plates: PlateUnknowns
     tells_constants: bool = True
     others: tuple[Told, ...] = ()
+
+    @property
+    def strikes_known(self) -> bool:
+        """Whether a foot struck a plate near this stretch."""
+        return bool(np.isfinite(self.since_strike_s).any())
 
     @cached_property
     def torque_groups(self) -> tuple[tuple[IntArray, IntArray], ...]:

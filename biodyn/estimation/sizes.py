@@ -36,8 +36,9 @@ class Sizes:
         balance: (6,) [moment; force], Nm and N, error of the balance of the whole body in a frame: as expected, later as found.
         balance_samples: for how many independent samples the expected one counts.
         lively_n_kg: second difference of the ground reaction over `FRAME_S` that doubles what may change, N/kg.
-        lively_torque_share: of what may change there, for the torques. torque_shown: times what an earlier step shows of their
-            changes, that they may change.
+        lively_torque_share: of what may change there, for the torques.
+        torque_shown, motion_shown: times what an earlier step shows of the changes of torques and of accelerations, that they may
+            change. strikes_alike_share: of the variance of the former, that all strikes have in common.
         alike_frames: how many frames a model's error stays alike.
         unseen_sd_rad: (nv,) of coordinates whose motion is assumed; infinite for others.
     """
@@ -49,6 +50,8 @@ class Sizes:
     lively_n_kg: float
     lively_torque_share: float
     torque_shown: float
+    motion_shown: float
+    strikes_alike_share: float
     alike_frames: float
     unseen_sd_rad: FloatArray
 
@@ -76,6 +79,8 @@ def sizes_of(inputs: TrialInputs, settings: EstimationSettings, magnitudes: Magn
         lively_n_kg=settings.lively_force_n_kg,
         lively_torque_share=settings.lively_torque_share,
         torque_shown=settings.torque_shown,
+        motion_shown=settings.motion_shown,
+        strikes_alike_share=settings.strikes_alike_share,
         alike_frames=alike,
         unseen_sd_rad=_unseen(model, magnitudes) * frame,
     )

@@ -12,6 +12,7 @@ from biodyn.estimation.constants import Constants, constants_of
 from biodyn.estimation.deviation import Path, moved
 from biodyn.estimation.inertias import with_changed_inertias
 from biodyn.estimation.problem import Problem
+from biodyn.estimation.shared_course import shared_step
 from biodyn.estimation.sizes import kept
 from biodyn.estimation.terms import (
     REACH,
@@ -84,10 +85,10 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
         if number:
             told, normal = marker_information(problem, path.q), normal.again()
         add_markers(normal, problem, *told)
-        add_smoothness(normal, problem, c, stiff)
+        add_smoothness(normal, problem, c, stiff, shown=number > 0)
         add_kept(normal, problem, c, held)
         derivatives = torque_derivatives(problem, changed.multibody, path)
-        balance = add_dynamics(normal, problem, changed.multibody, path, derivatives, shown=number > 0)
+        balance, torques = add_dynamics(normal, problem, changed.multibody, path, derivatives, shown=number > 0)
         factor = Factor(normal)
         if problem.tells_constants and number <= last_telling:
             found = constants_of(problem, factor, balance, path, normal.g, found)
@@ -101,6 +102,8 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
                 problem = replace(problem, wrenches=problem.plates.put_right(problem.wrenches, of_plates))
         else:
             step = factor.solve(normal.g)
+        if 0 < number == iterations - 1:
+            step = step + shared_step(problem, changed.multibody, path, torques, factor, step)
         c = c + step
         path = moved(model.multibody, problem.start, problem.knots, c)
     return Solution(

@@ -1,13 +1,14 @@
-"""How fast torques change about foot strikes, as the trial itself shows it.
+"""How fast torques and motion change about foot strikes, as the trial itself shows it.
 
 Muscles meet the ground with bursts: within a tenth of a second of a strike the torques of hip, knee and trunk bend five to ten
 times as much as in the rest of the stride. One limit for the whole stride flattens them. A person's strikes are alike, so what a
-first step of the estimate shows at the same time after all strikes, of both sides, tells the limit of the next one.
+first step of the estimate shows at the same time after all strikes, of both sides, tells the limits of the next one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
@@ -15,37 +16,26 @@ from scipy.ndimage import gaussian_filter1d
 from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray
 from biodyn.estimation.sizes import FRAME_S
 from biodyn.model.body_model import SubjectModel
+from biodyn.processing.gait.events import plate_events
 from biodyn.recording import Contact
 
 # A strike is felt from before it, muscles expect it, until the forefoot is down; s.
 _BEFORE_S, _AFTER_S = 0.08, 0.15
-_OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
-# For each torque: the rest of the stride, then times after a strike of its own side, then after one of the other side.
-_OF_A_TORQUE = 1 + 2 * _OF_A_STRIKE
+#: So many hundredths of a second a strike lasts.
+OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
+# Of each kind: the rest of the stride, then times after a strike of its own side, then after one of the other side.
+_OF_A_KIND = 1 + 2 * OF_A_STRIKE
 
 
-def alike(model: SubjectModel, places: IntArray, contacts: Sequence[Contact], frames: int, rate_hz: float) -> IntArray:
-    """Return labels (frames, R) of the torques at `places` in v: equal where the same torque is as long after a strike.
+def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
+    """Return the times (frames, 2) s since the nearest strike of each of `SIDES`, negative before it; infinite without one.
 
-    Both sides count as one torque; a torque of the trunk has every strike for its own. The nearest known strike counts.
+    A strike is where a foot comes from the air on to a plate: none is a foot that stands on one at the first frame, or that steps
+    from one plate on to the next.
     """
-    coordinates = {c.v_index: c for c in (*model.coordinates, *model.assumed)}
-    kinds = sorted({coordinates[at].plain for at in places.tolist()})
-    time_s = np.arange(frames) / rate_hz
-    since: dict[str, FloatArray] = {
-        side: _since_nearest(time_s, [c.start_s for c in contacts if c.side == side and c.decision == "assigned"])
-        for side in SIDES
-    }
-    result = np.zeros((frames, len(places)), dtype=np.int64)
-    for column, at in enumerate(places.tolist()):
-        one = coordinates[at]
-        result[:, column] = kinds.index(one.plain) * _OF_A_TORQUE
-        for side in SIDES:
-            bins = np.round((since[side] + _BEFORE_S) / FRAME_S)
-            near = (bins >= 0) & (bins < _OF_A_STRIKE)
-            first = 1 + (_OF_A_STRIKE if one.side and one.side != side else 0)
-            result[near, column] = kinds.index(one.plain) * _OF_A_TORQUE + first + bins[near].astype(np.int64)
-    return result
+    events = plate_events(contacts, frames / rate_hz, 1.0 / rate_hz)
+    struck = [[e.time_s for e in events if e.kind == "foot_strike" and e.side == side] for side in SIDES]
+    return np.stack([_since_nearest(np.arange(frames) / rate_hz, own) for own in struck], axis=1)
 
 
 def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray:
@@ -56,14 +46,53 @@ def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray
     return np.asarray(np.take_along_axis(away, np.argmin(np.abs(away), axis=1)[:, None], axis=1)[:, 0])
 
 
-def shown_changes(tau: FloatArray, known: BoolArray, labels: IntArray, knot_s: float) -> FloatArray:
-    """Return the root mean square (K - 2, R) of the second differences of torques tau (K, R) among those that are alike.
+class Kinds(NamedTuple):
+    """What stands at places in v: a number (R,) that both sides share, and the side, "" in the middle."""
 
-    known: (K, R); labels: (K, R) of `alike`. Smoothed over a hundredth of a second; 0 where nothing is known.
+    number: IntArray
+    side: tuple[str, ...]
+
+
+def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
+    """Return the kinds of the coordinates at `places` (R,) in v; those of the root are a kind each."""
+    named = {c.v_index: (c.plain, c.side) for c in (*model.coordinates, *model.assumed)}
+    own = [named.get(at, (f"root {at}", "")) for at in places.tolist()]
+    order = sorted({plain for plain, _ in own})
+    return Kinds(np.array([order.index(plain) for plain, _ in own], dtype=np.int64), tuple(side for _, side in own))
+
+
+def hundredths(since_s: FloatArray) -> FloatArray:
+    """Return times since a strike in hundredths of a second since it is felt: from 0 to below `OF_A_STRIKE`."""
+    return (since_s + _BEFORE_S) / FRAME_S
+
+
+def alike(kinds: Kinds, since_s: FloatArray) -> IntArray:
+    """Return labels (T, R): equal where the same kind is as long after a strike, since_s (T, 2) of `since_strikes`.
+
+    Both sides count as one; what has no side has every strike for its own. The nearest known strike counts.
     """
+    result = np.repeat((kinds.number * _OF_A_KIND)[None], len(since_s), axis=0)
+    bins = np.round(hundredths(since_s))
+    for column, (number, own) in enumerate(zip(kinds.number.tolist(), kinds.side, strict=True)):
+        for side, at in zip(SIDES, bins.T, strict=True):
+            near = (at >= 0) & (at < OF_A_STRIKE)
+            first = 1 + (OF_A_STRIKE if own and own != side else 0)
+            result[near, column] = number * _OF_A_KIND + first + at[near].astype(np.int64)
+    return result
+
+
+def shown_sizes(values: FloatArray, known: BoolArray, labels: IntArray, knot_s: float) -> FloatArray:
+    """Return the root mean square (K, R) of values (K, R), a knot apart, among those with the same label (K, R).
+
+    known: (K, R) those that count. Smoothed over a hundredth of a second; 0 where nothing is known.
+    """
+    squares = np.where(known, values**2, 0.0)
+    count = np.bincount(labels.ravel(), weights=known.ravel().astype(np.float64))
+    mean = np.bincount(labels.ravel(), weights=squares.ravel()) / np.maximum(count, 1.0)
+    return np.asarray(np.sqrt(gaussian_filter1d(mean[labels], FRAME_S / knot_s, axis=0)))
+
+
+def shown_changes(tau: FloatArray, known: BoolArray, labels: IntArray, knot_s: float) -> FloatArray:
+    """Return the `shown_sizes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known, labels: (K, R)."""
     own = known[:-2] & known[1:-1] & known[2:]
-    squares = np.where(own, np.diff(tau, 2, axis=0) ** 2, 0.0)
-    middle = labels[1:-1]
-    count = np.bincount(middle.ravel(), weights=own.ravel().astype(np.float64))
-    mean = np.bincount(middle.ravel(), weights=squares.ravel()) / np.maximum(count, 1.0)
-    return np.asarray(np.sqrt(gaussian_filter1d(mean[middle], FRAME_S / knot_s, axis=0)))
+    return shown_sizes(np.diff(tau, 2, axis=0), own, labels[1:-1], knot_s)

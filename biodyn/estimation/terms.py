@@ -13,7 +13,7 @@ from biodyn.estimation.banded import Normal, inverse_diagonals
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
-from biodyn.estimation.strikes import shown_changes
+from biodyn.estimation.strikes import alike, kinds_of, shown_changes, shown_sizes
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -95,18 +95,37 @@ def add_markers(normal: Normal, problem: Problem, information: FloatArray, right
         normal.add_shared(0, used_weights(weights), information[offset::step], right[offset::step])
 
 
-def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
-    """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`."""
+def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False) -> None:
+    """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`.
+
+    shown: the motion is that of an earlier step, which shows how fast accelerations change about strikes; without one they may
+    change faster where the measured forces do.
+    """
     knots = problem.knots
     count = knots.count - len(THIRD) + 1
     third = third_differences(c)
     # Third differences of the coefficients k .. k + 3 stand for the time between the knots k - 1 and k.
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
-    loose = np.ones(count)
-    loose[: knots.knots] = loosening(problem)
-    loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
-    weights = (precision / knots.step**DEGREE) / loose[:, None] ** 2
+    usual = precision / knots.step**DEGREE
+    if shown and problem.strikes_known:
+        weights = 1.0 / (1.0 / usual + (problem.sizes.motion_shown * _shown_thirds(problem, third)) ** 2)
+    else:
+        loose = np.ones(count)
+        loose[: knots.knots] = loosening(problem)
+        loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
+        weights = usual / loose[:, None] ** 2
     normal.add_diagonal(0, THIRD, weights, -weights * third)
+
+
+def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
+    """The root mean squares of third differences (count, nv) among those as long after a strike (`strikes.shown_sizes`)."""
+    knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
+    between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
+    middle = 0.5 * (since_s[between] + since_s[between - 1])
+    labels = alike(kinds_of(problem.model, np.arange(third.shape[1])), middle)
+    known = np.zeros(third.shape, dtype=np.bool_)
+    known[1 : knots.knots] = True  # what lies beyond the first and the last knot is no motion
+    return shown_sizes(third, known, labels, knots.knot_s)
 
 
 def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
@@ -128,6 +147,21 @@ class Rows:
     rest: FloatArray
 
 
+@dataclass(frozen=True)
+class TorqueRows:
+    """Second differences of some torques from knot to knot, divided by their standard deviations.
+
+    rows_at: (m,) of them among the `Problem.torque_rows`; columns: (n,) in v that they depend on. rows: (count, m, W, n) on the
+    coefficients from the k-th on; rest: (count, m); scale: (count, m) one through the standard deviation, 0 where not known.
+    """
+
+    rows_at: IntArray
+    columns: IntArray
+    rows: FloatArray
+    rest: FloatArray
+    scale: FloatArray
+
+
 Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -139,15 +173,16 @@ def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivativ
 
 def add_dynamics(
     normal: Normal, problem: Problem, mb: Multibody, path: Path, parts: Derivatives, shown: bool = False
-) -> list[Rows]:
-    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of the balance.
+) -> tuple[list[Rows], list[TorqueRows]]:
+    """The whole body is in balance, and torques are smooth: their `torque_derivatives`. Returns the rows of both.
 
     shown: the path is that of an earlier step, whose torques show how fast they change.
     """
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :6] * scale, problem.knots.step
-    found = []
+    found: list[Rows] = []
+    torques: list[TorqueRows] = []
     for offset in range(step):
         frames = slice(offset, None, step)
         by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)
@@ -160,8 +195,9 @@ def add_dynamics(
             places = problem.torque_rows[rows_at]
             own = [part[::step, places[:, None], columns] for part in parts]
             by_place = on_coefficients(problem.knots, own, 0)
-            _add_torques(normal, problem, by_place, tau[::step, places], rows_at, columns, change)
-    return found
+            torques.append(_torque_rows(problem, by_place, tau[::step, places], rows_at, columns, change))
+            normal.add_wide(0, torques[-1].rows, torques[-1].rest, columns)
+    return found, torques
 
 
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
@@ -172,9 +208,15 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
     if tau is None:
         loose = 1.0 + problem.sizes.lively_torque_share * (loosening(problem) - 1.0)
         return problem.torque_change_nm * loose[1:-1, None]
+    own = problem.sizes.torque_shown * np.sqrt(1.0 - problem.sizes.strikes_alike_share)
+    return np.hypot(problem.torque_change_nm, own * shown_torques(problem, tau))
+
+
+def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
+    """Return the `strikes.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
     at_knots = slice(None, None, problem.knots.step)
-    shown = shown_changes(tau, problem.torque_known[at_knots], problem.torque_alike[at_knots], problem.knots.knot_s)
-    return np.hypot(problem.torque_change_nm, problem.sizes.torque_shown * shown)
+    labels = alike(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots])
+    return shown_changes(tau, problem.torque_known[at_knots], labels, problem.knots.knot_s)
 
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:
@@ -198,15 +240,14 @@ def used_weights(weights: FloatArray) -> FloatArray:
     return weights if weights[..., -1].any() else weights[..., :-1]
 
 
-def _add_torques(
-    normal: Normal,
+def _torque_rows(
     problem: Problem,
-    rows: FloatArray,
+    by_place: FloatArray,
     tau: FloatArray,
     rows_at: IntArray,
     columns: IntArray,
     change: FloatArray,
-) -> None:
+) -> TorqueRows:
     """Second differences of torques from knot to knot are small where the torque is known at all three.
 
     change: (knots - 2, R) of `torque_changes`.
@@ -215,9 +256,9 @@ def _add_torques(
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])
     scale = known / change[:, rows_at]
-    _, m, width, n = rows.shape
+    _, m, width, n = by_place.shape
     wide = np.zeros((count, m, width + len(_SECOND) - 1, n))
     for i, w in enumerate(_SECOND):
-        wide[:, :, i : i + width] += w * rows[i : i + count]
+        wide[:, :, i : i + width] += w * by_place[i : i + count]
     rest = -sum(w * tau[i : i + count] for i, w in enumerate(_SECOND)) * scale
-    normal.add_wide(0, wide * scale[:, :, None, None], np.asarray(rest), columns)
+    return TorqueRows(rows_at, columns, wide * scale[:, :, None, None], np.asarray(rest), scale)

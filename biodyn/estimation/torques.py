@@ -13,7 +13,6 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.sizes import knot_step
-from biodyn.estimation.strikes import alike
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Loads
 from biodyn.rigid_body import inverse_dynamics
@@ -37,13 +36,11 @@ class SmoothTorques:
     Attributes:
         places: (R,) in v. known: (T, R) where the loads tell them.
         change_nm: (R,) standard deviation of the second difference of each from knot to knot, Nm; infinite = no limit.
-        alike: (T, R) labels, see `strikes.alike`.
     """
 
     places: IntArray
     known: BoolArray
     change_nm: FloatArray
-    alike: IntArray
 
 
 def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettings) -> SmoothTorques:
@@ -65,7 +62,7 @@ def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettin
             if len(own) >= _LEAST_CHANGES:
                 usual = float(np.quantile(own, _SHARE)) / _DEVIATIONS
                 change[columns] = max(settings.torque_roughness * usual, least)
-    return SmoothTorques(places, known, change, alike(model, places, inputs.contacts, len(known), inputs.rate_hz))
+    return SmoothTorques(places, known, change)
 
 
 def torque_places(model: SubjectModel) -> IntArray:

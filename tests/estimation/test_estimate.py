@@ -11,7 +11,7 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.filters import one_filter
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import SIDES, FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal, inverse_diagonals
 from biodyn.estimation.constants import alike_for
 from biodyn.estimation.deviation import Knots, Path, moved
@@ -21,10 +21,12 @@ from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns
 from biodyn.estimation.posterior import inverse_blocks, posterior
 from biodyn.estimation.problem import Problem
+from biodyn.estimation.shared_course import Course
 from biodyn.estimation.sizes import sizes_of
 from biodyn.estimation.solve import solve
 from biodyn.estimation.terms import (
     REACH,
+    THIRD,
     add_dynamics,
     add_markers,
     add_smoothness,
@@ -89,7 +91,7 @@ def consistent(walk: TrialAnalysis, settings: EstimationSettings, step: int = 1)
         torque_change_nm=np.full(
             len(places), 30.0 * model.mass_kg * 0.01**1.5 if settings.torque_roughness else np.inf
         ),
-        torque_alike=np.zeros((FRAMES, len(places)), dtype=np.int64),
+        since_strike_s=np.full((FRAMES, len(SIDES)), np.inf),
         inertias=NOTHING,
         plates=PlateUnknowns.none(100.0),
     )
@@ -352,6 +354,64 @@ def test_markers_say_what_their_jacobians_say(walk: TrialAnalysis) -> None:
     np.testing.assert_allclose(pull, pulled, atol=1e-9 * np.abs(pulled).max())
 
 
+def test_accelerations_may_change_about_strikes_as_an_earlier_step_shows(walk: TrialAnalysis) -> None:
+    """A coordinate that was seen to change ten times as fast there is held a hundredth as much, and alike on both sides."""
+    problem = consistent(walk, EstimationSettings())  # type: ignore[call-arg]
+    frames = 2 * FRAMES
+    time_s = np.arange(frames) / 100.0
+    since_s = np.stack([time_s - (0.3 if side == "r" else 0.8) for side in SIDES], axis=1)
+    start = Path(
+        *(np.zeros((frames, part.shape[1])) for part in (problem.start.q, problem.start.v, problem.start.vdot))
+    )
+    still = np.zeros((frames, *problem.wrenches.shape[1:]))
+    problem = replace(problem, start=start, knots=Knots(frames, 1, 100.0), wrenches=still, since_strike_s=since_s)
+    nv = problem.model.multibody.nv
+    knees = [c.v_index for c in problem.model.coordinates if c.plain == "knee_angle"]
+    third = np.full((problem.knots.count - 3, nv), 1e-3)
+    third[25:45, knees[0]] = third[75:95, knees[1]] = 1e-2
+    c = np.zeros((problem.knots.count, nv))
+    c[3:] = np.cumsum(np.cumsum(np.cumsum(third, axis=0), axis=0), axis=0)
+
+    def held(problem: Problem, precision: float, shown: bool) -> FloatArray:
+        normal = Normal.empty(problem.knots.count, REACH, nv)
+        add_smoothness(normal, problem, c, np.full(nv, precision), shown=shown)
+        return np.asarray(normal.diagonals[:, 0] / np.sum(THIRD**2))
+
+    found = held(problem, 1e12, True)  # next to nothing is usual
+    np.testing.assert_allclose(found[50:60], 1e6, rtol=0.02)
+    # a coefficient belongs to four differences: all of these lie about the strike
+    np.testing.assert_allclose(found[37, knees[0]], 1e4, rtol=0.02)
+    np.testing.assert_allclose(found[87, knees[1]], 1e4, rtol=0.02)
+    np.testing.assert_allclose(found[37, [at for at in range(nv) if at not in knees]], 1e6, rtol=0.02)
+    np.testing.assert_allclose(held(problem, 1.0, True)[50:60], 1.0, rtol=1e-5)  # the usual limit stays beside it
+    nowhere = replace(problem, since_strike_s=np.full_like(since_s, np.inf))
+    np.testing.assert_array_equal(held(nowhere, 1.0, True), held(problem, 1.0, False))  # no strike, nothing to learn
+
+
+def test_strikes_share_a_course_only_where_there_are_some(walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = EstimationSettings()  # type: ignore[call-arg]
+    problem = consistent(walk, usual)
+    noise = np.random.default_rng(0).normal(0.0, 0.002, problem.seen_at.shape)
+    problem = replace(problem, seen_at=problem.seen_at + noise)
+    since_s = np.full((FRAMES, len(SIDES)), np.inf)
+    since_s[:, SIDES.index("r")] = np.where(np.arange(FRAMES) < 60, -0.3, -0.8) + np.arange(FRAMES) / 100.0
+    struck = replace(problem, since_strike_s=since_s)
+    alone = replace(struck, sizes=replace(struck.sizes, strikes_alike_share=0.0))
+    without = [solve(one, 2).coefficients for one in (struck, alone)]
+    assert np.abs(without[0] - without[1]).max() > 1e-5
+    asked: list[Course] = []
+    monkeypatch.setattr(
+        "biodyn.estimation.shared_course.towards_course", lambda course, *_: asked.append(course) or 0.0
+    )
+    for one in (problem, alone, replace(struck, sizes=replace(struck.sizes, torque_shown=0.0))):
+        solve(one, 2)
+    solve(struck, 1)  # a single step has none before it that could show anything
+    assert not asked
+    solve(struck, 3)
+    assert len(asked) == 1  # in the last step
+    assert asked[0].shape == (FRAMES - 2, len(problem.torque_rows))
+
+
 def test_windows_of_a_long_trial_give_what_the_whole_gives(
     walk: TrialAnalysis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -364,7 +424,7 @@ def test_windows_of_a_long_trial_give_what_the_whole_gives(
         assert walk.propagation is not None
         return estimate_trial(walk.propagation, walk.reaction, 6.0, settings, load_magnitudes()).dynamics.torques
 
-    alone = held.model_copy(update={"torque_shown": 0.0})
+    alone = held.model_copy(update={"torque_shown": 0.0, "motion_shown": 0.0})
     whole, with_strikes = torques(alone), torques(held)
     monkeypatch.setattr("biodyn.estimation.estimate._LONGEST_S", 2.0)
     monkeypatch.setattr("biodyn.estimation.estimate._WINDOW_S", 1.5)
@@ -438,7 +498,7 @@ def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> 
     information, pull = marker_information(problem, problem.start.q)
     add_markers(normal, problem, information, pull)
     derivatives = torque_derivatives(problem, mb, problem.start)
-    balance = add_dynamics(normal, problem, mb, problem.start, derivatives)
+    balance, _ = add_dynamics(normal, problem, mb, problem.start, derivatives)
     add_smoothness(normal, problem, np.zeros((problem.knots.count, nv)), np.full(nv, 10.0))
     factor = Factor(normal)
     rng = np.random.default_rng(5)
@@ -473,7 +533,7 @@ def test_every_frame_behind_the_last_knot_has_its_certainty(walk: TrialAnalysis,
         balanced=problem.balanced[:frames],
         to_close=problem.to_close[:frames],
         torque_known=problem.torque_known[:frames],
-        torque_alike=problem.torque_alike[:frames],
+        since_strike_s=problem.since_strike_s[:frames],
     )
     solution = solve(problem, 1)
     found = posterior(problem, solution.factor, solution.derivatives)

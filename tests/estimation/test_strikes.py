@@ -1,12 +1,12 @@
-"""How fast torques may change about foot strikes."""
+"""How fast torques and motion may change about foot strikes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from biodyn.conventions import Side
-from biodyn.estimation.strikes import alike, shown_changes
+from biodyn.conventions import SIDES, Side
+from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
 from biodyn.estimation.torques import torque_places
 from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Contact
@@ -29,7 +29,8 @@ def labels_of(model: SubjectModel, rate_hz: float = RATE_HZ) -> dict[str, np.nda
     places = torque_places(model)
     names = {c.v_index: c.name for c in model.coordinates}
     frames = round(FRAMES * rate_hz / RATE_HZ)
-    labels = alike(model, places, [contact(*strike) for strike in STRIKES], frames, rate_hz)
+    since_s = since_strikes([contact(*strike) for strike in STRIKES], frames, rate_hz)
+    labels = alike(kinds_of(model, places), since_s)
     return {names[at]: labels[:, i] for i, at in enumerate(places.tolist())}
 
 
@@ -50,11 +51,32 @@ def test_labels_do_not_depend_on_the_rate(model: SubjectModel) -> None:
         np.testing.assert_array_equal(fast[name][::2], labels)
 
 
-def test_a_contact_that_nobody_was_given_is_no_strike(model: SubjectModel) -> None:
-    places = torque_places(model)
+def test_a_contact_that_nobody_was_given_is_no_strike() -> None:
     refused = Contact(1, 0.5, 1.0, None, "rejected", "two feet")
-    labels = alike(model, places, [refused], FRAMES, RATE_HZ)
-    assert (labels == labels[0]).all()
+    assert np.isinf(since_strikes([refused], FRAMES, RATE_HZ)).all()
+
+
+def test_a_foot_that_stands_already_does_not_strike() -> None:
+    """Neither one that is on its plate in the first frame, nor one that rolls on to the next plate."""
+    standing = Contact(1, 0.0, 0.5, "l", "assigned", "")
+    heel, toes = Contact(2, 0.6, 1.1, "r", "assigned", ""), Contact(3, 0.9, 1.3, "r", "assigned", "")
+    since_s = since_strikes([standing, heel, toes], FRAMES, RATE_HZ)
+    assert np.isinf(since_s[:, SIDES.index("l")]).all()
+    np.testing.assert_allclose(since_s[:, SIDES.index("r")], np.arange(FRAMES) / RATE_HZ - 0.6)
+
+
+def test_the_nearest_strike_counts() -> None:
+    strikes = [contact(*strike) for strike in STRIKES]
+    since_s = since_strikes(strikes, FRAMES, RATE_HZ)[:, SIDES.index("r")]
+    np.testing.assert_allclose(since_s[[30, 89, 91, 150]], [-0.1, 0.49, -0.49, 0.1])
+
+
+def test_the_root_is_struck_by_both_feet(model: SubjectModel) -> None:
+    since_s = since_strikes([contact(*strike) for strike in STRIKES], FRAMES, RATE_HZ)
+    labels = alike(kinds_of(model, np.arange(model.multibody.nv)), since_s)
+    np.testing.assert_array_equal(labels[42, :6], labels[92, :6])  # 20 ms after a strike, right and left
+    assert (labels[42, :6] != labels[20, :6]).all()
+    assert len(set(labels[42, :6].tolist())) == 6
 
 
 def test_changes_of_all_that_is_alike_are_pooled() -> None:
