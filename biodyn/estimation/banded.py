@@ -163,8 +163,10 @@ class Factor:
 
         Columns that are zero up to some frame, and all behind them too, cost nothing before it.
         """
-        whole = _whole_lanes(right)
         count = right[0, 0].size
+        if not count:
+            return right
+        whole = _whole_lanes(right)
         used = right.reshape(*right.shape[:2], count).any(axis=1)
         begun = np.maximum.accumulate(np.max(np.where(used, np.arange(1, count + 1), 0), axis=1))
         factors.forward(self.panels, *self._shape, whole.ravel(), whole.shape[2], begun + (-begun) % WIDTH)
@@ -172,9 +174,12 @@ class Factor:
 
     def backward(self, right: FloatArray) -> FloatArray:
         """Return L^-T right for right (T, n) or (T, n, P), in its memory where P is a multiple of WIDTH."""
+        count = right[0, 0].size
+        if not count:
+            return right
         whole = _whole_lanes(right)
         factors.backward(self.panels, *self._shape, whole.ravel(), whole.shape[2])
-        return whole[:, :, : right[0, 0].size].reshape(right.shape)
+        return whole[:, :, :count].reshape(right.shape)
 
 
 def inverse_diagonals(matrices: FloatArray, added: float) -> FloatArray:

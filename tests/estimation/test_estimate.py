@@ -306,6 +306,7 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
     factor, L = Factor(normal), np.linalg.cholesky(dense)
     for found, matrix in ((factor.solve(several), dense), (factor.forward(several.copy()), L)):
         np.testing.assert_allclose(found.reshape(-1, 3), np.linalg.solve(matrix, several.reshape(-1, 3)), atol=1e-10)
+    assert factor.solve(several[..., :0]).shape == (frames, n, 0)
     back = factor.backward(several[..., 0])
     np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
 

@@ -33,7 +33,7 @@ from biodyn.rigid_body import (
 from biodyn.rigid_body.stick_figure import StickFigure
 from biodyn.trial.run import analyse_trial
 from biodyn.uncertainty.bands import BLOCK_FRAMES, SOURCES, blocks, torque_uncertainty
-from biodyn.uncertainty.error_sources import filter_bias
+from biodyn.uncertainty.error_sources import Fitted, Frames, filter_bias, fit_gradient
 from biodyn.uncertainty.fit_response import fit_response, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import load_magnitudes
@@ -176,6 +176,28 @@ def test_a_misplaced_centre_leaves_the_standing_markers_where_they_are(analysis:
     own = [i for i, name in enumerate(carried) if name in (root.definition.name, body.definition.name)]
     # Coordinates without a principal axis stay at zero, so only segments up to the first of them keep their place exactly.
     np.testing.assert_allclose(places[1][own], places[0][own], atol=1e-9)
+
+
+@pytest.mark.parametrize("body", ["femur_r", "tibia_l", "calcn_r"])
+def test_a_moved_centre_pulls_only_where_something_moved(analysis: TrialAnalysis, body: str) -> None:
+    """All markers against those of the moved links alone: the others pull as they did."""
+    inputs = analysis.propagation
+    assert inputs is not None
+    motion, at = inputs.fit.motion, np.arange(40, 60)
+    seen_at = inputs.fitted(inputs.markers)[at]
+    weights, held = np.isfinite(seen_at[..., 0]).astype(np.float64), np.zeros(motion.v[at].shape)
+    rows = np.array([c.v_index for c in inputs.model.coordinates])
+    state = motion.q[at], motion.v[at], motion.vdot[at], inputs.dynamics.foot_wrenches[at]
+    frames = Frames(inputs, at, rows, *state, seen_at, weights, held)
+    own = Fitted.of(inputs.model)
+    other = Fitted.of(with_misplaced_centre(inputs.model, body, np.array([1e-3, 0.0, 0.0])))
+    some = own.elsewhere_in(other)
+    assert 0 < len(some) < len(own.carrying)
+    assert own.elsewhere_in(own) == ()
+    whole = fit_gradient(frames, other) - fit_gradient(frames, own)
+    part = fit_gradient(frames, other, some) - fit_gradient(frames, own, some)
+    # what is left is the round-off of gradients a thousand times as large as their difference
+    np.testing.assert_allclose(part, whole, atol=1e-10 * np.abs(whole).max())
 
 
 def test_a_shifted_ground_reaction_has_the_variance_of_its_levers(analysis: TrialAnalysis) -> None:
