@@ -28,6 +28,7 @@ class Format:
         glimpse: short pieces of the markers; None = the whole file has to be read for that.
         poses: its files may hold poses of segments.
         forces_beside: its files hold no force plates: the ground forces may lie in a file beside them (`io.ground_forces`).
+        get_ready: what makes reading one file after the other quicker, see `reading.get_ready`.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Format:
     glimpse: Callable[[Path], Glimpse] | None = None
     forces_beside: bool = False
     poses: bool = False
+    get_ready: Callable[[Callable[[], None]], None] | None = None
 
 
 # Asked in this order: a format that is a special kind of another one stands before it (a smaller `place`).

@@ -1,4 +1,4 @@
-"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`.
+"""The entrance for recordings of every format: `read`, `read_many`, `read_facts`, `read_glimpse`, `get_ready`.
 
 What a file is, its first bytes decide, because files are misnamed; its suffix breaks ties, and speaks alone where no
 format knows the bytes, so that the reader of that format can say what is wrong with them.
@@ -6,7 +6,7 @@ format knows the bytes, so that the reader of that format can say what is wrong 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,6 +78,16 @@ def read_many(paths: Sequence[str | Path]) -> list[Recording | InputFileError]:
                 result if isinstance(result, InputFileError) else _noted(_complete(result, FORMATS[name]), name)
             )
     return [result for result in results if result is not None]
+
+
+def get_ready(limit: Callable[[], None]) -> None:
+    """Make a process that will grow large ready for reading one recording after the other.
+
+    To be called while it is small and has no threads. `limit` is called in each process that this starts; they end with it.
+    """
+    for known in FORMATS.values():
+        if known.get_ready is not None:
+            known.get_ready(limit)
 
 
 def read_facts(path: str | Path) -> FileFacts:

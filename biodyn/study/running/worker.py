@@ -35,9 +35,9 @@ def main() -> None:
         answers.flush()
 
     try:
-        from biodyn.io.formats.c3d.forker import start_forker
+        from biodyn.io import get_ready
 
-        start_forker(partial(_limit_memory, memory_mb))  # while this process is small and has no threads
+        get_ready(partial(_limit_memory, memory_mb))  # before this process grows
         from biodyn.errors import BiodynError
         from biodyn.kernels.watch import watched
         from biodyn.rigid_body import warm_up
