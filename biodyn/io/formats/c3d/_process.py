@@ -20,7 +20,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.io.formats.c3d import _ezc3d
-from biodyn.io.formats.c3d.forker import fork_reader, running_forker
+from biodyn.io.formats.c3d.forker import Forker, fork_reader, running_forker
 
 # What parsing may take beyond what the process already uses: the whole file in doubles, several times over.
 _MEMORY_BASE_BYTES = 1 << 30
@@ -109,6 +109,7 @@ class _Fork:
     pid: int
     deadline: float
     chunks: list[bytes]
+    _forker: Forker | None
 
     def __init__(self, path: Path, timeout_s: float) -> None:
         if sys.platform == "win32":

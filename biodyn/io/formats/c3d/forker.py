@@ -77,6 +77,8 @@ class Forker:
         return self._ask({"ended": pid}, [])
 
     def _ask(self, request: dict[str, Any], descriptors: list[int]) -> int | None:
+        if sys.platform == "win32":
+            raise NotImplementedError("Windows cannot fork.")
         with self.turn:
             try:
                 socket.send_fds(self.line, [json.dumps(request).encode()], descriptors)
@@ -118,6 +120,8 @@ def running_forker() -> Forker | None:
 
 def _serve(line: socket.socket) -> None:
     """Fork and reap as asked, until the owner closes the socket or ends."""
+    if sys.platform == "win32":
+        raise NotImplementedError("Windows cannot fork.")
     while True:
         data, descriptors, _, _ = socket.recv_fds(line, _LONGEST_REQUEST, 1)
         if not data:
