@@ -12,20 +12,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.estimation.deviation import DEGREE
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.solve import Solution
 from biodyn.estimation.terms import (
+    REACH,
     THIRD,
     Derivatives,
     add_dynamics,
     add_kept,
     add_markers,
-    add_smoothness,
     marker_information,
     on_coefficients,
+    smooth_thirds,
 )
 
 # Torques of legs and trunk stay within about this, Nm/kg: well below what noise and skin leave them uncertain by.
@@ -33,7 +34,6 @@ _HELD_NM_KG = 0.01
 # The step changes its accelerations so many times less than the motion may: else they jump where the balance begins to count.
 _STEADY = 20.0
 _ROOT = 6
-_FIRM = 1e14  # 1/rad^2, 1/m^2: what the balance asks of a trunk's coefficients by its accelerations is 1e11
 # What would take the markers farther than this share of their standard deviation (RMS) is not hidden in their errors: a force
 # that no plate measured, or a person who stands on plates that do not agree with his weight. Then a part of the step is taken.
 _FARTHEST_SD = 0.5
@@ -57,33 +57,37 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     """Return the motion in balance to within `closed_share` times the error of the balance that was found.
 
     problem: of which the solution is. share: of the step that is to be taken, for windows that follow each other; None = as much
-    of it as the markers' errors hide. The solution's factor is lost: its memory is used again.
+    of it as the markers' errors hide.
 
     Gauss-Newton's step from the solution, with everything that the estimate was made of, but that the balance counts for more, in
     every frame of `problem.to_close`, and that torques of legs and trunk, arms and head stay as they are.
     """
     mb, coefficients = solution.model.multibody, solution.coefficients
-    balance = solution.problem.sizes.balance
     tight = replace(
         solution.problem,
-        sizes=replace(solution.problem.sizes, balance=closed_share * balance),
+        sizes=replace(solution.problem.sizes, balance=closed_share * solution.problem.sizes.balance),
         balanced=problem.to_close,
         torque_change_nm=np.full_like(problem.torque_change_nm, np.inf),  # they are held, however fast they change
     )
+    free = _moving(tight)
     information, right = marker_information(tight, solution.path.q)
-    normal = solution.equations.again()
-    add_markers(normal, tight, information, right)
-    add_smoothness(normal, tight, coefficients, solution.stiff, shown=True)
-    add_kept(normal, tight, coefficients, solution.held)
-    rows, _ = add_dynamics(normal, tight, mb, solution.path, solution.derivatives)
-    _hold_torques(normal, tight, solution.derivatives)
-    _hold_the_rest(normal, tight)
-    third = np.tile(_STEADY * solution.stiff / problem.knots.step**DEGREE, (problem.knots.count - len(THIRD) + 1, 1))
-    normal.add_diagonal(0, THIRD, third, np.zeros_like(third))
-    step = Factor(normal).solve(normal.g)
+    information = np.ascontiguousarray(information[:, free[:, None], free])
+    place, rate, acceleration = (part[:, :, free] for part in solution.derivatives)
+    parts = place, rate, acceleration
+    normal = Normal.empty(problem.knots.count, REACH, len(free))
+    add_markers(normal, tight, information, right[:, free])
+    weights, third = smooth_thirds(tight, coefficients, solution.stiff, shown=True)
+    normal.add_diagonal(0, THIRD, weights[:, free], -(weights * third)[:, free])
+    steady = _STEADY * np.broadcast_to(solution.stiff[free] / problem.knots.step**DEGREE, (len(third), len(free)))
+    normal.add_diagonal(0, THIRD, steady, np.zeros_like(steady))
+    add_kept(normal, tight, coefficients[:, free], solution.held[:, free])
+    rows, _ = add_dynamics(normal, tight, mb, solution.path, parts)
+    _hold_torques(normal, tight, parts, free)
+    step = np.zeros_like(coefficients)
+    step[:, free] = Factor(normal).solve(normal.g)
     moved_by = problem.knots.values(step)[0]
     # What the markers' equations say of the movement: its square in their standard deviations, three numbers a marker.
-    squares = np.einsum("ti,tij,tj->t", moved_by, information, moved_by)
+    squares = np.einsum("ti,tij,tj->t", moved_by[:, free], information, moved_by[:, free])
     seen = max(3 * int(np.count_nonzero(problem.weights)), 1)
     if share is None:
         share = min(1.0, _FARTHEST_SD / max(float(np.sqrt(squares.sum() / seen)), 1e-12))
@@ -94,21 +98,25 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     return Closing(problem.knots.values(coefficients)[0] + share * moved_by, share, unbalanced)
 
 
-def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives) -> None:
-    """The joint torques of legs and trunk stay, in every frame in which they are known."""
+def _moving(problem: Problem) -> IntArray:
+    """Places in v, ascending, of what the step may change: the root, legs and trunk.
+
+    Arms and head stay against the trunk, and what no marker shows stays: light segments would swing far for a few newtons.
+    """
+    assumed = [coordinate.v_index for coordinate in problem.model.assumed]
+    return np.union1d(np.arange(_ROOT), np.setdiff1d(problem.torque_rows, assumed))
+
+
+def _hold_torques(normal: Normal, problem: Problem, parts: Derivatives, free: IntArray) -> None:
+    """The joint torques of legs and trunk stay, in every frame in which they are known.
+
+    parts: derivatives (T, nv, F) by the coordinates at the places `free` (F,) in v.
+    """
     sd, step = _HELD_NM_KG * problem.model.mass_kg, problem.knots.step
     for rows_at, columns in problem.torque_groups:
-        places = problem.torque_rows[rows_at]
+        places, own = problem.torque_rows[rows_at], np.flatnonzero(np.isin(free, columns))
         for offset in range(step):
             frames = slice(offset, None, step)
-            rows = on_coefficients(problem.knots, [part[frames, places[:, None], columns] for part in parts], offset)
+            rows = on_coefficients(problem.knots, [part[frames, places[:, None], own] for part in parts], offset)
             held = problem.torque_known[frames][:, rows_at] / sd
-            normal.add_wide(0, rows * held[:, :, None, None], np.zeros(held.shape), columns)
-
-
-def _hold_the_rest(normal: Normal, problem: Problem) -> None:
-    """Arms and head stay against the trunk, and what no marker shows stays: light segments would swing far for a few newtons."""
-    free = {*range(_ROOT), *problem.torque_rows.tolist()} - {c.v_index for c in problem.model.assumed}
-    held = np.zeros((problem.knots.count, normal.n))
-    held[:, [place for place in range(normal.n) if place not in free]] = _FIRM
-    normal.add_diagonal(0, np.ones(1), held, np.zeros_like(held))
+            normal.add_wide(0, rows * held[:, :, None, None], np.zeros(held.shape), own)

@@ -36,8 +36,7 @@ class Solution:
 
     Attributes:
         coefficients: (count, nv) of the deviation from the start, see `deviation`; path: the motion itself.
-        equations, factor, derivatives: the last equations, their factor (in the same memory), and the `torque_derivatives` that
-            they were made with.
+        factor, derivatives: of the last equations, and the `torque_derivatives` that they were made with.
         stiff, held: precisions (nv,) of `terms.smoothness` and (T, nv) of `sizes.kept`.
         inertias: values of the unknowns in standard deviations of what was known before; model: with them.
         plates, plates_sd: values of the plates' unknowns, and what is left of their standard deviations; plates_drawn: the
@@ -48,7 +47,6 @@ class Solution:
 
     coefficients: FloatArray
     path: Path
-    equations: Normal
     factor: Factor
     derivatives: Derivatives
     stiff: FloatArray
@@ -109,7 +107,6 @@ def solve(problem: Problem, iterations: int, mean_information: FloatArray | None
     return Solution(
         c,
         path,
-        normal,
         factor,
         derivatives,
         stiff,

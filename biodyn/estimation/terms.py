@@ -96,10 +96,18 @@ def add_markers(normal: Normal, problem: Problem, information: FloatArray, right
 
 
 def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False) -> None:
-    """Accelerations change little: the third derivative of the motion is small. precision: (nv,) a frame, see `smoothness`.
+    """Accelerations change little: the third derivative of the motion is small (`smooth_thirds`)."""
+    weights, third = smooth_thirds(problem, c, precision, shown)
+    normal.add_diagonal(0, THIRD, weights, -weights * third)
 
-    shown: the motion is that of an earlier step, which shows how fast accelerations change about strikes; without one they may
-    change faster where the measured forces do.
+
+def smooth_thirds(
+    problem: Problem, c: FloatArray, precision: FloatArray, shown: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """Return the precisions of the third differences of the motion, and these (count - 3, nv); c: (count, nv) coefficients.
+
+    precision: (nv,) a frame, see `smoothness`. shown: the motion is that of an earlier step, which shows how fast accelerations
+    change about strikes; without one they may change faster where the measured forces do.
     """
     knots = problem.knots
     count = knots.count - len(THIRD) + 1
@@ -108,13 +116,11 @@ def add_smoothness(normal: Normal, problem: Problem, c: FloatArray, precision: F
     third[1 : knots.knots] += np.diff(problem.start.vdot[:: knots.step], axis=0) * knots.knot_s**2
     usual = precision / knots.step**DEGREE
     if shown and problem.strikes_known:
-        weights = 1.0 / (1.0 / usual + (problem.sizes.motion_shown * _shown_thirds(problem, third)) ** 2)
-    else:
-        loose = np.ones(count)
-        loose[: knots.knots] = loosening(problem)
-        loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
-        weights = usual / loose[:, None] ** 2
-    normal.add_diagonal(0, THIRD, weights, -weights * third)
+        return 1.0 / (1.0 / usual + (problem.sizes.motion_shown * _shown_thirds(problem, third)) ** 2), third
+    loose = np.ones(count)
+    loose[: knots.knots] = loosening(problem)
+    loose[1 : knots.knots] = np.maximum(loose[1 : knots.knots], loose[: knots.knots - 1])
+    return usual / loose[:, None] ** 2, third
 
 
 def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
