@@ -82,9 +82,10 @@ def marker_jacobian(model: SubjectModel, q: FloatArray) -> FloatArray:
     tree = model.multibody
     links, p_LM, _ = model.marker_arrays()
     R, p = body_poses(tree, q)
-    p_WM = p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM)
+    # another layout in memory would be another kernel to compile
+    p_WM = np.ascontiguousarray(p[:, links] + np.einsum("nmij,mj->nmi", R[:, links], p_LM))
     J = np.empty((len(q), len(links), 3, tree.nv))
-    normal.marker_columns(joint_jacobians(tree, q), p_WM, tree.paths[links].astype(np.float64), J)
+    normal.marker_columns(joint_jacobians(tree, q), p_WM, np.ascontiguousarray(tree.paths[links], dtype=np.float64), J)
     return J
 
 
