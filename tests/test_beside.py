@@ -169,6 +169,7 @@ def test_a_system_that_does_not_tell_its_load_is_taken_for_idle(monkeypatch: pyt
 MISTAKEN = [
     ["run"],
     ["run", "nowhere.c3d"],
+    ["run", "w" * 300],  # no system takes a name as long: it may not be asked whether it is there
     ["run", "."],
     ["run", str(SAMPLE), "--wrong"],
     ["run", str(SAMPLE), "--out"],

@@ -53,7 +53,7 @@ def ask_for_one_walk(words: Sequence[str]) -> bool:
             return False
     if not known.takes_walk:
         return not walks
-    return len(walks) == 1 and walks[0].is_file()
+    return len(walks) == 1 and _is_there(walks[0])
 
 
 def _read(words: Sequence[str], known: Words) -> Iterator[tuple[str | None, str]]:
@@ -69,6 +69,12 @@ def _read(words: Sequence[str], known: Words) -> Iterator[tuple[str | None, str]
             yield name, value if equals else next(left, "")
         else:
             yield word, ""
+
+
+def _is_there(walk: Path) -> bool:
+    with suppress(OSError):  # a name that is too long, a folder that may not be looked into: whoever reads it says so
+        return walk.is_file()
+    return False
 
 
 def _is_right(option: str, value: str, known: Words) -> bool:

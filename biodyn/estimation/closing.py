@@ -53,11 +53,10 @@ class Closing:
     unbalanced: FloatArray
 
 
-def closed(problem: Problem, solution: Solution, closed_share: float, share: float | None = None) -> Closing:
+def closed(problem: Problem, solution: Solution, closed_share: float) -> Closing:
     """Return the motion in balance to within `closed_share` times the error of the balance that was found.
 
-    problem: of which the solution is. share: of the step that is to be taken, for windows that follow each other; None = as much
-    of it as the markers' errors hide.
+    problem: of which the solution is. As much of the step is taken as the markers' errors hide in these frames.
 
     Gauss-Newton's step from the solution, with everything that the estimate was made of, but that the balance counts for more, in
     every frame of `problem.to_close`, and that torques of legs and trunk, arms and head stay as they are.
@@ -89,8 +88,7 @@ def closed(problem: Problem, solution: Solution, closed_share: float, share: flo
     # What the markers' equations say of the movement: its square in their standard deviations, three numbers a marker.
     squares = np.einsum("ti,tij,tj->t", moved_by[:, free], information, moved_by[:, free])
     seen = max(3 * int(np.count_nonzero(problem.weights)), 1)
-    if share is None:
-        share = min(1.0, _FARTHEST_SD / max(float(np.sqrt(squares.sum() / seen)), 1e-12))
+    share = min(1.0, _FARTHEST_SD / max(float(np.sqrt(squares.sum() / seen)), 1e-12))
     unbalanced = np.full((len(moved_by), 6), np.nan)
     for part in rows:
         unbalanced[part.frames] = -part.rest * tight.sizes.balance

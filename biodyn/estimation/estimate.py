@@ -109,7 +109,6 @@ def estimate_trial(
     plates_sd = plates_drawn = np.ones(plates.count)
     unknowns, values, model = inertia_unknowns(inputs.model, settings), np.zeros(0), inputs.model
     told: Told | None = None
-    closing: Closing | None = None
     deviation, unbalanced = np.zeros_like(inputs.fit.motion.v), np.full((len(moving), 6), np.nan)
     certain = _nothing_certain(inputs) if bands else None
     of_stretch: dict[int, FloatArray] = {}
@@ -129,8 +128,7 @@ def estimate_trial(
             columns = [coordinate.v_index for coordinate in model.coordinates]
             certain.place[window.kept] = found.place[window.inner][:, columns]
             certain.force[window.kept] = found.force[window.inner][:, columns]
-        # The window that tells the constants tells too how much of the last step is hidden in the markers' errors.
-        closing = _closed(problem, solution, settings, closing)
+        closing = _closed(problem, solution, settings)
         deviation[window.rows] += window.weights[:, None] * closing.deviation
         unbalanced[window.kept] = closing.unbalanced[window.inner]
         if number == 0:
@@ -174,10 +172,10 @@ def _solved(problem: Problem, settings: EstimationSettings, mean_information: Fl
     return solution
 
 
-def _closed(problem: Problem, solution: Solution, settings: EstimationSettings, before: Closing | None) -> Closing:
-    """The last step of a window, as far as another one (`before`) took it; EstimateError where its equations have no solution."""
+def _closed(problem: Problem, solution: Solution, settings: EstimationSettings) -> Closing:
+    """The last step of a window; EstimateError where its equations have no solution."""
     try:
-        return closed(problem, solution, settings.closed_share, None if before is None else before.share)
+        return closed(problem, solution, settings.closed_share)
     except np.linalg.LinAlgError as error:
         raise EstimateError(f"The equations of its last step have no solution ({error}).") from error
 
@@ -199,7 +197,8 @@ class _Window:
     def weights(self) -> FloatArray:
         """How much (rows,) each frame counts beside the same one of the neighbours: windows fade into each other smoothly.
 
-        Two windows close the same imbalance by motions that differ by some micrometres; at a seam that is an impact.
+        Two windows close the same imbalance by motions that differ by some micrometres, or by more where one of them takes only a
+        part of its last step; at a seam that is an impact.
         """
         frames = np.arange(self.rows.start, self.rows.stop)
         result = np.ones(len(frames))

@@ -128,7 +128,8 @@ class EstimationSettings(Section):
         1.0,
         ge=0,
         le=100,
-        description="the same times for changes of the accelerations, beside what `smoothness` allows",
+        description="times the changes of an acceleration that the first step shows as long after a foot strike, which it may "
+        "have in the next ones beside what `smoothness` allows",
     )
     knots_hz: float = Field(100.0, ge=10, le=1000, description="knots of the estimated motion in a second")
     iterations: int = Field(2, ge=1, le=20, description="Gauss-Newton steps")

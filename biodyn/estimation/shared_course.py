@@ -72,7 +72,7 @@ def course_of(kinds: Kinds, since_s: FloatArray) -> Course:
         near = np.flatnonzero((felt > -1.0) & (felt < OF_A_STRIKE))
         before = np.floor(felt[near]).astype(np.int64)
         for bins, weight in ((before, before + 1 - felt[near]), (before + 1, felt[near] - before)):
-            inside = (bins >= 0) & (bins < OF_A_STRIKE)
+            inside = (bins >= 0) & (bins < OF_A_STRIKE) & (weight > 0.0)  # a number without weight has no equation
             at = flat[near[inside]]
             parts.append((at, (numbers + other) + bins[inside, None], np.broadcast_to(weight[inside, None], at.shape)))
     at, of, weights = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))

@@ -46,6 +46,14 @@ def _since_nearest(time_s: FloatArray, strikes_s: Sequence[float]) -> FloatArray
     return np.asarray(np.take_along_axis(away, np.argmin(np.abs(away), axis=1)[:, None], axis=1)[:, 0])
 
 
+def midway(before_s: FloatArray, after_s: FloatArray) -> FloatArray:
+    """Return the times since a strike, s, midway between two knots, from `since_strikes` (..., 2) at both of them.
+
+    Where another strike comes nearer between them, the two count from different strikes: the earlier one stands.
+    """
+    return np.where(after_s < before_s, before_s, 0.5 * (before_s + after_s))
+
+
 class Kinds(NamedTuple):
     """What stands at places in v: a number (R,) that both sides share, and the side, "" in the middle."""
 

@@ -13,7 +13,7 @@ from biodyn.estimation.banded import Normal, inverse_diagonals
 from biodyn.estimation.deviation import DEGREE, Knots, Path, by_deviation
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S
-from biodyn.estimation.strikes import alike, kinds_of, shown_changes, shown_sizes
+from biodyn.estimation.strikes import alike, kinds_of, midway, shown_changes, shown_sizes
 from biodyn.kernels import normal as kernels
 from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
@@ -127,7 +127,7 @@ def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
     """The root mean squares of third differences (count, nv) among those as long after a strike (`strikes.shown_sizes`)."""
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
     between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
-    middle = 0.5 * (since_s[between] + since_s[between - 1])
+    middle = midway(since_s[between - 1], since_s[between])
     labels = alike(kinds_of(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
     known[1 : knots.knots] = True  # what lies beyond the first and the last knot is no motion

@@ -56,6 +56,17 @@ def test_gathered_is_the_transposed_of_values() -> None:
     np.testing.assert_allclose(course.squares(scale), [np.sum(scale * unit**2) for unit in units], rtol=1e-12)
 
 
+def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
+    """Every fiftieth of a second from it on: the hundredths between them have no weight at all, and no equation."""
+    since_s = np.stack([np.arange(60) / 50.0, np.full(60, np.inf)], axis=1)
+    course = course_of(knees(), since_s)
+    assert (course.squares(np.ones(course.shape)) > 0.0).all()
+    normal, part = equations(np.zeros((62, 2)), course)
+    factor = Factor(normal)
+    step = np.ones((62, 2))
+    assert np.isfinite(towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
+
+
 def equations(tau: FloatArray, course: Course) -> tuple[Normal, TorqueRows]:
     """Torques (K, 2) measured with `NOISE_NM`, whose second differences are small but for what a single strike may."""
     count = len(tau)

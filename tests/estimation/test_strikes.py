@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import SIDES, Side
-from biodyn.estimation.strikes import alike, kinds_of, shown_changes, since_strikes
+from biodyn.estimation.strikes import alike, kinds_of, midway, shown_changes, since_strikes
 from biodyn.estimation.torques import torque_places
 from biodyn.model.body_model import SubjectModel
 from biodyn.recording import Contact
@@ -69,6 +69,15 @@ def test_the_nearest_strike_counts() -> None:
     strikes = [contact(*strike) for strike in STRIKES]
     since_s = since_strikes(strikes, FRAMES, RATE_HZ)[:, SIDES.index("r")]
     np.testing.assert_allclose(since_s[[30, 89, 91, 150]], [-0.1, 0.49, -0.49, 0.1])
+
+
+def test_halfway_from_one_strike_to_the_next_is_no_strike() -> None:
+    """Half a second after one and before the other: the mean of both times would be that of a strike."""
+    since_s = since_strikes([contact(*strike) for strike in STRIKES], FRAMES, RATE_HZ)
+    middle_s = midway(since_s[:-1], since_s[1:])[:, SIDES.index("r")]
+    np.testing.assert_allclose(middle_s[:89], np.arange(89) / RATE_HZ - 0.4 + 0.5 / RATE_HZ)
+    assert (np.abs(middle_s[85:95]) > 0.4).all()
+    assert np.isinf(midway(np.full((3, 2), np.inf), np.full((3, 2), np.inf))).all()
 
 
 def test_the_root_is_struck_by_both_feet(model: SubjectModel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -95,6 +96,18 @@ def test_without_its_forker_a_process_forks_by_itself(write_c3d, start, monkeypa
     own = counting(monkeypatch)
     assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
     assert len(own) == 1
+
+
+def test_what_a_dying_forker_leaves_in_the_pipe_is_not_taken_for_the_answer(write_c3d, start, monkeypatch):
+    """It may die when it has forked a reader and not told so: two would write into the same pipe."""
+
+    def dying(line: socket.socket) -> None:
+        _, descriptors, _, _ = socket.recv_fds(line, 1 << 16, 1)
+        os.write(descriptors[0], b"a part of an answer")
+
+    monkeypatch.setattr(forker, "_serve", dying)
+    start()
+    assert isinstance(parse_files([write_c3d()], 60.0)[0], Parsed)
 
 
 def test_a_fork_of_the_owner_has_no_forker(start):

@@ -118,11 +118,16 @@ class _Fork:
         self.chunks = []
         self.deadline = time.monotonic() + timeout_s
         self._forker = running_forker()
+        asked = str(path), _memory_bytes(path), timeout_s
         self.fd, write_fd = os.pipe()
-        asked = str(path), _memory_bytes(path), timeout_s, write_fd
-        pid = None if self._forker is None else self._forker.forked(*asked)
-        if pid is None:  # no forker, or it has ended
-            self._forker, pid = None, fork_reader(*asked, self.fd)
+        pid = None if self._forker is None else self._forker.forked(*asked, write_fd)
+        if self._forker is not None and pid is None:
+            # It has ended, and a reader that it forked in its last moment may write into this pipe.
+            os.close(write_fd)
+            os.close(self.fd)
+            self.fd, write_fd = os.pipe()
+        if pid is None:
+            self._forker, pid = None, fork_reader(*asked, write_fd, self.fd)
         self.pid = pid
         os.close(write_fd)
 
