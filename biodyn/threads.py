@@ -68,8 +68,8 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 def ending_with(parent: int) -> Callable[[], None]:
     """Return what a process calls first to end when the process `parent` that started it does, however that ends.
 
-    It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it does;
-    on other systems but Windows a thread of it looks every half second, and sees nothing while a library holds the interpreter.
+    It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it
+    does; on other systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
     """
     import ctypes
     import threading

@@ -22,9 +22,11 @@ from biodyn.output.report.methods import methods
 from biodyn.output.store.record import result_arrays
 from biodyn.output.store.record.norms import norms_record
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
-from biodyn.processing.kinematics.model_markers import fit_model
+from biodyn.processing.kinematics import model_markers
+from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.rigid_body.marker_fit import UNDETERMINED
 from biodyn.settings import settings_from
 from biodyn.study import open_session
 from biodyn.trial.model_replay import model_motion
@@ -138,6 +140,28 @@ def test_open_coordinates_are_named():
         model, [m.name for m in model.markers], np.where(np.array(on_foot)[:, None], np.nan, x)[None], np.zeros(1)
     )
     assert set(bare.open) == {"ankle_angle_r", "subtalar_angle_r", "mtp_angle_r", "mtp_angle_l"}
+
+
+def test_a_fit_that_is_called_undetermined_names_a_coordinate(monkeypatch):
+    """The fit judges by the exact curvature: where that alone is small, the coordinate that keeps least is named."""
+    model = from_osim(recordings() / "opensim/core_ik/subject01_simbody.osim")
+    names, q = [m.name for m in model.markers], model.default_configuration()[None]
+    R, p = model.coupled.body_poses(q)
+    b = [model.multibody.body_index(str(m.body)) for m in model.markers]
+    x = (np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b])[None]
+    toes = Tasks(coordinates={"mtp_angle_r": (1.0, None), "mtp_angle_l": (1.0, None)})
+    assert fit_model(model, names, x, np.zeros(1), toes).open == ()
+    solved = model_markers.fit_coordinates
+
+    def flagged(*given):
+        found = solved(*given)
+        return replace(found, status=np.full_like(found.status, UNDETERMINED))
+
+    monkeypatch.setattr(model_markers, "fit_coordinates", flagged)
+    fit = fit_model(model, names, x, np.zeros(1), toes)
+    (note,) = [note for note in fit.notes if note.code == "ik-undetermined"]
+    assert len(fit.open) == 1
+    assert f"The markers leave {fit.open[0]} undetermined" in note.message
 
 
 def test_cycles_count_the_usual_way_and_tables_the_models(walk):

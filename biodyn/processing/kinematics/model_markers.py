@@ -209,10 +209,9 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
 
 
 def _findings(solution: InverseKinematics, unclear: Sequence[str]) -> list[Diagnostic]:
-    what = _listed(unclear) if unclear else "some coordinate"
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
-        (UNDETERMINED, "ik-undetermined", f"The markers leave {what} undetermined in"),
+        (UNDETERMINED, "ik-undetermined", f"The markers leave {_listed(unclear)} undetermined in"),
         (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
     )
     notes = []

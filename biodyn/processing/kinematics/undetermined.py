@@ -25,7 +25,7 @@ def undetermined(
     free: BoolArray,
     pulls: FloatArray,
 ) -> tuple[int, ...]:
-    """Return the places of the coordinates that are open in some of the frames that the fit calls undetermined.
+    """Return the places of the coordinates that are open in some of the frames that the fit calls undetermined, one at least.
 
     free: (n,) coordinates that may move. pulls: (n,) weights of their tasks, as `fit_coordinates` has them.
     """
@@ -40,11 +40,17 @@ def undetermined(
 
 
 def _open(H: FloatArray) -> BoolArray:
-    """Coordinates (n,) whose curvature H (n, n) vanishes when the others follow."""
+    """Coordinates (n,) whose curvature H (n, n) vanishes when the others follow; where none does, the one that keeps least of it.
+
+    The fit judges by the exact curvature, which the markers' distances from their places can make smaller than this.
+    """
     own = np.diag(H)
     moves = own > 0.0
     result = ~moves
     scale = np.sqrt(own[moves])
     relative = H[np.ix_(moves, moves)] / scale[:, None] / scale + _RIDGE * np.eye(len(scale))
-    result[moves] = 1.0 / np.diag(np.linalg.inv(relative)) < _DETERMINED
+    left = 1.0 / np.diag(np.linalg.inv(relative))
+    result[moves] = left < _DETERMINED
+    if not result.any():
+        result[np.flatnonzero(moves)[np.argmin(left)]] = True
     return result

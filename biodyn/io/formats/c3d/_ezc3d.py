@@ -2,8 +2,8 @@
 
 ezc3d can bring the whole process down on a damaged file, so this runs in a process that may die: either a fork of the
 reader's (`serve` is called in the child) or a fresh interpreter (this file run as a script, which is why it imports
-nothing of biodyn but how a process ends with its parent). The answer is never pickled: a length, that many bytes of JSON, then raw little-endian float64
-arrays whose shapes the JSON tells.
+nothing of biodyn but how a process ends with its parent). The answer is never pickled: a length, that many bytes of
+JSON, then raw little-endian float64 arrays whose shapes the JSON tells.
 """
 
 from __future__ import annotations
