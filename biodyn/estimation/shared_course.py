@@ -15,7 +15,7 @@ from biodyn.conventions import SIDES, FloatArray
 from biodyn.estimation.banded import Factor
 from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
-from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, Shares, kinds_of, near_strikes
+from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, Shares, kinds_of, struck
 from biodyn.estimation.terms import TorqueRows, shown_torques
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.multibody import Multibody
@@ -31,16 +31,9 @@ def course_of(kinds: Kinds, since_s: FloatArray) -> Shares:
     It is made of numbers a hundredth of a second apart, straight between them and 0 beside strikes. Both sides of the body share
     them, own strikes and those of the other side apart; what has no side has other ones for strikes of the right and of the left.
     """
-    shape = (len(since_s), len(kinds.side))
-    flat, numbers = np.arange(shape[0] * shape[1]).reshape(shape), kinds.number * 2 * OF_A_STRIKE
-    parts = []
-    for side, frames, hundredth, share in near_strikes(since_s):
-        other = np.array([OF_A_STRIKE if (own or SIDES[0]) != side else 0 for own in kinds.side], dtype=np.int64)
-        at = flat[frames]
-        parts.append((at, (numbers + other) + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
-    at, of, weights = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
+    at, of, weight = struck(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
     used, places = np.unique(of, return_inverse=True)  # a number without weight has no equation
-    return Shares(at, np.asarray(places, dtype=np.int64), weights, shape, len(used))
+    return Shares(at, np.asarray(places, dtype=np.int64), weight, (len(since_s), len(kinds.side)), len(used))
 
 
 def shared_step(

@@ -123,24 +123,41 @@ def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray
             yield side, near[inside], at[inside], (share / both[near])[inside]
 
 
+def struck(
+    kinds: Kinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return what `Shares` of values (T, R) strikes have, since_s (T, 2): places, numbers and weights (N,).
+
+    first: (R,) number of the first hundredth of a strike of a value's own side; those of the other side follow. middle: the side
+    that what has none counts as its own; None = both, as one.
+    """
+    flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
+    parts = []
+    for side, frames, hundredth, share in near_strikes(since_s):
+        other = np.array([OF_A_STRIKE if (own or middle or side) != side else 0 for own in kinds.side], dtype=np.int64)
+        at = flat[frames]
+        parts.append((at, first + other + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
+    at, of, weight = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
+    return at, of, weight
+
+
 def alike(kinds: Kinds, since_s: FloatArray) -> Shares:
     """Return the shares of values (T, R) in what is alike: the same kind, as long after a strike; since_s (T, 2).
 
     Both sides count as one; what has no side has every strike for its own. The nearest known strike counts. Shares of a value
     sum to 1: what no strike has of it is the rest of the stride.
     """
-    shape = (len(since_s), len(kinds.side))
-    flat, first = np.arange(shape[0] * shape[1]).reshape(shape), kinds.number * _OF_A_KIND
-    rest = np.ones(shape)
-    parts = []
-    for side, frames, hundredth, share in near_strikes(since_s):
-        other = np.array([OF_A_STRIKE if own and own != side else 0 for own in kinds.side], dtype=np.int64)
-        at = flat[frames]
-        parts.append((at, (first + 1 + other) + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
-        rest[frames] -= share[:, None]
-    parts.append((flat, np.broadcast_to(first, shape), np.maximum(rest, 0.0)))
-    at, of, weights = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
-    return Shares(at, of, weights, shape, _OF_A_KIND * (1 + int(kinds.number.max(initial=-1))))
+    shape, first = (len(since_s), len(kinds.side)), kinds.number * _OF_A_KIND
+    at, of, weight = struck(kinds, since_s, first + 1)
+    every = np.arange(shape[0] * shape[1])
+    rest = np.maximum(1.0 - np.bincount(at, weights=weight, minlength=len(every)), 0.0)
+    return Shares(
+        np.concatenate([at, every]),
+        np.concatenate([of, np.tile(first, shape[0])]),
+        np.concatenate([weight, rest]),
+        shape,
+        _OF_A_KIND * (1 + int(kinds.number.max(initial=-1))),
+    )
 
 
 def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
