@@ -122,7 +122,7 @@ def root_unseen(model: SubjectModel, q: FloatArray, visible: BoolArray, step: in
 
     None where all markers together leave it as open: then the marker set does, and no gap.
     """
-    found = _through(partial(_root_and_whole, model), q, visible, step)
+    found = through_frames(partial(_root_and_whole, model), q, visible, step)
     return np.asarray((found[:, 0] < LEAST_LEVER_M) & ~(found[:, 1] < LEAST_LEVER_M))
 
 
@@ -133,10 +133,10 @@ def _root_and_whole(model: SubjectModel, q: FloatArray, visible: BoolArray) -> F
 
 def levers_through(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> FloatArray:
     """Return the levers (T, C) m of all frames of q (T, nq) with the visible markers (T, M), NaN where not solved."""
-    return _through(partial(levers, model), q, visible, step)
+    return through_frames(partial(levers, model), q, visible, step)
 
 
-def _through(
+def through_frames(
     judge: Callable[[FloatArray, BoolArray], FloatArray], q: FloatArray, visible: BoolArray, step: int
 ) -> FloatArray:
     """Return what `judge` makes (n, K) of configurations and visible markers, for all frames (T, K), NaN where not solved.

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.model.observability import LEAST_LEVER_M, through_frames
 from biodyn.rigid_body.coupling.coupled import CoupledMultibody
 from biodyn.rigid_body.coupling.followed import FollowedMarkers
 from biodyn.rigid_body.marker_fit import UNDETERMINED, InverseKinematics
@@ -16,6 +17,8 @@ _DETERMINED: Final = 1e-5
 _RIDGE: Final = 1e-10
 # Frames looked at: which coordinates are open changes with the markers seen, and hardly within a walk.
 _MOST_FRAMES: Final = 20
+_RIDGE_M2: Final = 1e-8
+_JUDGED_EVERY_S: Final = 0.04
 
 
 def undetermined(
@@ -37,6 +40,40 @@ def undetermined(
         H += np.diag(pulls[free]) * markers.weights[t].sum()
         found |= set(np.flatnonzero(free)[_open(H)].tolist())
     return tuple(sorted(found))
+
+
+def root_open(
+    coupled: CoupledMultibody,
+    markers: FollowedMarkers,
+    q: FloatArray,
+    free: BoolArray,
+    pulls: FloatArray,
+    turns: BoolArray,
+    rate_hz: float,
+) -> BoolArray:
+    """Return the frames (T,) of q (T, n) in which the markers seen leave open how a body that hangs on ground is turned.
+
+    As `model.observability.root_unseen`, for an imported model; turns: (n,) coordinates that turn such a body. None where all
+    markers together leave it as open.
+    """
+    visible = markers.weights > 0.0
+    turning = np.flatnonzero(turns[free])
+    if visible.all() or not len(turning):
+        return np.zeros(len(q), dtype=np.bool_)
+    weights = np.minimum(markers.weights.max(axis=0), 1.0)
+
+    def judge(q: FloatArray, visible: BoolArray) -> FloatArray:
+        J = markers.by_coordinates(coupled, q)[..., free]
+        found = []
+        for shown in (visible, np.ones_like(visible)):
+            H = np.einsum("tm,tmik,tmil->tkl", shown * weights, J, J)
+            covariance = np.linalg.inv(H + np.diag(pulls[free] + _RIDGE_M2))
+            worst = np.linalg.eigvalsh(covariance[:, turning[:, None], turning])[:, -1]
+            found.append(1.0 / np.sqrt(worst))
+        return np.stack(found, axis=1)
+
+    lever = through_frames(judge, q, visible, max(round(_JUDGED_EVERY_S * rate_hz), 1))
+    return np.asarray((lever[:, 0] < LEAST_LEVER_M) & ~(lever[:, 1] < LEAST_LEVER_M))
 
 
 def _open(H: FloatArray) -> BoolArray:
