@@ -58,9 +58,8 @@ def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]
             f"'{out}' is a result; those of several walks go into folders of their own.", "Choose another --out."
         )
     folders: list[Path] = []
-    taken: dict[
-        str, tuple[Path, Path]
-    ] = {}  # whatever the case: results are moved to systems that tell no names apart by it
+    # whatever the case: results are moved to systems that tell no names apart by it
+    taken: dict[str, tuple[Path, Path]] = {}
     for walk in walks:
         folder = default_folder(walk) if out is None else out / default_folder(walk).name
         name = folder.name.casefold()

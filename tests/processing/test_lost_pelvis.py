@@ -13,6 +13,7 @@ from support.sessions import Laboratory
 from biodyn.analysis import TrialAnalysis
 from biodyn.conventions import FloatArray
 from biodyn.model.observability import LEAST_LEVER_M, root_levers, root_unseen
+from biodyn.processing.kinematics.visibility import bridge_root
 from biodyn.simulation import SimulatedTrial
 from biodyn.trial.run import analyse_trial
 
@@ -97,6 +98,17 @@ def test_a_few_frames_are_bridged(laboratory: Laboratory, tmp_path: Path, method
     (note,) = [note for note in analysis.diagnostics if note.code == "root-undetermined"]
     assert (note.severity, note.frames) == ("info", (FIRST, FIRST + frames - 1))
     assert note.value == pytest.approx(0.05)
+
+
+def test_one_frame_on_each_side_makes_a_straight_bridge(laboratory: Laboratory) -> None:
+    q = laboratory.trials["walk"].q[:12].copy()
+    q[:4], q[8:] = np.nan, np.nan
+    is_open = np.zeros(12, dtype=bool)
+    is_open[5:7] = True
+    _, found = bridge_root(q, is_open)
+    np.testing.assert_allclose(found[5:7, :3], q[4, :3] + np.array([[1.0], [2.0]]) / 3.0 * (q[7, :3] - q[4, :3]))
+    np.testing.assert_allclose(np.linalg.norm(found[:, 3:], axis=1), 1.0)
+    np.testing.assert_array_equal(found[[4, 7], :3], q[[4, 7], :3])
 
 
 def test_thighs_and_trunk_tell_how_the_pelvis_lies(laboratory: Laboratory) -> None:

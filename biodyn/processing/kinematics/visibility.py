@@ -109,7 +109,8 @@ def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
     for first, stop in finite_stretches(is_open):
         place = np.searchsorted(sure, first)
         beside = sure[max(place - NEIGHBOURS, 0) : place + NEIGHBOURS]
-        result[first:stop] = make_interp_spline(beside, result[beside], k=3)(np.arange(first, stop))
+        degree = 3 if len(beside) > 3 else 1  # one frame on each side at least
+        result[first:stop] = make_interp_spline(beside, result[beside], k=degree)(np.arange(first, stop))
     result[:, 3:] /= np.linalg.norm(result[:, 3:], axis=1, keepdims=True)
     return _BRIDGE_WEIGHT, result
 
