@@ -308,8 +308,8 @@ def _changes(scene: Scene) -> FloatArray:
     own = {c.v_index: there[c.name] for c in model.coordinates}
     tau = truth.tau[:, [own[at] for at in places.tolist()]]
     rate_hz = truth.options.rate_hz
-    labels = alike(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz))
-    return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), labels, 1.0 / rate_hz)
+    shares = alike(kinds_of(model, places), since_strikes(strikes, len(tau), rate_hz)[1:-1])
+    return shown_changes(tau, np.ones(tau.shape, dtype=np.bool_), shares, 1.0 / rate_hz)
 
 
 def _problem(scene: Scene, knots: Knots, weights: FloatArray, noise_m: float, balanced: FloatArray) -> Problem:

@@ -1,4 +1,4 @@
-"""Processors and processes; threads of the libraries below numpy: one each.
+"""Processors, processes and how they end; threads of the libraries below numpy: one each.
 
 Matrices here are small: threads of linear algebra that wait for each other double the processor time and win none, and sums
 in another order change the last digits. To be said before numpy is imported; loops of our own are not concerned.
@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Callable
 
 #: What OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
 ONE_THREAD: Final = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 )
+
+_PR_SET_PDEATHSIG: Final = 1  # prctl(2)
+_SIGKILL: Final = 9  # not in `signal` on every system
+_LOOK_AGAIN_S: Final = 0.5
 
 
 def use_one_thread() -> None:
@@ -58,6 +63,34 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
             process.kill()
         else:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def ending_with(parent: int) -> Callable[[], None]:
+    """Return what a process calls first to end when the process `parent` that started it does, however that ends.
+
+    It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it
+    does; on other systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
+    """
+    import ctypes
+    import threading
+    import time
+
+    own = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_AGAIN_S)
+        os._exit(1)
+
+    def begin() -> None:
+        if own is not None:
+            own.prctl(_PR_SET_PDEATHSIG, _SIGKILL)
+            if os.getppid() != parent:  # it died before
+                os._exit(1)
+        elif sys.platform != "win32":
+            threading.Thread(target=watch, daemon=True).start()
+
+    return begin
 
 
 def is_processor_free() -> bool:

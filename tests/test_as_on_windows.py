@@ -94,8 +94,15 @@ def test_walks_whose_folders_would_differ_in_case_alone_are_refused_before_the_w
         walk.write_bytes(b"nothing")
     done = CliRunner().invoke(app, ["run", *map(str, walks), "--out", str(tmp_path / "out")])
     assert done.exit_code == BAD_INPUT
-    assert "would be written into the same folder" in " ".join(done.stderr.split())
+    told = "".join(done.stderr.split())
+    assert "differincapitalsalone,onefolderonWindowsandmacOS" in told
+    assert "thesamefolder" not in told
     assert not (tmp_path / "out").exists()
+    walks[1].rename(walks[1].with_name("Walk.c3d"))
+    done = CliRunner().invoke(
+        app, ["run", str(walks[0]), str(walks[1].with_name("Walk.c3d")), "--out", str(tmp_path / "out")]
+    )
+    assert "wouldbewrittenintothesamefolder" in "".join(done.stderr.split())
 
 
 # -- lengths ----------------------------------------------------------------------------------------------------------

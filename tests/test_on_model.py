@@ -22,9 +22,11 @@ from biodyn.output.report.methods import methods
 from biodyn.output.store.record import result_arrays
 from biodyn.output.store.record.norms import norms_record
 from biodyn.processing.dynamics.actuated import stored_actuated_motion
-from biodyn.processing.kinematics.model_markers import fit_model
+from biodyn.processing.kinematics import model_markers
+from biodyn.processing.kinematics.model_markers import Tasks, fit_model
 from biodyn.rigid_body import from_osim
 from biodyn.rigid_body.coupling.reduced import ReducedTree
+from biodyn.rigid_body.marker_fit import UNDETERMINED
 from biodyn.settings import settings_from
 from biodyn.study import open_session
 from biodyn.trial.model_replay import model_motion
@@ -138,6 +140,51 @@ def test_open_coordinates_are_named():
         model, [m.name for m in model.markers], np.where(np.array(on_foot)[:, None], np.nan, x)[None], np.zeros(1)
     )
     assert set(bare.open) == {"ankle_angle_r", "subtalar_angle_r", "mtp_angle_r", "mtp_angle_l"}
+
+
+def test_a_fit_that_is_called_undetermined_names_a_coordinate(monkeypatch):
+    """The fit judges by the exact curvature: where that alone is small, the coordinate that keeps least is named."""
+    model = from_osim(recordings() / "opensim/core_ik/subject01_simbody.osim")
+    names, q = [m.name for m in model.markers], model.default_configuration()[None]
+    R, p = model.coupled.body_poses(q)
+    b = [model.multibody.body_index(str(m.body)) for m in model.markers]
+    x = (np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b])[None]
+    toes = Tasks(coordinates={"mtp_angle_r": (1.0, None), "mtp_angle_l": (1.0, None)})
+    assert fit_model(model, names, x, np.zeros(1), toes).open == ()
+    solved = model_markers.fit_coordinates
+
+    def flagged(*given):
+        found = solved(*given)
+        return replace(found, status=np.full_like(found.status, UNDETERMINED))
+
+    monkeypatch.setattr(model_markers, "fit_coordinates", flagged)
+    fit = fit_model(model, names, x, np.zeros(1), toes)
+    (note,) = [note for note in fit.notes if note.code == "ik-undetermined"]
+    assert len(fit.open) == 1
+    assert f"The markers leave {fit.open[0]} undetermined" in note.message
+
+
+def test_frames_that_leave_the_pelvis_open_have_no_motion():
+    """Shanks and feet alone do not tell it; thighs do, and a marker set without them is as it is."""
+    model = from_osim(recordings() / "opensim/core_ik/subject01_simbody.osim")
+    names, q = [m.name for m in model.markers], model.default_configuration()[None]
+    R, p = model.coupled.body_poses(q)
+    on = [str(m.body) for m in model.markers]
+    b = [model.multibody.body_index(body) for body in on]
+    x = (np.einsum("mij,mj->mi", R[0, b], [m.place_m for m in model.markers]) + p[0, b])[None].repeat(40, axis=0)
+    above = np.array([body in ("pelvis", "torso", "head") for body in on])
+    thighs = np.array([body.startswith("femur") for body in on])
+    x[10:15, above | thighs] = np.nan
+    x[20:25, above & ~thighs & (np.array(on) == "pelvis")] = np.nan
+    fit = fit_model(model, names, x, np.arange(40) / 100.0)
+    gone = np.zeros(40, dtype=bool)
+    gone[10:15] = True
+    np.testing.assert_array_equal(np.isnan(fit.q).any(axis=1), gone)
+    (note,) = [note for note in fit.notes if note.code == "root-undetermined"]
+    assert (note.severity, note.value, note.frames) == ("warning", 5.0, (10, 14))
+    legs = [i for i, name in enumerate(names) if not (above | thighs)[i]]
+    bare = fit_model(model, [names[i] for i in legs], x[:8, legs], np.arange(8) / 100.0)
+    assert np.isfinite(bare.q).all()
 
 
 def test_cycles_count_the_usual_way_and_tables_the_models(walk):

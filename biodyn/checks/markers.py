@@ -189,6 +189,7 @@ def _pose_tracking_error(trial: TrialFacts, misfit: PoseMisfit, limit: float) ->
     kind="result",
     place=80,
     limit="limits.fitted_share",
+    findings={"root-undetermined": "Frames in which no markers tell how the pelvis lies"},
 )
 def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     """Share of the frames between the first and the last measured contact that have a pose and accelerations."""

@@ -58,17 +58,22 @@ def _folders(walks: Sequence[Path], out: Path | None, force: bool) -> list[Path]
             f"'{out}' is a result; those of several walks go into folders of their own.", "Choose another --out."
         )
     folders: list[Path] = []
-    taken: dict[str, Path] = {}  # whatever the case: other systems tell no names apart by it
+    # whatever the case: results are moved to systems that tell no names apart by it
+    taken: dict[str, tuple[Path, Path]] = {}
     for walk in walks:
         folder = default_folder(walk) if out is None else out / default_folder(walk).name
         name = folder.name.casefold()
         if name in taken:
+            earlier, its_folder = taken[name]
+            where = "would be written into the same folder"
+            if folder.name != its_folder.name:
+                where = "would be written into folders whose names differ in capitals alone, one folder on Windows and macOS"
             raise ResultError(
-                f"'{taken[name]}' and '{walk}' would be written into the same folder, '{folder}'.",
+                f"'{earlier}' and '{walk}' {where}: '{folder}'.",
                 "Analyse them one by one, each with an --out of its own.",
             )
         require_free(folder, force)
-        taken[name] = walk
+        taken[name] = walk, folder
         folders.append(folder)
     return folders
 

@@ -8,15 +8,14 @@ with the limits of one strike, and each strike's own torques are drawn towards i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import SIDES, FloatArray, IntArray
+from biodyn.conventions import SIDES, FloatArray
 from biodyn.estimation.banded import Factor
 from biodyn.estimation.deviation import Path
 from biodyn.estimation.problem import Problem
-from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, hundredths, kinds_of
+from biodyn.estimation.strikes import OF_A_STRIKE, Kinds, Shares, kinds_of, struck
 from biodyn.estimation.terms import TorqueRows, shown_torques
 from biodyn.rigid_body import inverse_dynamics
 from biodyn.rigid_body.multibody import Multibody
@@ -26,58 +25,15 @@ _SOLUTIONS = 5
 _LEAST_VARIANCE = 1e-4  # Nm^2
 
 
-@dataclass(frozen=True)
-class Course:
-    """What values (K, R) at knots have in common at the same time after all strikes: P numbers, a hundredth of a second apart.
+def course_of(kinds: Kinds, since_s: FloatArray) -> Shares:
+    """Return what all strikes have in common; since_s: (K, 2) of `since_strikes` at the knots.
 
-    Between them it is straight. Both sides of the body share them, own strikes and those of the other side apart; what has no
-    side has other ones for strikes of the right and of the left.
-
-    Attributes:
-        at, of, weight: (N,) places in the flat values, the number that each is made of, and its weight.
-        shape: (K, R). count: P.
+    It is made of numbers a hundredth of a second apart, straight between them and 0 beside strikes. Both sides of the body share
+    them, own strikes and those of the other side apart; what has no side has other ones for strikes of the right and of the left.
     """
-
-    at: IntArray
-    of: IntArray
-    weight: FloatArray
-    shape: tuple[int, int]
-    count: int
-
-    def values(self, numbers: FloatArray) -> FloatArray:
-        """Return the values (K, R) that the numbers (P,) stand for; 0 beside strikes."""
-        parts = self.weight * numbers[self.of]
-        flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
-        return np.asarray(flat.reshape(self.shape), dtype=np.float64)
-
-    def gathered(self, values: FloatArray) -> FloatArray:
-        """Return the transposed of `values`: the numbers (P,) that values (K, R) pull at."""
-        return self._summed(self.weight * values.ravel()[self.at])
-
-    def squares(self, values: FloatArray) -> FloatArray:
-        """Return the sums (P,) of the squares of all weights on a number, each times its value (K, R)."""
-        return self._summed(self.weight**2 * values.ravel()[self.at])
-
-    def _summed(self, parts: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(self.of, weights=parts, minlength=self.count), dtype=np.float64)
-
-
-def course_of(kinds: Kinds, since_s: FloatArray) -> Course:
-    """Return what all strikes have in common; since_s: (K, 2) of `since_strikes` at the knots."""
-    shape = (len(since_s), len(kinds.side))
-    flat, numbers = np.arange(shape[0] * shape[1]).reshape(shape), kinds.number * 2 * OF_A_STRIKE
-    parts = []
-    for side, felt in zip(SIDES, hundredths(since_s).T, strict=True):
-        other = np.array([OF_A_STRIKE if (own or SIDES[0]) != side else 0 for own in kinds.side], dtype=np.int64)
-        near = np.flatnonzero((felt > -1.0) & (felt < OF_A_STRIKE))
-        before = np.floor(felt[near]).astype(np.int64)
-        for bins, weight in ((before, before + 1 - felt[near]), (before + 1, felt[near] - before)):
-            inside = (bins >= 0) & (bins < OF_A_STRIKE) & (weight > 0.0)  # a number without weight has no equation
-            at = flat[near[inside]]
-            parts.append((at, (numbers + other) + bins[inside, None], np.broadcast_to(weight[inside, None], at.shape)))
-    at, of, weights = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
-    used, places = np.unique(of, return_inverse=True)
-    return Course(at, np.asarray(places, dtype=np.int64), weights, shape, len(used))
+    at, of, weight = struck(kinds, since_s, kinds.number * 2 * OF_A_STRIKE, SIDES[0])
+    used, places = np.unique(of, return_inverse=True)  # a number without weight has no equation
+    return Shares(at, np.asarray(places, dtype=np.int64), weight, (len(since_s), len(kinds.side)), len(used))
 
 
 def shared_step(
@@ -102,7 +58,7 @@ def shared_step(
 
 
 def towards_course(
-    course: Course, torques: Sequence[TorqueRows], sd: FloatArray, factor: Factor, step: FloatArray
+    course: Shares, torques: Sequence[TorqueRows], sd: FloatArray, factor: Factor, step: FloatArray
 ) -> FloatArray:
     """Return the change (count, nv) of `shared_step`; sd: (K, R) standard deviations of what strikes have in common, Nm.
 

@@ -7,13 +7,14 @@ first step of the estimate shows at the same time after all strikes, of both sid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray
+from biodyn.conventions import SIDES, BoolArray, FloatArray, IntArray, Side
 from biodyn.estimation.sizes import FRAME_S
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.gait.events import plate_events
@@ -25,6 +26,8 @@ _BEFORE_S, _AFTER_S = 0.08, 0.15
 OF_A_STRIKE = round((_BEFORE_S + _AFTER_S) / FRAME_S) + 1
 # Of each kind: the rest of the stride, then times after a strike of its own side, then after one of the other side.
 _OF_A_KIND = 1 + 2 * OF_A_STRIKE
+# Known frames that sum to less than this share of one tell little, and nothing in the limit of none.
+_LEAST_SHARE = 1e-3
 
 
 def since_strikes(contacts: Sequence[Contact], frames: int, rate_hz: float) -> FloatArray:
@@ -69,38 +72,108 @@ def kinds_of(model: SubjectModel, places: IntArray) -> Kinds:
     return Kinds(np.array([order.index(plain) for plain, _ in own], dtype=np.int64), tuple(side for _, side in own))
 
 
-def hundredths(since_s: FloatArray) -> FloatArray:
-    """Return times since a strike in hundredths of a second since it is felt: from 0 to below `OF_A_STRIKE`."""
-    return (since_s + _BEFORE_S) / FRAME_S
+@dataclass(frozen=True)
+class Shares:
+    """What values (K, R) at knots are made of, by the time after strikes: a linear map from P numbers.
 
-
-def alike(kinds: Kinds, since_s: FloatArray) -> IntArray:
-    """Return labels (T, R): equal where the same kind is as long after a strike, since_s (T, 2) of `since_strikes`.
-
-    Both sides count as one; what has no side has every strike for its own. The nearest known strike counts.
+    Attributes:
+        at, of, weight: (N,) places in the flat values, the number that each is made of, and its weight.
+        shape: (K, R). count: P.
     """
-    result = np.repeat((kinds.number * _OF_A_KIND)[None], len(since_s), axis=0)
-    bins = np.round(hundredths(since_s))
-    for column, (number, own) in enumerate(zip(kinds.number.tolist(), kinds.side, strict=True)):
-        for side, at in zip(SIDES, bins.T, strict=True):
-            near = (at >= 0) & (at < OF_A_STRIKE)
-            first = 1 + (OF_A_STRIKE if own and own != side else 0)
-            result[near, column] = number * _OF_A_KIND + first + at[near].astype(np.int64)
-    return result
+
+    at: IntArray
+    of: IntArray
+    weight: FloatArray
+    shape: tuple[int, int]
+    count: int
+
+    def values(self, numbers: FloatArray) -> FloatArray:
+        """Return the values (K, R) that the numbers (P,) stand for; 0 where no number has a share."""
+        parts = self.weight * numbers[self.of]
+        flat = np.bincount(self.at, weights=parts, minlength=self.shape[0] * self.shape[1])
+        return np.asarray(flat.reshape(self.shape), dtype=np.float64)
+
+    def gathered(self, values: FloatArray) -> FloatArray:
+        """Return the transposed of `values`: the numbers (P,) that values (K, R) pull at."""
+        return self._summed(self.weight * values.ravel()[self.at])
+
+    def squares(self, values: FloatArray) -> FloatArray:
+        """Return the sums (P,) of the squares of all weights on a number, each times its value (K, R)."""
+        return self._summed(self.weight**2 * values.ravel()[self.at])
+
+    def _summed(self, parts: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(self.of, weights=parts, minlength=self.count), dtype=np.float64)
 
 
-def shown_sizes(values: FloatArray, known: BoolArray, labels: IntArray, knot_s: float) -> FloatArray:
-    """Return the root mean square (K, R) of values (K, R), a knot apart, among those with the same label (K, R).
+def near_strikes(since_s: FloatArray) -> Iterator[tuple[Side, IntArray, IntArray, FloatArray]]:
+    """Yield a side, frames (N,), hundredths of a second (N,) since a strike of it is felt, and the frames' shares (N,) of them.
+
+    since_s: (T, 2) of `since_strikes`. A frame belongs to the two hundredths beside it, the more the nearer, and less than wholly
+    beyond the first and the last one; near strikes of both sides to both. So nothing jumps where a time differs in its last bits.
+    """
+    felt = (since_s + _BEFORE_S) / FRAME_S
+    within = np.clip(np.minimum(felt + 1.0, OF_A_STRIKE - felt), 0.0, 1.0)
+    both = np.maximum(within.sum(axis=1), 1.0)
+    for side, own in zip(SIDES, felt.T, strict=True):
+        near = np.flatnonzero((own > -1.0) & (own < OF_A_STRIKE))
+        before = np.floor(own[near]).astype(np.int64)
+        late = own[near] - before
+        for at, share in ((before, 1.0 - late), (before + 1, late)):
+            inside = (at >= 0) & (at < OF_A_STRIKE) & (share > 0.0)
+            yield side, near[inside], at[inside], (share / both[near])[inside]
+
+
+def struck(
+    kinds: Kinds, since_s: FloatArray, first: IntArray, middle: Side | None = None
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return what `Shares` of values (T, R) strikes have, since_s (T, 2): places, numbers and weights (N,).
+
+    first: (R,) number of the first hundredth of a strike of a value's own side; those of the other side follow. middle: the side
+    that what has none counts as its own; None = both, as one.
+    """
+    flat = np.arange(since_s.shape[0] * len(kinds.side)).reshape(-1, len(kinds.side))
+    parts = []
+    for side, frames, hundredth, share in near_strikes(since_s):
+        other = np.array([OF_A_STRIKE if (own or middle or side) != side else 0 for own in kinds.side], dtype=np.int64)
+        at = flat[frames]
+        parts.append((at, first + other + hundredth[:, None], np.broadcast_to(share[:, None], at.shape)))
+    at, of, weight = (np.concatenate([part[i].ravel() for part in parts]) for i in range(3))
+    return at, of, weight
+
+
+def alike(kinds: Kinds, since_s: FloatArray) -> Shares:
+    """Return the shares of values (T, R) in what is alike: the same kind, as long after a strike; since_s (T, 2).
+
+    Both sides count as one; what has no side has every strike for its own. The nearest known strike counts. Shares of a value
+    sum to 1: what no strike has of it is the rest of the stride.
+    """
+    shape, first = (len(since_s), len(kinds.side)), kinds.number * _OF_A_KIND
+    at, of, weight = struck(kinds, since_s, first + 1)
+    every = np.arange(shape[0] * shape[1])
+    rest = np.maximum(1.0 - np.bincount(at, weights=weight, minlength=len(every)), 0.0)
+    return Shares(
+        np.concatenate([at, every]),
+        np.concatenate([of, np.tile(first, shape[0])]),
+        np.concatenate([weight, rest]),
+        shape,
+        _OF_A_KIND * (1 + int(kinds.number.max(initial=-1))),
+    )
+
+
+def shown_sizes(values: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
+    """Return the root mean square (K, R) of values (K, R), a knot apart, among those that are `alike`.
 
     known: (K, R) those that count. Smoothed over a hundredth of a second; 0 where nothing is known.
     """
-    squares = np.where(known, values**2, 0.0)
-    count = np.bincount(labels.ravel(), weights=known.ravel().astype(np.float64))
-    mean = np.bincount(labels.ravel(), weights=squares.ravel()) / np.maximum(count, 1.0)
-    return np.asarray(np.sqrt(gaussian_filter1d(mean[labels], FRAME_S / knot_s, axis=0)))
+    squares = shares.gathered(np.where(known, values**2, 0.0))
+    mean = squares / np.maximum(shares.gathered(known.astype(np.float64)), _LEAST_SHARE)
+    return np.asarray(np.sqrt(gaussian_filter1d(shares.values(mean), FRAME_S / knot_s, axis=0)))
 
 
-def shown_changes(tau: FloatArray, known: BoolArray, labels: IntArray, knot_s: float) -> FloatArray:
-    """Return the `shown_sizes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known, labels: (K, R)."""
+def shown_changes(tau: FloatArray, known: BoolArray, shares: Shares, knot_s: float) -> FloatArray:
+    """Return the `shown_sizes` (K - 2, R) of the second differences of torques tau (K, R) at knots; known: (K, R).
+
+    shares: of the knots between the first and the last one.
+    """
     own = known[:-2] & known[1:-1] & known[2:]
-    return shown_sizes(np.diff(tau, 2, axis=0), own, labels[1:-1], knot_s)
+    return shown_sizes(np.diff(tau, 2, axis=0), own, shares, knot_s)

@@ -128,10 +128,10 @@ def _shown_thirds(problem: Problem, third: FloatArray) -> FloatArray:
     knots, since_s = problem.knots, problem.since_strike_s[:: problem.knots.step]
     between = np.clip(np.arange(len(third)), 1, knots.knots - 1)
     middle = midway(since_s[between - 1], since_s[between])
-    labels = alike(kinds_of(problem.model, np.arange(third.shape[1])), middle)
+    shares = alike(kinds_of(problem.model, np.arange(third.shape[1])), middle)
     known = np.zeros(third.shape, dtype=np.bool_)
     known[1 : knots.knots] = True  # what lies beyond the first and the last knot is no motion
-    return shown_sizes(third, known, labels, knots.knot_s)
+    return shown_sizes(third, known, shares, knots.knot_s)
 
 
 def add_kept(normal: Normal, problem: Problem, c: FloatArray, precision: FloatArray) -> None:
@@ -221,8 +221,8 @@ def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
 def shown_torques(problem: Problem, tau: FloatArray) -> FloatArray:
     """Return the `strikes.shown_changes` (knots - 2, R) of torques tau (knots, R)."""
     at_knots = slice(None, None, problem.knots.step)
-    labels = alike(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots])
-    return shown_changes(tau, problem.torque_known[at_knots], labels, problem.knots.knot_s)
+    shares = alike(kinds_of(problem.model, problem.torque_rows), problem.since_strike_s[at_knots][1:-1])
+    return shown_changes(tau, problem.torque_known[at_knots], shares, problem.knots.knot_s)
 
 
 def on_coefficients(knots: Knots, parts: Sequence[FloatArray], offset: int) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray, IntArray
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.sizes import knot_step
+from biodyn.estimation.strikes import kinds_of
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.dynamics.solve import Loads
 from biodyn.rigid_body import inverse_dynamics
@@ -57,7 +58,8 @@ def smooth_torques(inputs: TrialInputs, loads: Loads, settings: EstimationSettin
         knot_s = step / inputs.rate_hz
         least = _LEAST_ROUGHNESS * model.mass_kg * knot_s**1.5
         differences = _second_differences(inputs, loads, places, known, step)
-        for columns in _both_sides(model, places):
+        kinds = kinds_of(model, places).number
+        for columns in (np.flatnonzero(kinds == kind) for kind in np.unique(kinds)):
             own = differences[:, columns][np.isfinite(differences[:, columns])]
             if len(own) >= _LEAST_CHANGES:
                 usual = float(np.quantile(own, _SHARE)) / _DEVIATIONS
@@ -95,12 +97,3 @@ def _second_differences(inputs: TrialInputs, loads: Loads, places: IntArray, kno
     q, v, vdot = (part[moving] for part in (motion.q, motion.v, motion.vdot))
     tau[moving] = inverse_dynamics(inputs.model.multibody, q, v, vdot, loads.wrenches[moving], loads.links)[:, places]
     return np.asarray(np.abs(np.diff(np.where(known, tau, np.nan)[::step], 2, axis=0)))
-
-
-def _both_sides(model: SubjectModel, places: IntArray) -> list[list[int]]:
-    """Columns of `places` that are the same torque of one side and the other."""
-    plain = {c.v_index: c.plain for c in (*model.coordinates, *model.assumed)}
-    groups: dict[str, list[int]] = {}
-    for column, at in enumerate(places.tolist()):
-        groups.setdefault(plain[at], []).append(column)
-    return list(groups.values())

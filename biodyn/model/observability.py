@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from biodyn.conventions import BoolArray, FloatArray
@@ -18,6 +21,7 @@ LEAST_LEVER_M = 0.02
 _USUAL_SHARE, _USUAL_PERCENTILE = 0.5, 90.0
 # Keeps blind directions invertible without hiding them: (0.1 mm)^2 against levers of centimetres.
 _RIDGE_M2 = 1e-8
+_ROOT_TURNS = slice(0, 3)  # in v
 # Frames whose Jacobians are held in memory together.
 _AT_A_TIME = 256
 
@@ -29,6 +33,22 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     complement of the normal matrix J^T W J, with what holds coordinates to their static angle.
     `visible` (n, M) leaves markers out; weights count up to 1.
     """
+    covariance = _covariance(model, q, visible)
+    columns = [coordinate.v_index for coordinate in model.coordinates]
+    return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+
+
+def root_levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
+    """Return how far the markers move for one radian of the root about the axis that they tell worst, m (n,); see `levers`.
+
+    With an attitude that markers tell they tell the place, too: joints turn and do not slide.
+    """
+    turns = _covariance(model, q, visible)[:, _ROOT_TURNS, _ROOT_TURNS]
+    return np.asarray(1.0 / np.sqrt(np.linalg.eigvalsh(turns)[:, -1]))
+
+
+def _covariance(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
+    """The inverse (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most, and what holds coordinates."""
     J = marker_jacobian(model, q)
     n, markers, _, nv = J.shape
     weights = np.minimum(model.marker_arrays()[2], 1.0) * np.ones((n, 1))
@@ -36,9 +56,7 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
         weights = weights * visible
     J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
     J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
-    covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
-    columns = [coordinate.v_index for coordinate in model.coordinates]
-    return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+    return np.asarray(np.linalg.inv(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2)))
 
 
 def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:
@@ -99,8 +117,29 @@ def unseen_coordinates(model: SubjectModel, q: FloatArray, visible: BoolArray, s
     return np.asarray(found < LEAST_LEVER_M)  # NaN, where nothing was solved, is not
 
 
+def root_unseen(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> BoolArray:
+    """Return (T,): the frames in which the visible markers (T, M) leave the root's attitude open at q (T, nq).
+
+    None where all markers together leave it as open: then the marker set does, and no gap.
+    """
+    found = through_frames(partial(_root_and_whole, model), q, visible, step)
+    return np.asarray((found[:, 0] < LEAST_LEVER_M) & ~(found[:, 1] < LEAST_LEVER_M))
+
+
+def _root_and_whole(model: SubjectModel, q: FloatArray, visible: BoolArray) -> FloatArray:
+    """The `root_levers` (n, 2) with the visible markers and with all."""
+    return np.stack([root_levers(model, q, visible), root_levers(model, q)], axis=1)
+
+
 def levers_through(model: SubjectModel, q: FloatArray, visible: BoolArray, step: int) -> FloatArray:
-    """Return the levers (T, C) m of all frames of q (T, nq) with the visible markers (T, M), NaN where not solved.
+    """Return the levers (T, C) m of all frames of q (T, nq) with the visible markers (T, M), NaN where not solved."""
+    return through_frames(partial(levers, model), q, visible, step)
+
+
+def through_frames(
+    judge: Callable[[FloatArray, BoolArray], FloatArray], q: FloatArray, visible: BoolArray, step: int
+) -> FloatArray:
+    """Return what `judge` makes (n, K) of configurations and visible markers, for all frames (T, K), NaN where not solved.
 
     One frame in `step` is judged, and one of every stretch with the same markers; the frames around it share its verdict.
     """
@@ -114,9 +153,9 @@ def levers_through(model: SubjectModel, q: FloatArray, visible: BoolArray, step:
     which = which.reshape(-1)
     stop = np.append(start[1:], len(q))
     judged = (start + stop - 1) // 2
-    found = np.full((len(judged), len(model.coordinates)), np.nan)
-    good = solved[judged]
-    for rows in np.array_split(np.flatnonzero(good), max(len(judged) // _AT_A_TIME, 1)):
-        if len(rows):
-            found[rows] = levers(model, q[judged[rows]], visible[judged[rows]])
+    good = np.flatnonzero(solved[judged])
+    pieces = np.array_split(good, max(len(judged) // _AT_A_TIME, 1))
+    told = np.concatenate([judge(q[judged[rows]], visible[judged[rows]]) for rows in pieces])
+    found = np.full((len(judged), told.shape[1]), np.nan)
+    found[good] = told
     return np.where(solved[:, None], found[which], np.nan)

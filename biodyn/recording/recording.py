@@ -115,10 +115,6 @@ class Recording:
         """Return the recording with other markers."""
         return replace(self, motion=replace(self.motion, markers=markers))
 
-    def made_with(self, path: Path, sha256: str) -> Recording:
-        """Return the recording with another file named that it was read from."""
-        return replace(self, also_read=(*self.also_read, (path, sha256)))
-
     def __repr__(self) -> str:
         held = [*self.motion.held(), *([f"{len(self.plates)} force plates"] if self.plates else [])]
         held += [f"{len(self.events)} events"] if self.events else []

@@ -74,7 +74,8 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
 def effects_of_inertia(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, changes: ArrayLike) -> FloatArray:
     """Return what changes (10 B, P) of the `inertial_parameters` do to inverse dynamics, (T, nv, P): `regressor` @ changes.
 
-    One pass of the recursion a change, without forming the regressor. Bodies must keep a mass above zero.
+    One pass of the recursion a change, without forming the regressor: a third of its time for all forces and some forty changes.
+    Of the first forces alone the regressor's rows take half of the time of this. Bodies must keep a mass above zero.
     """
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     tree, rows = mb.tree, mb.link_of_body

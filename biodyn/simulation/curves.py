@@ -60,10 +60,7 @@ def walking_curves(
     coordinates: those of the model that have a column.
     """
     size = model.height_m / table["base"]["reference_height_m"]
-    curves = [
-        _base_curve(name, column, table["base"], size, model.bodies[0].R_PB, static_q)
-        for column, name in enumerate(BASE_CURVES)
-    ]
+    curves = [_base_curve(name, column, table["base"], size, static_q) for column, name in enumerate(BASE_CURVES)]
     lefts = {without_side(c.name, c.side): 6 + i for i, c in enumerate(coordinates) if c.side == "l"}
     for i, coordinate in enumerate(coordinates):
         if coordinate.side == "l":
@@ -91,9 +88,7 @@ def axis_is_turned(model: SubjectModel, name: str) -> bool:
     raise KeyError(name)
 
 
-def _base_curve(
-    name: str, column: int, table: Mapping[str, Any], size: float, R_static: FloatArray, static_q: FloatArray
-) -> Curve:
+def _base_curve(name: str, column: int, table: Mapping[str, Any], size: float, static_q: FloatArray) -> Curve:
     turned = name in TURNED_BY_MIRROR
     first = 1 if turned or name == "forward" else 0  # where along the track the walk happens is the feet's choice
     harmonics = tuple(k for k in range(first, table["harmonics"] + 1) if k % 2 == turned)

@@ -22,12 +22,11 @@ class HeelStrikes:
     """The heels of a trial about its measured strikes: rows are strikes, columns `TIMES_S`.
 
     Attributes:
-        height_mm: over the place 60 ms after the strike. fall_m_s: downward velocity.
+        height_mm: over the place 60 ms after the strike.
         forward: velocity along the way, share of the foot's fast speed (95th percentile over the trial).
     """
 
     height_mm: FloatArray
-    fall_m_s: FloatArray
     forward: FloatArray
 
 
@@ -52,10 +51,9 @@ def heel_strikes(analysis: TrialAnalysis) -> HeelStrikes:
         rows.append(
             (
                 1e3 * (height[:-1] - height[-1]),
-                -np.interp(at[:-1], frames_s, velocity[:, 1]),
                 np.interp(at[:-1], frames_s, along) / np.nanpercentile(along, _FAST),
             )
         )
-    found = np.array(rows).reshape(-1, 3, len(TIMES_S))
+    found = np.array(rows).reshape(-1, 2, len(TIMES_S))
     found = found[np.isfinite(found).all(axis=(1, 2))]
-    return HeelStrikes(found[:, 0], found[:, 1], found[:, 2])
+    return HeelStrikes(found[:, 0], found[:, 1])

@@ -52,7 +52,6 @@ class Worn:
         static_points: (3,) m in World by label, standing.
         labels, markers: (T, M, 3) m while moving.
         centres_W: (3,) m, true joint centre of each segment to its parent while standing.
-        placed_m: (3,) m by label, how far a marker lies from its landmark, axes of its segment.
     """
 
     body: Body
@@ -60,7 +59,6 @@ class Worn:
     labels: tuple[str, ...]
     markers: FloatArray
     centres_W: Mapping[str, FloatArray]
-    placed_m: Mapping[str, FloatArray]
 
 
 def worn(body: Body, q: FloatArray, phase: FloatArray, scatter: Scatter, seed: int) -> Worn:
@@ -68,11 +66,10 @@ def worn(body: Body, q: FloatArray, phase: FloatArray, scatter: Scatter, seed: i
     rng = np.random.default_rng(seed)
     model = _scattered_hips(body.model, scatter, rng)
     model = _unequal_legs(model, scatter, rng)
-    markers, placed = [], {}
+    markers = []
     for marker in model.markers:
         off = _along_skin(model, marker, rng) * scatter.placement_m
         markers.append(replace(marker, p_BM=marker.p_BM + off))
-        placed[marker.label] = off
     model = replace(model, markers=tuple(markers))
     root = model.bodies[0]
     true = replace(body, model=model, static_q=model.static_configuration(root.R_PB, root.p_PB))
@@ -81,7 +78,7 @@ def worn(body: Body, q: FloatArray, phase: FloatArray, scatter: Scatter, seed: i
     moved = scatter.skin * soft_tissue(true, q, phase, seed, common=scatter.common)
     seen = marker_positions(true, q, moved) + scatter.noise_m * rng.normal(size=(len(q), len(labels), 3))
     points = dict(zip(labels, standing, strict=True))
-    return Worn(true, points, labels, seen, StaticFigure.of(model).p_WB, placed)
+    return Worn(true, points, labels, seen, StaticFigure.of(model).p_WB)
 
 
 def _scattered_hips(model: SubjectModel, scatter: Scatter, rng: np.random.Generator) -> SubjectModel:

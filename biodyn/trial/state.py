@@ -21,6 +21,7 @@ from biodyn.processing.calibration.subject import known_age, leg_length, stored_
 from biodyn.processing.calibration.subject_fit.result import SubjectFit
 from biodyn.processing.contacts.feet import GaitPoints
 from biodyn.processing.contacts.ground_reaction import Decided
+from biodyn.processing.contacts.other_loads import OtherLoad
 from biodyn.processing.dynamics.solve import Dynamics
 from biodyn.processing.gait.activity import Activity
 from biodyn.processing.kinematics.fit import Fit
@@ -64,6 +65,7 @@ class TrialState:
     # contacts, events
     points: GaitPoints
     decided: Decided
+    other_loads: tuple[OtherLoad, ...]  # loads of the plates that no foot made
     contacts: tuple[Contact, ...]
     reaction: GroundReaction
     activity: Activity

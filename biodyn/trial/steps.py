@@ -222,6 +222,7 @@ def contacts(trial: TrialState) -> None:
     trial.signals = with_zero_from_balance(signals, soles, trial.fit, trial.mass_kg)
     _require_possible_loads(trial)
     trial.decided = contact_decisions(trial.signals, soles, trial.settings.contacts, trial.mass_kg, trial.fit)
+    trial.other_loads = other_loads(trial.decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
     trial.contacts, trial.reaction = _reaction(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
@@ -236,9 +237,9 @@ def _reaction(
 ) -> tuple[tuple[Contact, ...], GroundReaction]:
     """The contacts and the ground reaction of the feet, by the plates' forces as these signals have them."""
     reaction = reaction_of(trial.decided, signals, trial.settings.contacts, full_bandwidth)
-    contacts = trial.decided.contacts
-    loads = other_loads(contacts, signals.plates, trial.rate_hz, trial.mass_kg)
-    return without_shared_plates(contacts, reaction, loads, trial.rate_hz, signals.force_smear_s)
+    return without_shared_plates(
+        trial.decided.contacts, reaction, trial.other_loads, trial.rate_hz, signals.force_smear_s
+    )
 
 
 def events(trial: TrialState) -> None:
@@ -340,7 +341,7 @@ def _fall_back(trial: TrialState, error: EstimateError) -> None:
 def _estimated(trial: TrialState, others: tuple[Told, ...] = (), bands: bool = False) -> Estimate:
     """The estimate of a trial after its inverse dynamics; EstimateError where something that no plate shows carries the body."""
     settings = trial.settings
-    if other_loads(trial.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg):
+    if trial.other_loads:
         raise EstimateError(
             "An aid or a person carries part of the body: motion and forces of the feet are not in balance."
         )

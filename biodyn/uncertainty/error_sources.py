@@ -269,11 +269,6 @@ def _taken_away(inputs: TrialInputs, filtered: FloatArray) -> FloatArray:
     return total
 
 
-def fitted_columns(inputs: TrialInputs, positions: FloatArray) -> FloatArray:
-    """Return the columns (T, M, 3) of the fitted markers out of those of the raw ones (T, N, 3)."""
-    return positions[:, [inputs.raw.labels.index(label) for label in inputs.fit.labels]]
-
-
 def filtered_wrenches(inputs: TrialInputs, cutoff_hz: float) -> FloatArray:
     """Return the wrenches (T, K, 6) on the feet for another cut-off, each plate's given to the foot that it was given to."""
     frames = inputs.markers.frame_count

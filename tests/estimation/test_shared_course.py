@@ -7,8 +7,8 @@ import pytest
 
 from biodyn.conventions import FloatArray
 from biodyn.estimation.banded import Factor, Normal
-from biodyn.estimation.shared_course import Course, course_of, towards_course
-from biodyn.estimation.strikes import Kinds
+from biodyn.estimation.shared_course import course_of, towards_course
+from biodyn.estimation.strikes import Kinds, Shares
 from biodyn.estimation.terms import TorqueRows
 
 RATE_HZ, FRAMES = 100.0, 400
@@ -67,7 +67,7 @@ def test_a_strike_at_a_knot_asks_for_no_number_that_nothing_tells() -> None:
     assert np.isfinite(towards_course(course, [part], np.full(course.shape, COMMON_NM), factor, step)).all()
 
 
-def equations(tau: FloatArray, course: Course) -> tuple[Normal, TorqueRows]:
+def equations(tau: FloatArray, course: Shares) -> tuple[Normal, TorqueRows]:
     """Torques (K, 2) measured with `NOISE_NM`, whose second differences are small but for what a single strike may."""
     count = len(tau)
     normal = Normal.empty(count, 2, 2)

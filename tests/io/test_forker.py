@@ -138,6 +138,81 @@ def test_it_ends_with_its_owner():
     owner.communicate()
 
 
+@pytest.mark.parametrize("way", ["by the forker", "by a fork", "by a new interpreter"])
+def test_a_reader_that_hangs_ends_with_the_process_that_asked_for_it(tmp_path, way):
+    """It hangs in the library, which holds Python's lock; the process is killed alone, as one that took too long may be."""
+    pipe = tmp_path / "endless.c3d"
+    os.mkfifo(pipe)
+    start = "start_forker(lambda: None)" if way == "by the forker" else "pass"
+    code = (
+        "import sys\nfrom pathlib import Path\n"
+        "from biodyn.io.formats.c3d.forker import start_forker\n"
+        "from biodyn.io.formats.c3d._process import parse_files\n"
+        f"{start}\n"
+        f"parse_files([Path(sys.argv[1])], 60.0, fork={way != 'by a new interpreter'})\n"
+    )
+    owner = subprocess.Popen([sys.executable, "-c", code, str(pipe)])
+    end = time.monotonic() + 60.0
+    written = -1
+    while written < 0:
+        assert time.monotonic() < end
+        try:
+            written = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)  # refused until somebody reads it
+        except OSError:
+            time.sleep(0.02)
+    started = _below(owner.pid)
+    assert len(started) == (2 if way == "by the forker" else 1)
+    owner.kill()
+    owner.wait()
+    end = time.monotonic() + 5.0
+    while any(map(_runs, started)) and time.monotonic() < end:
+        time.sleep(0.02)
+    left = [pid for pid in started if _runs(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    os.close(written)
+    assert not left
+
+
+def test_elsewhere_than_on_linux_a_process_looks_after_its_parent():
+    inner = (
+        "import sys, time; sys.platform = 'darwin'; from biodyn.threads import ending_with\n"
+        "ending_with({0})(); print(flush=True); time.sleep(60)\n"
+    )
+    code = (
+        "import os, subprocess, sys\n"
+        "inner = sys.argv[1].format(os.getpid())\n"
+        "child = subprocess.Popen([sys.executable, '-c', inner], stdout=subprocess.PIPE)\n"
+        "child.stdout.readline(); print(child.pid, flush=True); sys.stdin.read()\n"
+    )
+    pipe = subprocess.PIPE
+    parent = subprocess.Popen([sys.executable, "-c", code, inner], stdin=pipe, stdout=pipe)
+    assert parent.stdout is not None
+    number = int(parent.stdout.readline())
+    time.sleep(1.0)
+    assert _runs(number)
+    parent.kill()
+    parent.communicate()
+    end = time.monotonic() + 20.0
+    while _runs(number):
+        assert time.monotonic() < end, "the process outlived its parent"
+        time.sleep(0.02)
+
+
+def _below(pid: int) -> list[int]:
+    """The processes that a process started, and those that they did."""
+    parents = {}
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(place.parent.name)] = int(place.read_text().rpartition(")")[2].split()[1])
+        except OSError:  # it ended meanwhile
+            continue
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
 def _runs(pid: int) -> bool:
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.signals import LEAST_IMPACT_HZ, cutoff_too_low
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
+from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.simulation.recovery import compare
 from biodyn.simulation.scenes import record_scene, record_treadmill, with_labels
 from biodyn.trial.run import analyse_trial
@@ -174,6 +176,20 @@ def test_a_crutch_is_named_and_given_to_no_foot(analysed: Analysed) -> None:
     assert residual.status == "not_assessed"
     assert found.method.name == "butterworth"  # feet and body are not in balance: no estimate can be made of them
     assert "carries part of the body" in found.method.reason
+
+
+def test_loads_that_no_foot_made_are_looked_for_once(laboratory: Laboratory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contacts, the forces of the estimate and whether one can be made all ask for them."""
+    asked = []
+
+    def counting(*given: Any) -> tuple[OtherLoad, ...]:
+        asked.append(given)
+        return other_loads(*given)
+
+    monkeypatch.setattr("biodyn.trial.steps.other_loads", counting)
+    found = analyse_trial(laboratory.walk, laboratory.static, torques_only=True)
+    assert found.method.is_estimate
+    assert len(asked) == 1
 
 
 def test_crutches_that_no_plate_shows_are_put_into_no_torque(tmp_path) -> None:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.feet_on_plates import feet_on_plates
 from support.walker import ANALOG_HZ, RATE_HZ, SMEAR_S, WEIGHT_N, Step, level_steps, plate, walk, wrench_about_origin
 
 from biodyn.errors import SettingsError
 from biodyn.processing.contacts.balance import BodyBalance
-from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.notes import contact_diagnostics
 from biodyn.processing.contacts.parameters import ContactOverride, ContactSettings
 from biodyn.settings import Settings

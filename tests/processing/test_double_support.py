@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, WEIGHT_N, Step, plate, walk, wrench_about_origin
 
 from biodyn.processing.contacts.double_support import Sole, pass_over
-from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.signals.filtering import butterworth_lowpass
 

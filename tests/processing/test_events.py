@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from support.feet_on_plates import feet_on_plates
 from support.walker import RATE_HZ, SMEAR_S, level_steps, plate, walk
 
-from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.gait.events import expected_events, gait_events, kinematic_events, merge_events, plate_events
 from biodyn.processing.gait.parameters import GaitSettings

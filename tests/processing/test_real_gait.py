@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import real
+from support.feet_on_plates import feet_on_plates
 
 from biodyn.io.formats.c3d.read import read_c3d
-from biodyn.processing.contacts.ground_reaction import feet_on_plates
 from biodyn.processing.contacts.loading import PlateSignals
 from biodyn.processing.contacts.parameters import ContactSettings
 from biodyn.processing.contacts.unmeasured import EVENT_ERROR_S

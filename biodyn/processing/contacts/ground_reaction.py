@@ -62,22 +62,6 @@ class Decided:
         return tuple(_filtered_as(item, plates[item.plate], rate_hz) for item in self.items)
 
 
-def feet_on_plates(
-    plates: Sequence[PlateSignals],
-    outlines_W: Mapping[Side, FloatArray],
-    rate_hz: float,
-    settings: ContactSettings,
-    *,
-    smear_s: float,
-    mass_kg: float | None = None,
-    balance: BodyBalance | None = None,
-) -> tuple[tuple[Contact, ...], GroundReaction]:
-    """Decide every contact and return it with the ground reaction of both feet; see `decided` and `whole_reaction`."""
-    found = decided(plates, outlines_W, rate_hz, settings, smear_s=smear_s, mass_kg=mass_kg, balance=balance)
-    reaction = whole_reaction(found, plates, rate_hz, settings, smear_s=smear_s)
-    return found.contacts, reaction
-
-
 def decided(
     plates: Sequence[PlateSignals],
     outlines_W: Mapping[Side, FloatArray],

@@ -40,11 +40,10 @@ class Move:
 
 @dataclass(frozen=True)
 class Flight:
-    """A time in which no foot touches anything, s, and the mean vertical acceleration of the pelvis, m/s^2."""
+    """A time in which no foot touches anything, s."""
 
     start_s: float
     end_s: float
-    acceleration_m_s2: float
 
 
 def seen_feet(soles_W: Mapping[Side, FloatArray], rate_hz: float) -> dict[Side, FootOutline]:
@@ -107,7 +106,7 @@ def flights(
     for first, stop in finite_stretches(air & np.isfinite(acceleration)):
         mean = float(acceleration[first:stop].mean())
         if stop - first >= LEAST_FLIGHT_S * rate_hz and mean < -FALLING_G * STANDARD_GRAVITY_M_S2:
-            found.append(Flight(first / rate_hz, stop / rate_hz, mean))
+            found.append(Flight(first / rate_hz, stop / rate_hz))
     return found
 
 

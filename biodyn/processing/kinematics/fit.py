@@ -14,6 +14,7 @@ from biodyn.processing.signals.derivatives import CoordinateKind, motion_from_co
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.recording import Markers, Motion
 from biodyn.rigid_body import InverseKinematics, body_poses
+from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 # Without a filter, too: the curvature of a spline at its very ends hangs on the rounding of the last samples.
 _SPLINE_EDGE_FRAMES = 2
@@ -29,7 +30,7 @@ class Fit:
         solved: (T,) bool, frames with a pose. reliable: (T,) bool, frames whose accelerations can be used too.
         reason: T strings, why a frame is not reliable, "" where it is.
         lost: (T, C) bool, coordinates that no visible marker saw for too long: they and what moves with them are unknown.
-        status, iterations: (T,) of the solver.
+        status, iterations: (T,) of the solver; UNDETERMINED where the markers leave the root open: bridged where `solved`.
         motion: q, v, vdot (NaN rows where there is none).
         link_R_W, link_p_W: (T, L, 3, 3), (T, L, 3) poses of the links, NaN where unsolved.
         own: values and rates (T, C) of the free coordinates where they are not those of single axes (an imported model's).
@@ -85,7 +86,8 @@ def fit_from_solution(
         )
     motion = motion_from_configuration(markers.time_s, solution.q, q_kinds(model))
     moving: BoolArray = np.asarray(np.isfinite(motion.vdot).all(axis=1))
-    reason = _reasons(solved, moving, markers.rate_hz, edge_s)
+    is_open = solution.status == UNDETERMINED
+    reason = _reasons(solved, moving, is_open, model.skeleton.root.name, markers.rate_hz, edge_s)
     R, p = body_poses(model.multibody, np.where(solved[:, None], solution.q, model.multibody.neutral()))
     R[~solved], p[~solved] = np.nan, np.nan
     return Fit(
@@ -104,8 +106,12 @@ def fit_from_solution(
     )
 
 
-def _reasons(solved: BoolArray, moving: BoolArray, rate_hz: float, edge_s: float) -> list[str]:
-    reasons = ["" if pose else "too few markers are visible" for pose in solved]
+def _reasons(
+    solved: BoolArray, moving: BoolArray, is_open: BoolArray, root: str, rate_hz: float, edge_s: float
+) -> list[str]:
+    open_root = f"no visible markers tell how the {root} lies"
+    unsolved = [open_root if some else "too few markers are visible" for some in is_open]
+    reasons = ["" if pose else reason for pose, reason in zip(solved, unsolved, strict=True)]
     for t in np.flatnonzero(solved & ~moving):
         reasons[t] = "the stretch between gaps is too short for accelerations"
     edge = max(int(np.ceil(edge_s * rate_hz)), _SPLINE_EDGE_FRAMES)

@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import ModelError
-from biodyn.processing.kinematics.undetermined import undetermined
+from biodyn.processing.kinematics.undetermined import root_open, undetermined
 from biodyn.processing.signals.rms import rms
 from biodyn.rigid_body.coupling.followed import FollowedMarkers
 from biodyn.rigid_body.coupling.marker_fit import fit_coordinates
@@ -120,11 +120,14 @@ def fit_model(
     followed = FollowedMarkers(bodies, local, np.isfinite(recorded).all(axis=2) * weights)
     at = undetermined(coupled, followed, solution, free_to_move, pulls) if tell else ()
     q = np.full((len(p_WM), len(model.coordinates)), np.nan)
-    seen = solution.status != UNSEEN
+    turns = np.array([one.to_ground and one.rotational for one in free])
+    rate_hz = 1.0 / float(np.median(np.diff(time_s))) if len(time_s) > 1 else 1.0
+    lost = root_open(coupled, followed, solution.q, free_to_move, pulls, turns, rate_hz)
+    seen = (solution.status != UNSEEN) & ~lost
     if seen.any():
         q[seen] = _all_coordinates(model, names, solution.q[seen])
     unclear = tuple(names[k] for k in at)
-    notes += [*more, *(_findings(solution, unclear) if tell else ())]
+    notes += [*more, *(_findings(solution, unclear, lost) if tell else ())]
     return ModelFit(q, tuple(chosen), weights, solution, tuple(notes), unclear, followed, pulls, recorded)
 
 
@@ -208,11 +211,10 @@ def _starts(free: Sequence[Coordinate], default: FloatArray) -> FloatArray:
     return np.array(starts)
 
 
-def _findings(solution: InverseKinematics, unclear: Sequence[str]) -> list[Diagnostic]:
-    what = _listed(unclear) if unclear else "some coordinate"
+def _findings(solution: InverseKinematics, unclear: Sequence[str], lost: BoolArray) -> list[Diagnostic]:
     said = (
         (STOPPED, "ik-not-converged", "The fit did not converge in"),
-        (UNDETERMINED, "ik-undetermined", f"The markers leave {what} undetermined in"),
+        (UNDETERMINED, "ik-undetermined", f"The markers leave {_listed(unclear)} undetermined in"),
         (UNSEEN, "ik-unseen", f"Fewer than {MIN_MARKERS} markers are seen in"),
     )
     notes = []
@@ -221,6 +223,19 @@ def _findings(solution: InverseKinematics, unclear: Sequence[str]) -> list[Diagn
         if count:
             message = f"{words} {count} of {len(solution.status)} frames."
             notes.append(Diagnostic(code, "warning", message, value=float(count)))
+    if lost.any():
+        rows = np.flatnonzero(lost)
+        message = (
+            f"In {len(rows)} of {len(lost)} frames ({rows[0]}-{rows[-1]}) the markers that are seen do not tell how the body "
+            "that hangs on ground is turned: no motion and no torques there."
+        )
+        hint = "Fill the gaps of the markers of pelvis, trunk and thighs in the capture software, or cut the trial."
+        frames = (int(rows[0]), int(rows[-1]))
+        notes.append(
+            Diagnostic(
+                "root-undetermined", "warning", message, value=float(len(rows)), limit=0.0, frames=frames, hint=hint
+            )
+        )
     overall = float(rms(solution.marker_error.reshape(-1)))
     if overall > _FAR_M:
         message = (

@@ -17,8 +17,10 @@ from biodyn.processing.kinematics.fit import Fit
 from biodyn.processing.kinematics.methods import METHODS
 from biodyn.processing.kinematics.outliers import outlier_frames, relocate_soft_markers
 from biodyn.processing.kinematics.parameters import InverseKinematicsSettings
+from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.prepare import TrialSignals, with_markers
 from biodyn.recording import Markers
+from biodyn.rigid_body.marker_fit import UNDETERMINED
 
 # Weight of a marker that only its movement ties to a segment.
 _ATTACHED_WEIGHT = 0.3
@@ -65,7 +67,7 @@ def track(
         _outlier_note(label, np.array(sorted(frames)), max(frames.values()), outlier_limit_m, longest)
         for label, frames in outliers.items()
     ]
-    notes += _assumed_motion(fit.model)
+    notes += [*_root_open(fit, signals), *_assumed_motion(fit.model)]
     return fit, signals, notes
 
 
@@ -116,6 +118,38 @@ def _idle_weights(weights: Mapping[str, float], markers: Markers) -> list[Diagno
             hint=f"Its markers are {', '.join(markers.labels)}.",
         )
     ]
+
+
+def _root_open(fit: Fit, signals: TrialSignals) -> list[Diagnostic]:
+    """Frames in which the visible markers leave the root open: what was bridged, and what was left out."""
+    is_open, rate_hz, limit_s = fit.status == UNDETERMINED, signals.recorded.rate_hz, signals.settings.spline_gap_s
+    root, notes = fit.model.skeleton.root.name, []
+    for rows, is_left in ((is_open & fit.solved, False), (is_open & ~fit.solved, True)):
+        stretches = finite_stretches(rows)
+        if not stretches:
+            continue
+        first, last = stretches[0][0], stretches[-1][1] - 1
+        longest_s = max(stop - start for start, stop in stretches) / rate_hz
+        what = (
+            "no motion and no torques there"
+            if is_left
+            else f"its motion goes on by a spline there (up to {limit_s:g} s)"
+        )
+        notes.append(
+            Diagnostic(
+                "root-undetermined",
+                "warning" if is_left else "info",
+                f"In {int(rows.sum())} frames ({first}-{last}, the longest stretch {longest_s:.2f} s) the markers that are seen "
+                f"do not tell how the {root} lies: {what}.",
+                value=longest_s,
+                limit=limit_s,
+                unit="s",
+                frames=(first, last),
+                hint=f"Fill the gaps of the markers of {root}, trunk and thighs in the capture software, or cut the trial.",
+                about=root,
+            )
+        )
+    return notes
 
 
 def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
+from scipy.interpolate import PchipInterpolator, make_interp_spline
 from scipy.ndimage import binary_closing, binary_dilation, distance_transform_edt
 
 from biodyn.conventions import BoolArray, FloatArray
+from biodyn.geometry.rotations import continuous_quaternions
 from biodyn.model.body_model import SubjectModel
 from biodyn.processing.signals.filtering import finite_stretches
+from biodyn.processing.signals.gaps import NEIGHBOURS
 from biodyn.rigid_body.marker_fit import MIN_MARKERS
 
 # The bridge's pull: as strong as a marker of weight 1 at a lever of 10 cm, weak against any that sees the coordinate well.
@@ -19,6 +21,8 @@ _STEADYING_WEIGHT = 0.04**2
 _BESIDE_BAD_S = 0.08
 _ASTRAY_RAD_S = 7.0
 _LONGEST_ASTRAY_S = 0.2
+#: Numbers of the root in q and in v.
+ROOT_Q, ROOT_V = 7, 6
 
 
 def visibility_weights(seen: BoolArray, ramp_frames: int) -> FloatArray:
@@ -90,6 +94,25 @@ def bridge(
         q_prior[~known, coordinate.q_index] = mixed[~known]
         weights[coordinate.v_index] = _BRIDGE_WEIGHT if carried else _STEADYING_WEIGHT
     return weights, q_prior
+
+
+def bridge_root(q: FloatArray, is_open: BoolArray) -> tuple[float, FloatArray]:
+    """Return a prior that carries the root over frames (T,) in which the markers leave it open, as `bridge` does coordinates.
+
+    q: (T, nq), NaN where nothing is known. Returned: the prior's weight, and the root's part (T, 7) of q_prior: cubic splines
+    through the frames on both sides, a quaternion's divided by its length.
+    """
+    known = np.asarray(np.isfinite(q).all(axis=1))
+    result = np.where(known[:, None], q[:, :ROOT_Q], np.eye(ROOT_Q)[3])
+    result[known, 3:] = continuous_quaternions(result[known, 3:])
+    sure = np.flatnonzero(known & ~is_open)
+    for first, stop in finite_stretches(is_open):
+        place = np.searchsorted(sure, first)
+        beside = sure[max(place - NEIGHBOURS, 0) : place + NEIGHBOURS]
+        degree = 3 if len(beside) > 3 else 1  # one frame on each side at least
+        result[first:stop] = make_interp_spline(beside, result[beside], k=degree)(np.arange(first, stop))
+    result[:, 3:] /= np.linalg.norm(result[:, 3:], axis=1, keepdims=True)
+    return _BRIDGE_WEIGHT, result
 
 
 def _between(bad: BoolArray, frames: int) -> BoolArray:

@@ -22,11 +22,22 @@ from biodyn.study.running.key import trial_key
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
-from biodyn.study.running.task import TRACEBACK_NAME, Outcome, Task, kept_record, limited, outcome_of, write_failed
+from biodyn.study.running.task import (
+    TRACEBACK_NAME,
+    Outcome,
+    Task,
+    kept_record,
+    limited,
+    outcome_of,
+    without_report,
+    write_failed,
+)
 from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.on_model import on_model, whole_result
 from biodyn.trial.result import TrialResult
 from biodyn.trial.run import remake_report, run_trial
+
+_WANT_OF_MEMORY = "The analysis needs more memory than a trial may use."
 
 
 def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], None]) -> Outcome:
@@ -50,8 +61,10 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
         say_key(key)
         earlier = kept_record(task, key)
         kept = None if earlier is None else outcome_of(task.trial, earlier, kept=True)
-        if kept is not None and _has_report(task, kept):
-            return kept
+        if kept is not None:
+            found = _with_report(task, kept)
+            if found is not None:
+                return found
         result = _analysed(task, recordings)
         record = _record_of(result, key)
         _ = result.view  # make everything that can fail before anything is written
@@ -64,7 +77,7 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
             limited(key, task.limits),
             "failed",
             MemoryError.__name__,
-            "The analysis needs more memory than a trial may use.",
+            _WANT_OF_MEMORY,
             "Raise memory_limit_mb under [running] in study.toml, or cut the recording.",
         )
     except Exception as error:  # a defect of ours must not end the study either
@@ -121,14 +134,24 @@ def _write(task: Task, record: TrialRecord, result: TrialResult) -> None:
         look_at(place)
 
 
-def _has_report(task: Task, kept: Outcome) -> bool:
-    """Whether a kept trial has the report it is to have, now if not before; a damaged result has none and is made again."""
-    if task.wants_report(kept.status) and not (task.folder / REPORT_NAME).is_file():
-        try:
-            remake_report(task.folder, figures=False)
-        except ResultError:
-            return False
-    return True
+def _with_report(task: Task, kept: Outcome) -> Outcome | None:
+    """A kept trial with the report it is to have, made now if not before; None where its result is damaged, and made again.
+
+    What else keeps the report from being made costs the report alone. OSError is the disk's.
+    """
+    if not task.wants_report(kept.status) or (task.folder / REPORT_NAME).is_file():
+        return kept
+    try:
+        remake_report(task.folder, figures=False)
+    except ResultError:
+        return None
+    except MemoryError:
+        return without_report(kept, _WANT_OF_MEMORY)
+    except OSError:
+        raise
+    except Exception as error:
+        return without_report(kept, f"{type(error).__name__}: {_portable(str(error), task)}")
+    return kept
 
 
 def _analysed(task: Task, recordings: RecordingCache) -> TrialResult:

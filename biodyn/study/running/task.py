@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,11 @@ class Outcome:
 def outcome_of(trial: PlannedTrial, record: TrialRecord, kept: bool = False) -> Outcome:
     """Return the outcome that a record tells of."""
     return Outcome(trial.subject, trial.trial, record.status, record.reason, kept)
+
+
+def without_report(kept: Outcome, reason: str) -> Outcome:
+    """Return the outcome of a result that is kept although its report could not be made now."""
+    return replace(kept, reason=f"{kept.reason} Its report was not made: {reason}".strip())
 
 
 def kept_record(task: Task, key: str) -> TrialRecord | None:

@@ -12,13 +12,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from biodyn.errors import StudyError
 from biodyn.study.record import TrialRecord
 from biodyn.study.running.lock import require_there
-from biodyn.study.running.task import Limits, Outcome, Task, kept_record, limited, outcome_of, write_failed
+from biodyn.study.running.task import (
+    Limits,
+    Outcome,
+    Task,
+    kept_record,
+    limited,
+    outcome_of,
+    without_report,
+    write_failed,
+)
 from biodyn.threads import ONE_THREAD, kill_group
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
@@ -223,8 +231,7 @@ class TrialProcess:
         require_there(task.out)
         earlier = kept_record(task, key) if key else None
         if earlier is not None and not earlier.failed:
-            kept = outcome_of(task.trial, earlier, kept=True)
-            return replace(kept, reason=f"{kept.reason} Its report was not made: {reason}".strip())
+            return without_report(outcome_of(task.trial, earlier, kept=True), reason)
         record = TrialRecord(tried, "failed", error, reason, hint)
         write_failed(task.folder, record)
         return outcome_of(task.trial, record)

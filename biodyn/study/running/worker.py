@@ -17,14 +17,14 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-_PR_SET_PDEATHSIG = 1  # prctl(2)
-_SIGKILL = 9
+from biodyn.threads import ending_with
+
 _NEW_OBJECTS = 100_000  # a trial makes fewer that stay; what it leaves is looked for when it is done
 
 
 def main() -> None:
     memory_mb, parent = int(sys.argv[1]), int(sys.argv[2])
-    _die_with(parent)
+    ending_with(parent)()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
@@ -69,17 +69,6 @@ def main() -> None:
         else:
             say(outcome=asdict(outcome))
         gc.collect()
-
-
-def _die_with(parent: int) -> None:
-    """Let the system end this process when its parent dies (Linux); elsewhere it ends after the trial in work."""
-    if sys.platform != "linux":
-        return
-    import ctypes
-
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, _SIGKILL)
-    if os.getppid() != parent:  # it died before
-        os._exit(1)
 
 
 def _limit_memory(memory_mb: int) -> None:

@@ -133,6 +133,29 @@ def test_a_report_asked_for_later_never_costs_the_result(task: Task, monkeypatch
     assert arrays.stat().st_size == pytest.approx(len(whole), rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(MemoryError(), "more memory than a trial may use"), (ValueError("of ours"), "ValueError: of ours")],
+)
+def test_a_report_that_cannot_be_made_later_leaves_the_result(
+    task: Task, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+) -> None:
+    before = _done(task)
+    record, made = read_record(task.folder), (task.folder / "result.npz").read_bytes()
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(performing, "remake_report", fail)
+    outcome = _done(replace(task, reports="all"))
+    assert (outcome.status, outcome.kept) == (before.status, True)
+    assert outcome.reason.startswith(before.reason)
+    assert "Its report was not made: " in outcome.reason
+    assert words in outcome.reason
+    assert read_record(task.folder) == record
+    assert (task.folder / "result.npz").read_bytes() == made
+
+
 def test_an_unreadable_file_fails_with_its_reason_and_no_path_of_this_machine(task: Task) -> None:
     (task.root / task.trial.path).write_bytes(b"no recording")
     outcome = _done(task)

@@ -180,7 +180,7 @@ def _is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-@pytest.mark.parametrize("role", ["crash", "hang"])
+@pytest.mark.parametrize("role", ["crash", "hang", "killed"])
 def test_a_result_stays_where_only_its_report_breaks_the_process(
     tmp_path: Path, process: TrialProcess, role: str
 ) -> None:

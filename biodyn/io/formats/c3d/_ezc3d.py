@@ -2,21 +2,24 @@
 
 ezc3d can bring the whole process down on a damaged file, so this runs in a process that may die: either a fork of the
 reader's (`serve` is called in the child) or a fresh interpreter (this file run as a script, which is why it imports
-nothing of biodyn). The answer is never pickled: a length, that many bytes of JSON, then raw little-endian float64
-arrays whose shapes the JSON tells.
+nothing of biodyn but how a process ends with its parent). The answer is never pickled: a length, that many bytes of
+JSON, then raw little-endian float64 arrays whose shapes the JSON tells.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import json
+import math
 import os
+import signal
 import sys
 from typing import Any
 
 ANSWER_LENGTH_BYTES = 8
 # A parameter with more values than this is no label list and no plate geometry; it is not handed over.
 MAX_VALUES = 100_000
+_GRACE_S = 5
 
 
 def preload() -> None:
@@ -118,7 +121,19 @@ def limit_this_process(memory_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
 
 
+def end_in(seconds: float) -> None:
+    """Let the system end this process then and a little later, whatever it does (POSIX); whoever waits for it ends it before."""
+    if sys.platform == "win32":
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(math.ceil(seconds) + _GRACE_S)
+
+
 if __name__ == "__main__":
+    from biodyn.threads import ending_with
+
+    ending_with(int(sys.argv[4]))()
+    end_in(float(sys.argv[3]))
     answer_fd = os.dup(1)
     preload()
     limit_this_process(int(sys.argv[2]))

@@ -178,7 +178,8 @@ def _parse_forked(paths: Sequence[Path], timeout_s: float, at_once: int) -> list
 
 def _parse_fresh(path: Path, timeout_s: float) -> Parsed | Failure:
     """Parse in a new interpreter: slower by its start (0.1 s), but possible everywhere."""
-    command = [sys.executable, "-P", str(Path(_ezc3d.__file__)), str(path.resolve()), str(_memory_bytes(path))]
+    limits = [str(_memory_bytes(path)), str(timeout_s), str(os.getpid())]
+    command = [sys.executable, "-P", str(Path(_ezc3d.__file__)), str(path.resolve()), *limits]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     try:
         done = subprocess.run(

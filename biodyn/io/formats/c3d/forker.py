@@ -8,7 +8,6 @@ called while the process is small; what a reader may do to itself stays the same
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import socket
@@ -20,29 +19,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from biodyn.io.formats.c3d import _ezc3d
+from biodyn.threads import ending_with
 
 _LONGEST_REQUEST = 1 << 16  # bytes; a path has a few thousand at most
 _LONGEST_ANSWER = 64
-_ORPHAN_GRACE_S = 5
 
 
 def fork_reader(path: str, memory_bytes: int, timeout_s: float, answer_fd: int, close_fd: int) -> int:
     """Fork a process that reads a file, within so much more memory, and answers into a descriptor; returns its number.
 
-    `close_fd`: not for the reader. It ends by itself `timeout_s` and a little later.
+    `close_fd`: not for the reader. It ends with this process, and by itself `timeout_s` and a little later.
     """
     if sys.platform == "win32":
         raise NotImplementedError("Windows cannot fork.")
+    end_with_this = ending_with(os.getpid())
     with warnings.catch_warnings():  # Python >= 3.12 warns of forking with threads: see _process._may_fork
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
         code = 1
         try:
+            end_with_this()
             os.close(close_fd)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(math.ceil(timeout_s) + _ORPHAN_GRACE_S)  # should the parent die first
+            _ezc3d.end_in(timeout_s)  # should nobody end it
             _ezc3d.limit_this_process(memory_bytes)
             _ezc3d.serve(_unicode_path(path), answer_fd)
             code = 0
@@ -101,9 +101,11 @@ def start_forker(prepare: Callable[[], None]) -> None:
         return
     _ezc3d.preload()
     mine, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    end_with_this = ending_with(os.getpid())
     pid = os.fork()
     if pid == 0:
         try:
+            end_with_this()  # while it waits for a reader, too
             mine.close()
             prepare()
             _serve(other)

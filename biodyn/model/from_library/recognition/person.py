@@ -114,7 +114,6 @@ class JointedPerson:
         sided = dict(zip(place_names(), sided_rows(_TABLE, "place"), strict=True))
         rows = {place: row for place, (_, row) in sided.items()}
         self.places = tuple(places)
-        self.reference_m = float(table["reference_height_m"])
         self._height_sd = float(table["height_sd"])
         self._segments, self.size = _segments({rows[place]["body"] for place in places})
         index = {segment.name: i for i, segment in enumerate(self._segments)}

@@ -1,0 +1,26 @@
+"""Contacts and ground reaction of plates' signals in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from biodyn.conventions import FloatArray, Side
+from biodyn.processing.contacts.ground_reaction import decided, whole_reaction
+from biodyn.processing.contacts.loading import PlateSignals
+from biodyn.processing.contacts.parameters import ContactSettings
+from biodyn.recording import Contact, GroundReaction
+
+
+def feet_on_plates(
+    plates: Sequence[PlateSignals],
+    outlines_W: Mapping[Side, FloatArray],
+    rate_hz: float,
+    settings: ContactSettings,
+    *,
+    smear_s: float,
+    **known: Any,
+) -> tuple[tuple[Contact, ...], GroundReaction]:
+    """Every contact and the ground reaction of both feet; `known` of `decided`."""
+    found = decided(plates, outlines_W, rate_hz, settings, smear_s=smear_s, **known)
+    return found.contacts, whole_reaction(found, plates, rate_hz, settings, smear_s=smear_s)
