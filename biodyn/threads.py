@@ -1,7 +1,11 @@
-"""Processors, processes and how they end; threads of the libraries below numpy: one each.
+"""Processors, processes and how they end; one thread for the libraries below numpy, two for loops of our own.
 
 Matrices here are small: threads of linear algebra that wait for each other double the processor time and win none, and sums
-in another order change the last digits. To be said before numpy is imported; loops of our own are not concerned.
+in another order change the last digits. To be said before numpy is imported.
+
+Loops of our own leave the interpreter to others while they run. What has two parts that need nothing of each other is done
+`side_by_side`: the parts are the same with one processor, one after the other, and so is every bit of what they give. A trial
+may take two processors; the trials of a study take one each (`PROCESSORS_VARIABLE`), for they are many.
 """
 
 from __future__ import annotations
@@ -9,9 +13,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
+from contextvars import ContextVar, copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
@@ -25,6 +32,62 @@ ONE_THREAD: Final = dict.fromkeys(
 _PR_SET_PDEATHSIG: Final = 1  # prctl(2)
 _SIGKILL: Final = 9  # not in `signal` on every system
 _LOOK_AGAIN_S: Final = 0.5
+#: Environment variable: a whole number, how many processors a trial may take. Two are the most that it can use.
+PROCESSORS_VARIABLE: Final = "BIODYN_PROCESSORS"
+
+A = TypeVar("A")
+B = TypeVar("B")
+_WORTH_A_THREAD: Final = 200  # frames, of some microseconds each: a thread costs a hundred
+_beside: ContextVar[bool] = ContextVar("beside", default=False)
+
+
+def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+    """Return what both give: computed at the same time where this process may take two processors, else one after the other.
+
+    Neither may need what the other does. Within a part everything is done one after the other. What the first raises is raised
+    here, else what the second does; both have ended then.
+    """
+    if _beside.get() or threads_of_a_trial() < 2:
+        return first(), second()
+    found: list[B] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        _beside.set(True)
+        try:
+            found.append(second())
+        except BaseException as error:  # raised again where it is waited for
+            raised.append(error)
+
+    other = Thread(target=copy_context().run, args=(run,), name="biodyn beside")
+    try:
+        other.start()
+    except RuntimeError:  # no further thread is allowed
+        return first(), second()
+    before = _beside.set(True)
+    try:
+        result = first()
+    finally:
+        _beside.reset(before)
+        other.join()
+    if raised:
+        raise raised[0]
+    return result, found[0]
+
+
+def by_halves(frames: int, work: Callable[[slice], object]) -> None:
+    """Do what is done in every frame by itself: many frames in two parts side by side. `work` takes the frames of a part."""
+    half = frames // 2
+    if frames < _WORTH_A_THREAD:
+        work(slice(0, frames))
+    else:
+        side_by_side(lambda: work(slice(0, half)), lambda: work(slice(half, frames)))
+
+
+def threads_of_a_trial() -> int:
+    """How many threads a trial may use: two where there is a second processor and `PROCESSORS_VARIABLE` leaves it to one."""
+    allowed = os.environ.get(PROCESSORS_VARIABLE, "")
+    return 1 if processors() < 2 or (allowed.isdecimal() and int(allowed) < 2) else 2
 
 
 def use_one_thread() -> None:

@@ -24,7 +24,7 @@ def test_the_steps_are_shown_and_timed_in_their_order() -> None:
     analysis = analyse_trial(WALK, progress=shown.append)
     names = [step.name for step in STEPS]
     assert shown == names
-    assert list(analysis.timings) == [*names, "consistency"]  # the verdict's own
+    assert list(analysis.timings) == names
     assert names == [
         *("reading", "axes", "marker set", "signals", "scaling", "calibration", "inverse kinematics"),
         *("contacts", "events", "inverse dynamics", "estimate", "uncertainty", "checks"),
@@ -36,7 +36,7 @@ def test_torques_only_leaves_out_what_no_torque_depends_on() -> None:
     np.testing.assert_array_equal(torques.dynamics.torques, whole.dynamics.torques)
     assert torques.verdict is None
     assert torques.uncertainty is None
-    assert set(whole.timings) - set(torques.timings) == {"uncertainty", "checks", "consistency"}
+    assert set(whole.timings) - set(torques.timings) == {"uncertainty", "checks"}
 
 
 def test_a_step_can_be_another_one() -> None:

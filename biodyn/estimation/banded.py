@@ -1,25 +1,24 @@
 """Symmetric systems that couple each frame with a few neighbours: assembly, Cholesky factor, solution.
 
 The unknowns are n numbers in each of T frames, coupled with those of the next `reach` frames. The terms are kept as they come,
-summed some frames at a time, and factored in the same memory (`kernels.panels`): time is linear in T, and so is memory,
+summed some frames at a time, and factored in the same memory, from both ends (`halves`): time is linear in T, and so is memory,
 8 n^2 (reach + 1) bytes a frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from biodyn.conventions import FloatArray, IntArray
+from biodyn.conventions import BoolArray, FloatArray, IntArray
+from biodyn.estimation.halves import Half, Sum, Term, halves_of, panels_of
 from biodyn.kernels import normal as kernels
-from biodyn.kernels import panels as factors
 from biodyn.kernels.lanes import WIDTH
+from biodyn.threads import by_halves, side_by_side
 
-# Frames whose columns are summed at once: some hundred kilobytes of them.
-_AT_ONCE = 8
+_AT_ONCE = 8  # frames: some hundred kilobytes
 _INVERTED_AT_ONCE = 64
 
 
@@ -27,29 +26,30 @@ _INVERTED_AT_ONCE = 64
 class Normal:
     """Normal equations A x = right of n unknowns in each frame.
 
-    panels: (T, n, (reach + 1) n + WIDTH), memory for the lower triangle by columns of blocks, see `summed`.
-    right: (T n,). diagonals: (T, reach + 1, n), what A has on the diagonals of its blocks. terms: what else adds up to A.
+    panels: memory for the lower triangle by columns of blocks, see `halves`. right: (T n,).
+    diagonals: (T, reach + 1, n), what A has on the diagonals of its blocks. terms: what else adds up to A.
     """
 
     panels: FloatArray
     right: FloatArray
     diagonals: FloatArray
-    terms: list[Callable[[int, int], None]]
+    terms: list[Term]
     n: int
 
     @classmethod
     def empty(cls, frames: int, reach: int, n: int) -> Normal:
         """Return equations of no measurement yet."""
-        return cls._in(np.empty((frames, n, (reach + 1) * n + WIDTH)))
+        return cls._in(panels_of(frames, reach, n), frames, reach)
 
     def again(self) -> Normal:
         """Return equations of no measurement yet in the same memory; a factor of these is lost."""
-        return self._in(self.panels)
+        frames, blocks, _ = self.diagonals.shape
+        return self._in(self.panels, frames, blocks - 1)
 
     @classmethod
-    def _in(cls, panels: FloatArray) -> Normal:
-        frames, n, stride = panels.shape
-        return cls(panels, np.zeros(frames * n), np.zeros((frames, (stride - WIDTH) // n, n)), [], n)
+    def _in(cls, panels: FloatArray, frames: int, reach: int) -> Normal:
+        n = panels.shape[1]
+        return cls(panels, np.zeros(frames * n), np.zeros((frames, reach + 1, n)), [], n)
 
     @property
     def g(self) -> FloatArray:
@@ -64,21 +64,16 @@ class Normal:
         """
         count, m, width, n = rows.shape
         places = np.arange(n) if columns is None else columns
-        padded = np.zeros((count, m, width * n + kernels.WIDTH))
-        flat = padded[:, :, : width * n]
-        flat[:] = rows.reshape(flat.shape)
-        pulled = (residual[:, None] @ flat).reshape(count, width, n)
+        pulled = (residual[:, None] @ rows.reshape(count, m, width * n)).reshape(count, width, n)
         for s in range(width):
             self.g[first + s : first + s + count, places] += pulled[:, s]
-        work = np.empty(width * n + kernels.WIDTH)
-        self.terms.append(partial(kernels.add_rows, self.panels, first, padded.ravel(), flat.shape, places, work))
+        self.terms.append(_Wide(first, rows, places))
 
     def add_shared(self, first: int, weights: FloatArray, G: FloatArray, right: FloatArray) -> None:
         """Add a term whose rows are `weights[s]` times one matrix J: G (T', n, n) = J^T J, right (T', n) = J^T residual."""
         for s, weight in enumerate(weights):
             self.g[first + s : first + s + len(G)] += weight * right
-        own, square = np.ascontiguousarray(weights), np.ascontiguousarray(G)
-        self.terms.append(partial(kernels.add_repeated, self.panels, first, own, square))
+        self.terms.append(_Shared(first, weights, G))
 
     def add_diagonal(self, first: int, weights: FloatArray, precision: FloatArray, right: FloatArray) -> None:
         """The same for a diagonal G, given as (T', n)."""
@@ -89,28 +84,38 @@ class Normal:
             for j in range(i, len(weights)):
                 self.diagonals[here, j - i] += (left * weights[j]) * precision
 
-    def sum_some(self, begin: int, end: int) -> None:
-        """Sum the columns of the frames begin .. end - 1, few enough for the processor's cache."""
-        here = self.panels[begin:end]
-        here[:] = 0.0
-        frame, column, row = here.strides
-        _, blocks, n = self.diagonals.shape
-        diagonals = np.lib.stride_tricks.as_strided(
-            here, (len(here), blocks, n), (frame, n * row, column + row), writeable=True
-        )
-        diagonals[:] = self.diagonals[begin:end]
-        for add in self.terms:
-            add(begin, end)
 
-    def summed(self) -> FloatArray:
-        """Return the matrix in the memory of `panels`: panels[k, c, r] = A[k n + r, k n + c] for r >= c, else whatever."""
-        for begin, end in _some(len(self.panels)):
-            self.sum_some(begin, end)
-        return self.panels
+@dataclass(frozen=True)
+class _Wide:
+    """A term of `Normal.add_wide`."""
+
+    first: int
+    rows: FloatArray
+    places: IntArray
+
+    def on(self, half: Half) -> Sum:
+        count, m, width, n = self.rows.shape
+        first, seen = half.seen(self.first, width, count)
+        rows = self.rows[seen, :, :: half.places[1]]
+        padded = np.zeros((len(rows), m, width * n + WIDTH))
+        padded[:, :, : width * n].reshape(rows.shape)[:] = rows
+        shape = len(rows), m, width * n
+        work = np.empty(width * n + WIDTH)
+        return partial(kernels.add_rows, half.panels, first, padded.ravel(), shape, self.places, work)
 
 
-def _some(frames: int) -> list[tuple[int, int]]:
-    return [(begin, min(begin + _AT_ONCE, frames)) for begin in range(0, frames, _AT_ONCE)]
+@dataclass(frozen=True)
+class _Shared:
+    """A term of `Normal.add_shared`."""
+
+    first: int
+    weights: FloatArray
+    G: FloatArray
+
+    def on(self, half: Half) -> Sum:
+        first, seen = half.seen(self.first, len(self.weights), len(self.G))
+        weights = np.ascontiguousarray(self.weights[:: half.places[1]])
+        return partial(kernels.add_repeated, half.panels, first, weights, np.ascontiguousarray(self.G[seen]))
 
 
 def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> None:
@@ -129,30 +134,32 @@ def add_gathered(right: FloatArray, rows: FloatArray, values: FloatArray) -> Non
     frame, row, column = padded.strides
     shape = (count + before, width * m, values.shape[2])
     windows = np.lib.stride_tricks.as_strided(padded, shape, (frame, row, column), writeable=False)
-    for begin in range(0, len(windows), _AT_ONCE):
-        here = slice(begin, min(begin + _AT_ONCE, len(windows)))
-        right[here] += by_frame[here] @ windows[here]
+
+    def add(part: slice) -> None:
+        for begin in range(part.start, part.stop, _AT_ONCE):
+            here = slice(begin, min(begin + _AT_ONCE, part.stop))
+            right[here] += by_frame[here] @ windows[here]
+
+    by_halves(len(windows), add)
 
 
 class Factor:
     """Cholesky factor L of the equations' matrix; it takes over the memory of their panels, and their terms are lost.
 
+    L is that of the matrix whose frames stand in the order of elimination: those of the first half, of the second, and between
+    both (`halves`). What is given and returned stands in the order of time.
+
     Raises LinAlgError where the matrix is not positive definite.
     """
 
     def __init__(self, normal: Normal) -> None:
-        self.frames, self.n, self.stride = normal.panels.shape
-        self.reach = (self.stride - WIDTH) // self.n - 1
-        self.panels = normal.panels.ravel()
-        for begin, end in _some(self.frames):
-            normal.sum_some(begin, end)
-            if not factors.factorise(self.panels, *self._shape, begin, end):
-                raise np.linalg.LinAlgError("not positive definite")
+        self.frames, blocks, self.n = normal.diagonals.shape
+        self.reach = blocks - 1
+        self.halves = halves_of(normal.panels, self.frames)
+        ends = [partial(half.eliminate, normal.terms, normal.diagonals) for half in self.halves]
+        if not (all(side_by_side(*ends)) and self.halves[0].eliminate_between(self.halves[1])):
+            raise np.linalg.LinAlgError("not positive definite")
         normal.terms.clear()
-
-    @property
-    def _shape(self) -> tuple[int, int, int]:
-        return self.n, self.reach, self.stride
 
     def solve(self, right: FloatArray) -> FloatArray:
         """Return A^-1 right for right (T, n) or (T, n, P)."""
@@ -161,15 +168,18 @@ class Factor:
     def forward(self, right: FloatArray) -> FloatArray:
         """Return L^-1 right for right (T, n) or (T, n, P), in its memory where P is a multiple of WIDTH.
 
-        Columns that are zero up to some frame, and all behind them too, cost nothing before it.
+        Columns at the left or right edge that are zero from an end of the time on cost nothing there.
         """
         count = right[0, 0].size
         if not count:
             return right
         whole = _whole_lanes(right)
-        used = right.reshape(*right.shape[:2], count).any(axis=1)
-        begun = np.maximum.accumulate(np.max(np.where(used, np.arange(1, count + 1), 0), axis=1))
-        factors.forward(self.panels, *self._shape, whole.ravel(), whole.shape[2], begun + (-begun) % WIDTH)
+        used = np.asarray(right.reshape(*right.shape[:2], count).any(axis=1))
+        columns = [_used_columns(used[:: half.places[1]], half, whole.shape[2]) for half in self.halves]
+        own = [partial(half.forward, whole, c, between=False) for half, c in zip(self.halves, columns, strict=True)]
+        side_by_side(*own)
+        for half, used_there in zip(self.halves[::-1], columns[::-1], strict=True):
+            half.forward(whole, used_there, between=True)
         return whole[:, :, :count].reshape(right.shape)
 
     def backward(self, right: FloatArray) -> FloatArray:
@@ -178,22 +188,39 @@ class Factor:
         if not count:
             return right
         whole = _whole_lanes(right)
-        factors.backward(self.panels, *self._shape, whole.ravel(), whole.shape[2])
+        self.halves[0].backward(whole, between=True)
+        side_by_side(*(partial(half.backward, whole, between=False) for half in self.halves))
         return whole[:, :, :count].reshape(right.shape)
+
+
+def _used_columns(used: BoolArray, half: Half, width: int) -> IntArray:
+    """The columns (F, 2) of a right-hand side that are not zero, by frames of a half; used: (T, P) in its order."""
+    own, count = used[: half.own], used.shape[1]
+    result = np.tile(np.array([0, width], dtype=np.int64), (len(half.panels), 1))
+    low = np.minimum.accumulate(np.min(np.where(own, np.arange(count), count), axis=1, initial=count))
+    high = np.maximum.accumulate(np.max(np.where(own, np.arange(1, count + 1), 0), axis=1, initial=0))
+    low = np.minimum(low, high)
+    result[: half.own] = np.stack([low - low % WIDTH, high + (-high) % WIDTH], axis=1)
+    return result
 
 
 def inverse_diagonals(matrices: FloatArray, added: float) -> FloatArray:
     """Return the diagonals (T, n) of the inverses of matrices (T, n, n) + `added` 1, symmetric and positive definite."""
     frames, n, _ = matrices.shape
-    found, normal = np.empty((frames, n)), Normal.empty(min(frames, _INVERTED_AT_ONCE), 0, n)
-    for begin in range(0, frames, _INVERTED_AT_ONCE):
-        some = matrices[begin : begin + _INVERTED_AT_ONCE]
-        normal = Normal._in(normal.panels[: len(some)])
-        normal.add_shared(0, np.ones(1), some, np.zeros(some.shape[:2]))
-        normal.diagonals[:] = added
-        right = np.zeros((len(some), n, n + (-n) % WIDTH))
-        right[:, np.arange(n), np.arange(n)] = 1.0
-        found[begin : begin + len(some)] = np.sum(Factor(normal).forward(right) ** 2, axis=1)[:, :n]
+    found = np.empty((frames, n))
+
+    def fill(first: int, last: int) -> None:
+        memory = panels_of(min(last - first, _INVERTED_AT_ONCE), 0, n)
+        for begin in range(first, last, _INVERTED_AT_ONCE):
+            some = matrices[begin : min(begin + _INVERTED_AT_ONCE, last)]
+            normal = Normal._in(memory[: len(some)], len(some), 0)
+            normal.add_shared(0, np.ones(1), some, np.zeros(some.shape[:2]))
+            normal.diagonals[:] = added
+            right = np.zeros((len(some), n, n + (-n) % WIDTH))
+            right[:, np.arange(n), np.arange(n)] = 1.0
+            found[begin : begin + len(some)] = np.sum(Factor(normal).forward(right) ** 2, axis=1)[:, :n]
+
+    side_by_side(partial(fill, 0, frames // 2), partial(fill, frames // 2, frames))
     return found
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.estimation.banded import Factor, add_gathered
 from biodyn.estimation.deviation import Path, cross_matrix
 from biodyn.estimation.problem import Problem
@@ -20,6 +20,7 @@ from biodyn.estimation.told import Told
 from biodyn.kernels.lanes import WIDTH
 from biodyn.rigid_body import body_poses
 from biodyn.rigid_body.second_order import regressor
+from biodyn.threads import side_by_side
 
 _FORCE = slice(3, 6)
 _ROOT = 6  # equations of the whole body
@@ -67,35 +68,55 @@ def constants_of(
     by_scale = rest if before is None else before.unbalanced * (problem.balanced[:, None] / problem.sizes.balance)
     effect[:, :, : problem.inertias.count] += _of_scale(problem, by_scale)
     count, probes = effect.shape[2], _PROBES if sizes_too else 0
-    # Plates stand in the order in which they are stepped on: before that, nothing of them is to be done.
-    order = np.argsort(np.argmax(effect.any(axis=1), axis=0), kind="stable")
-    of_all = np.concatenate([_probes(problem)[:, :, :probes], effect[:, :, order]], axis=2)
     asked, every = np.zeros(count), 1 + probes + count
+    of_all = np.concatenate([np.zeros((*effect.shape[:2], 1)), _probes(problem)[:, :, :probes], effect], axis=2)
+    at = _places_of_columns(of_all)  # of the motion, the probes and the constants
+    motion, probed, constant = at[0], at[1 : 1 + probes], at[1 + probes :]
     several = np.zeros((*right.shape, every + (-every) % WIDTH))  # so many are worked on in place
-    several[..., 0] = right
+    ordered = of_all[:, :, np.argsort(at)]
     for part in balance:
         asked += np.einsum("tip,ti->p", effect[part.frames], part.rest)
-        add_gathered(several[:, :, 1:every], part.rows, of_all[part.frames])
+        add_gathered(several[:, :, :every], part.rows, ordered[part.frames])
+    several[:, :, motion] = right
     halved = factor.forward(several).reshape(-1, several.shape[2])
-    motion, probed, inertia = halved[:, 0], halved[:, 1 : 1 + probes], halved[:, 1 + probes : every]
-    flat, back = effect.reshape(6 * len(effect), count), np.argsort(order)
-    information = flat.T @ flat - (inertia.T @ inertia)[np.ix_(back, back)]
+    flat, products = effect.reshape(6 * len(effect), count), _products(halved)
+    information = flat.T @ flat - products[np.ix_(constant, constant)]
     share = 1.0 / problem.sizes.alike_frames
     names = (*problem.inertias.names, *problem.plates.names)
-    pull = share * (asked - (inertia.T @ motion)[back])
+    pull = share * (asked - products[constant, motion])
     gross = (*problem.inertias.seldom_gross, *problem.plates.seldom_gross)
     told = Told(names, share * information, pull, gross, problem.plates.sizes.gross_share)
     known = told.with_others(problem.others)
-    values = known.values
-    step = factor.backward((motion - inertia @ values[order]).reshape(right.shape))
+    values, taken = known.values, np.zeros(several.shape[2])
+    taken[motion], taken[constant] = 1.0, -values
+    step = factor.backward((halved @ taken).reshape(right.shape))
     first, error = problem.inertias.count, problem.sizes.balance
     left = _left(rest, balance, step, effect @ values)
     if sizes_too:
-        error = _balance_error(problem, left[:, _FORCE], float(np.sum(probed**2)) / _PROBES)
+        error = _balance_error(problem, left[:, _FORCE], float(np.sum(products[probed, probed])) / _PROBES)
     unbalanced = problem.sizes.balance * (left + problem.inertias.body_share(values[:first]) * by_scale)
     return Constants(
         step, values[:first], values[first:], known.sd[first:], known.drawn[first:], error, unbalanced, told
     )
+
+
+def _places_of_columns(columns: FloatArray) -> IntArray:
+    """Where each of the columns (T, 6, P) stands among all: by the middle of the time from its first to its last frame.
+
+    What no frame says stands with what all do. A column is nothing in what is eliminated before its first frame, or from the end
+    before its last one: plates that are stepped on early stand at one edge, late ones at the other, and cost half.
+    """
+    used = np.asarray(columns.any(axis=1))
+    used[:, ~used.any(axis=0)] = True
+    first, after = np.argmax(used, axis=0), np.argmax(used[::-1], axis=0)
+    return np.argsort(np.argsort(first - after, kind="stable"))
+
+
+def _products(columns: FloatArray) -> FloatArray:
+    """The sums (P, P) of products of columns (N, P), each half of the rows by itself."""
+    half = len(columns) // 2
+    top, bottom = columns[:half], columns[half:]
+    return np.asarray(sum(side_by_side(lambda: top.T @ top, lambda: bottom.T @ bottom)))
 
 
 def _constant_rows(problem: Problem, path: Path) -> FloatArray:

@@ -19,6 +19,7 @@ from biodyn.rigid_body import body_poses, inverse_dynamics, joint_jacobians
 from biodyn.rigid_body.jacobians import on_path
 from biodyn.rigid_body.multibody import Multibody
 from biodyn.rigid_body.second_order import inverse_dynamics_derivatives
+from biodyn.threads import by_halves, side_by_side
 
 #: Third differences of coefficients: what the smoothness of a motion is made of.
 THIRD = np.array([-1.0, 3.0, -3.0, 1.0])
@@ -37,21 +38,19 @@ def marker_information(problem: Problem, q: FloatArray) -> tuple[FloatArray, Flo
     paths = np.zeros((len(links), max(len(path) for path in moving)), dtype=np.int64)
     for row, path in zip(paths, moving, strict=True):
         row[: len(path)] = path
+    joints, (R, p) = joint_jacobians(mb, q), body_poses(mb, q)
+    lengths, on_links = np.array([len(path) for path in moving]), np.asarray(links, dtype=np.int64)
+    # another layout in memory would be another kernel to compile
+    scale = np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m)
+    seen_at = np.ascontiguousarray(problem.seen_at)
     square, pull = np.zeros((len(q), mb.nv, mb.nv)), np.zeros((len(q), mb.nv))
-    kernels.marker_equations(
-        joint_jacobians(mb, q),
-        *body_poses(mb, q),
-        np.asarray(links, dtype=np.int64),
-        p_LM,
-        paths,
-        np.array([len(path) for path in moving]),
-        # another layout in memory would be another kernel to compile
-        np.ascontiguousarray(np.sqrt(problem.weights) / problem.sizes.marker_sd_m),
-        np.ascontiguousarray(problem.seen_at),
-        square,
-        pull,
-        np.zeros((paths.shape[1], 3)),
-    )
+
+    def fill(part: slice) -> None:
+        bodies, work = (joints[part], R[part], p[part], on_links), np.zeros((paths.shape[1], 3))
+        seen, filled = (scale[part], seen_at[part]), (square[part], pull[part])
+        kernels.marker_equations(*bodies, p_LM, paths, lengths, *seen, *filled, work)
+
+    by_halves(len(q), fill)
     return square, pull
 
 
@@ -173,8 +172,9 @@ Derivatives = tuple[FloatArray, FloatArray, FloatArray]
 
 def torque_derivatives(problem: Problem, mb: Multibody, path: Path) -> Derivatives:
     """Return the derivatives (T, nv, nv) of all generalised forces by place, rate and acceleration of the deviation."""
-    derivatives = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
-    return by_deviation(mb, path, *derivatives)
+    found = inverse_dynamics_derivatives(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
+    by_halves(len(path.q), lambda part: by_deviation(mb, path.of(part), *(one[part] for one in found)))
+    return found
 
 
 def add_dynamics(
@@ -187,23 +187,32 @@ def add_dynamics(
     tau = inverse_dynamics(mb, path.q, path.v, path.vdot, problem.wrenches, problem.wrench_links)
     scale = problem.balanced[:, None] / problem.sizes.balance
     rest, step = -tau[:, :6] * scale, problem.knots.step
-    found: list[Rows] = []
-    torques: list[TorqueRows] = []
-    for offset in range(step):
-        frames = slice(offset, None, step)
-        by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)
-        rows = Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
-        normal.add_wide(0, rows.rows, rows.rest)
-        found.append(rows)
-    if problem.knots.knots >= len(_SECOND) and np.isfinite(problem.torque_change_nm).any():
+
+    def of_balance() -> list[Rows]:
+        return [_balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
+
+    def of_torques() -> list[TorqueRows]:
+        if problem.knots.knots < len(_SECOND) or not np.isfinite(problem.torque_change_nm).any():
+            return []
         change = torque_changes(problem, tau[::step, problem.torque_rows] if shown else None)
-        for rows_at, columns in problem.torque_groups:
-            places = problem.torque_rows[rows_at]
-            own = [part[::step, places[:, None], columns] for part in parts]
-            by_place = on_coefficients(problem.knots, own, 0)
-            torques.append(_torque_rows(problem, by_place, tau[::step, places], rows_at, columns, change))
-            normal.add_wide(0, torques[-1].rows, torques[-1].rest, columns)
+        return [
+            _torque_rows(problem, parts, tau[::step], rows_at, columns, change)
+            for rows_at, columns in problem.torque_groups
+        ]
+
+    found, torques = side_by_side(of_balance, of_torques)
+    for rows in found:
+        normal.add_wide(0, rows.rows, rows.rest)
+    for one in torques:
+        normal.add_wide(0, one.rows, one.rest, one.columns)
     return found, torques
+
+
+def _balance_rows(problem: Problem, parts: Derivatives, rest: FloatArray, scale: FloatArray, offset: int) -> Rows:
+    """The balance in the frames that lie `offset` behind a knot; rest, scale: (T, 6)."""
+    frames = slice(offset, None, problem.knots.step)
+    by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)
+    return Rows(frames, by_place * scale[frames, :, None, None], rest[frames])
 
 
 def torque_changes(problem: Problem, tau: FloatArray | None) -> FloatArray:
@@ -248,7 +257,7 @@ def used_weights(weights: FloatArray) -> FloatArray:
 
 def _torque_rows(
     problem: Problem,
-    by_place: FloatArray,
+    parts: Derivatives,
     tau: FloatArray,
     rows_at: IntArray,
     columns: IntArray,
@@ -256,8 +265,11 @@ def _torque_rows(
 ) -> TorqueRows:
     """Second differences of torques from knot to knot are small where the torque is known at all three.
 
-    change: (knots - 2, R) of `torque_changes`.
+    tau: (knots, nv); change: (knots - 2, R) of `torque_changes`.
     """
+    places, step = problem.torque_rows[rows_at], problem.knots.step
+    by_place = on_coefficients(problem.knots, [part[::step, places[:, None], columns] for part in parts], 0)
+    tau = tau[:, places]
     count = len(tau) - len(_SECOND) + 1
     at_knots = problem.torque_known[:: problem.knots.step, rows_at]
     known = np.logical_and.reduce([at_knots[i : i + count] for i in range(len(_SECOND))])

@@ -91,44 +91,54 @@ def _substitute(C, c, to_next, U, u, stride, n, lanes, factoring):
 
 
 @kernel
-def factorise(panels, n, reach, stride, begin, end):
-    """Put the factor into the panels begin .. end - 1, those before being done; return whether it exists."""
+def factorise(panels, n, reach, stride, begin, end, eliminated):
+    """Put the factor into the panels begin .. end - 1, those before being done; return whether it exists.
+
+    Of the blocks from `eliminated` on, what the ones before take off the matrix is taken off, and that is all.
+    """
     wide, one, nothing = (reach + 1) * n, np.int64(1), np.int64(0)
     for k in range(begin, end):
         own = k * n * stride
-        for s in range(1, min(reach, k) + 1):
+        for s in range(max(1, k - eliminated + 1), min(reach, k) + 1):
             x = own - s * n * (stride - 1)  # row s n of what the panel s blocks before has
             add_products(
                 panels, own, stride, panels, x, stride, one, panels, x, stride, n, wide - s * n, n, -1.0, nothing
             )  # fmt: skip
-        if not _substitute(panels, own, stride, panels, own, stride, n, wide, one):
+        if k < eliminated and not _substitute(panels, own, stride, panels, own, stride, n, wide, one):
             return False
     return True
 
 
 @kernel
-def forward(panels, n, reach, stride, right, width, begun):
-    """Put L^-1 right into `right`, flat, (T n, width) by rows, of which block k has zeros from column begun[k] on.
+def forward(panels, n, reach, stride, right, width, first, along, used, begin, end, eliminated):
+    """Put L^-1 right into the blocks begin .. end - 1 of `right`, flat, (T n, width) by rows, those before being done.
 
-    begun (T,), ascending, and the width are multiples of WIDTH.
+    Block k of the panels is block first + along k of `right`. used: (F, 2), multiples of WIDTH, from which column on and up to
+    which one block k is not zero, nor are those before. The width is a multiple of WIDTH.
+    Of the blocks from `eliminated` on, what the ones before take off them is taken off, and that is all.
     """
     one, nothing = np.int64(1), np.int64(0)
-    for k in range(begun.shape[0]):
-        own = k * n
-        for s in range(1, min(reach, k) + 1):
-            before = own - s * n
+    for k in range(begin, end):
+        own = (first + along * k) * n * width
+        for s in range(max(1, k - eliminated + 1), min(reach, k) + 1):
+            before, low, high = (first + along * (k - s)) * n * width, used[k - s, 0], used[k - s, 1]
             add_products(
-                right, own * width, width, panels, before * stride + s * n, stride, one, right, before * width, width,
-                n, begun[k - s], n, -1.0, n,
+                right, own + low, width, panels, (k - s) * n * stride + s * n, stride, one, right, before + low, width,
+                n, high - low, n, -1.0, n,
             )  # fmt: skip
-        _substitute(right, own * width, width, panels, own * stride, stride, n, begun[k], nothing)
+        if k < eliminated:
+            low = used[k, 0]
+            _substitute(right, own + low, width, panels, k * n * stride, stride, n, used[k, 1] - low, nothing)
 
 
 @kernel
-def backward(panels, n, reach, stride, right, width):
-    """Put L^-T right into `right`, flat, (T n, width) by rows; the width is a multiple of WIDTH."""
+def backward(panels, n, reach, stride, right, width, begin, end):
+    """Put L^-T right into the blocks end - 1 .. begin of `right`, flat, (F n, width) by rows, those behind being done.
+
+    `right` has the blocks of the panels in their order; the width is a multiple of WIDTH.
+    """
     blocks, one = right.shape[0] // (n * width), np.int64(1)
-    for k in range(blocks - 1, -1, -1):
+    for k in range(end - 1, begin - 1, -1):
         own, behind = k * n, (k + 1) * n
         count = min(reach, blocks - 1 - k) * n
         add_products(

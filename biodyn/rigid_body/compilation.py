@@ -133,12 +133,12 @@ def _normal_equations(n: int) -> None:
 
 def _equations_solved(n: int) -> None:
     """Solve equations of n unknowns in one frame that are coupled with none, and with those of the next one."""
-    flat, right, one = np.zeros(n * (2 * n + WIDTH)), np.zeros(n * WIDTH), np.array([WIDTH])
+    flat, right, used = np.zeros(n * (2 * n + WIDTH)), np.zeros(n * WIDTH), np.array([[0, WIDTH]])
     flat[:: 2 * n + WIDTH + 1] = 1.0
     shape = (n, 1, 2 * n + WIDTH)
-    panels.factorise(flat, *shape, 0, 1)
-    panels.forward(flat, *shape, right, WIDTH, one)
-    panels.backward(flat, *shape, right, WIDTH)
+    panels.factorise(flat, *shape, 0, 1, 1)
+    panels.forward(flat, *shape, right, WIDTH, 0, 1, used, 0, 1, 1)
+    panels.backward(flat, *shape, right, WIDTH, 0, 1)
     across = n + (-n) % WIDTH + WIDTH
     ring, square = np.zeros(n * across), np.zeros(n * n)
     panels.inverse_block(flat, *shape, 0, ring, across, np.empty(panels.inverse_work(n, 1, across)))

@@ -16,6 +16,7 @@ from biodyn.kernels.sweep import Sweep
 from biodyn.kernels.types import Tree
 from biodyn.rigid_body.frames import checked, external, state, workspace
 from biodyn.rigid_body.multibody import Multibody
+from biodyn.threads import by_halves
 
 
 def _sweep(tree: Tree) -> Sweep:
@@ -64,7 +65,12 @@ def regressor(mb: Multibody, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, rows: 
     positions, rates, accelerations = state(mb, q, v=v, vdot=vdot)
     frames, n = positions.shape[0], mb.tree.parent.shape[0]
     Y = np.zeros((frames, mb.nv if rows is None else rows, 10 * n))
-    regressors.regressor(mb.tree, positions, rates, accelerations, Y, _sweep(mb.tree))
+    by_halves(
+        frames,
+        lambda part: regressors.regressor(
+            mb.tree, positions[part], rates[part], accelerations[part], Y[part], _sweep(mb.tree)
+        ),
+    )
     if n == len(mb.bodies):
         return Y
     by_link = Y.reshape(frames, -1, n, 10)[:, :, mb.link_of_body]
@@ -127,9 +133,12 @@ def inverse_dynamics_derivatives(
     loads, path, start = external(mb, frames, wrenches, wrench_bodies)
     links = path[start[1:] - 1] if len(start) > 1 else np.zeros(0, dtype=np.int64)
     by_q, by_v, by_vdot = (np.zeros((frames, mb.nv, mb.nv)) for _ in range(3))
-    id_derivatives.inverse_dynamics_derivatives(
-        mb.tree, positions, rates, accelerations, loads, links, by_q, by_v, by_vdot, _sweep(mb.tree)
-    )
+
+    def fill(part: slice) -> None:
+        motion, filled = (positions[part], rates[part], accelerations[part]), (by_q[part], by_v[part], by_vdot[part])
+        id_derivatives.inverse_dynamics_derivatives(mb.tree, *motion, loads[part], links, *filled, _sweep(mb.tree))
+
+    by_halves(frames, fill)
     return by_q, by_v, by_vdot
 
 

@@ -33,6 +33,7 @@ from biodyn.trial.files import FrameRange, TrialFiles
 from biodyn.trial.standing import Calibration
 from biodyn.uncertainty.bands import TorqueUncertainty
 from biodyn.uncertainty.inputs import TrialInputs
+from biodyn.verification.consistency_check import Consistency
 
 
 class TrialState:
@@ -80,6 +81,7 @@ class TrialState:
     uncertainty: TorqueUncertainty | None = None
     # checks
     data_checks: tuple[Check, ...] = ()
+    consistency: Consistency | None = None
 
     def __init__(
         self,
@@ -153,6 +155,7 @@ class TrialState:
             estimate=self.estimate,
             user_files=self.user_files,
             data_checks=self.data_checks,
+            consistency=self.consistency,
             shared_cycles=self.shared_cycles,
         )
 

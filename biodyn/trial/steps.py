@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from biodyn.checks import examine
+from biodyn.checks.consistency import with_consistency
 from biodyn.checks.evidence.units import impossible_load, unloaded_cause
 from biodyn.conventions import SIDES
 from biodyn.diagnostics import Diagnostic
@@ -51,6 +52,7 @@ from biodyn.processing.signals.orientation import facing_as, find_world
 from biodyn.processing.signals.prepare import TrialSignals, prepare_signals, with_force_cutoff, with_method
 from biodyn.processing.signals.smoothing.estimate import ESTIMATE
 from biodyn.recording import Contact, GaitEvent, GroundReaction
+from biodyn.threads import side_by_side
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
 from biodyn.trial.pose_offsets import pose_errors
@@ -370,9 +372,11 @@ def uncertainty(trial: TrialState) -> None:
 
 
 def checks(trial: TrialState) -> None:
-    """Hold the result against what a sound recording shows, and every cycle against what a body can do."""
-    examined = examine(trial.analysis())
+    """Hold the result against what a sound recording shows, every cycle against what a body can do, torques against equations."""
+    found = trial.analysis()
+    examined, proved = side_by_side(lambda: examine(found), lambda: with_consistency(found))
     trial.notes, trial.data_checks = list(examined.diagnostics), examined.data_checks
+    trial.consistency = proved.consistency
 
 
 @dataclass(frozen=True)

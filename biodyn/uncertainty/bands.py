@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,13 +16,14 @@ from biodyn.processing.kinematics.visibility import visibility_weights
 from biodyn.processing.signals.filtering import finite_stretches
 from biodyn.processing.signals.noise import measured_noise
 from biodyn.rigid_body import body_poses
+from biodyn.threads import side_by_side
 from biodyn.uncertainty import error_sources
 from biodyn.uncertainty.error_sources import Columns, Fitted, Frames, Source
 from biodyn.uncertainty.fit_response import fit_response, held_coordinates, marker_places
 from biodyn.uncertainty.inputs import TrialInputs
 from biodyn.uncertainty.magnitudes import Magnitudes, load_magnitudes
 from biodyn.uncertainty.parameters import UncertaintySettings
-from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty
+from biodyn.uncertainty.places import RATE_HZ, Places, PlaceUncertainty, found_places
 from biodyn.uncertainty.pose_errors import PosePoints, pose_offsets
 from biodyn.uncertainty.spectra import PAIRS, filtered_noise, stride_movement
 from biodyn.uncertainty.torque_response import rates, torque_response
@@ -111,17 +113,23 @@ def torque_uncertainty(
     weights = np.where(seen, inputs.marker_weights(seen), 0.0)
     seen_at = inputs.fitted(inputs.markers)
     ramp_frames = round(inputs.visibility_ramp_s * inputs.rate_hz)
-    held = held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames)
-    markers = _marker_moments(inputs, magnitudes)
-    sources = {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]}
+    (held, markers), sources = side_by_side(
+        lambda: (
+            held_coordinates(model, motion.q, visibility_weights(seen, ramp_frames), ramp_frames),
+            _marker_moments(inputs, magnitudes),
+        ),
+        lambda: {name: make(inputs, magnitudes) for name, make in _columns_of(inputs).items() if factor[name]},
+    )
     variance = {name: np.zeros((len(moving), len(rows))) for name in names}
     estimated = np.zeros((len(moving), len(rows)))
     near_frames = round(inputs.rate_hz / inputs.cutoff_hz) if inputs.cutoff_hz else 1
-    places = Places(Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1))
-    for first, stop in finite_stretches(moving):
-        if stop - first < _LEAST_FRAMES:
-            continue
-        for own, wide in blocks(first, stop, block_frames):
+    fitted, every = Fitted.of(model), max(round(inputs.rate_hz / RATE_HZ), 1)
+    stretches = [(a, b) for a, b in finite_stretches(moving) if b - a >= _LEAST_FRAMES]
+
+    def propagate(some: list[tuple[slice, slice]]) -> Places:
+        """Fill the variances of some blocks; returns the places of the joints in them."""
+        places = Places(fitted, every)
+        for own, wide in some:
             frames = Frames(
                 inputs=inputs,
                 at=np.arange(wide.start, wide.stop),
@@ -140,6 +148,12 @@ def torque_uncertainty(
             estimated[own] = share[inner]
             for name, part in found.items():
                 variance[name][own] = part[inner]
+        return places
+
+    parts = [part for first, stop in stretches for part in blocks(first, stop, block_frames)]
+    half = len(parts) // 2
+    places = side_by_side(partial(propagate, parts[:half]), partial(propagate, parts[half:]))
+    for first, stop in stretches:
         stretch = slice(first, stop)
         estimated[stretch] = uniform_filter1d(estimated[stretch], near_frames, axis=0, mode="nearest")
     variance["cutoff"] = np.maximum(variance["cutoff"] + np.maximum(estimated, 0.0), 0.0)
@@ -150,7 +164,7 @@ def torque_uncertainty(
         by_source={name: np.where(missing, np.nan, factor[name] * np.sqrt(variance[name])) for name in names},
         noise_m=noise,
         turn_noise_rad=None if markers.poses is None else markers.noise_m[len(noise) :],
-        places=places.found(),
+        places=found_places(places),
     )
 
 

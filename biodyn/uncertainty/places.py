@@ -38,8 +38,8 @@ class Places:
 
     fitted: Fitted
     every: int
-    _frames: list[IntArray] = field(default_factory=list)
-    _sd: list[FloatArray] = field(default_factory=list)
+    frames: list[IntArray] = field(default_factory=list)
+    sd_m: list[FloatArray] = field(default_factory=list)
 
     def wanted(self, frames: IntArray) -> IntArray:
         """Which of the frames (T,), by their places, are to be known."""
@@ -73,14 +73,14 @@ class Places:
         for column, (factor, other) in models.items():
             moved[..., column] += factor * (other.figure.at(other.tree, q) - here)
         covariance += moved @ moved.transpose(0, 1, 3, 2)
-        self._frames.append(frames)
-        self._sd.append(largest_extent(covariance))
+        self.frames.append(frames)
+        self.sd_m.append(largest_extent(covariance))
 
-    def found(self) -> PlaceUncertainty | None:
-        """What was gathered; None where nothing was."""
-        if not self._frames:
-            return None
-        return PlaceUncertainty(np.concatenate(self._frames), np.concatenate(self._sd))
+
+def found_places(parts: Sequence[Places]) -> PlaceUncertainty | None:
+    """Return what was gathered in several parts of a trial; None where nothing was."""
+    frames, sd_m = [some for part in parts for some in part.frames], [some for part in parts for some in part.sd_m]
+    return PlaceUncertainty(np.concatenate(frames), np.concatenate(sd_m)) if frames else None
 
 
 def largest_extent(covariance: FloatArray) -> FloatArray:

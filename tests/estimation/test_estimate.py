@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path as FilePath
 
 import numpy as np
@@ -19,7 +20,7 @@ from biodyn.estimation.estimate import estimate_trial
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns, with_changed_inertias
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.estimation.plates import PlateUnknowns
-from biodyn.estimation.posterior import inverse_blocks, posterior
+from biodyn.estimation.posterior import inverse_windows, posterior
 from biodyn.estimation.problem import Problem
 from biodyn.estimation.sizes import FRAME_S, sizes_of
 from biodyn.estimation.solve import solve
@@ -263,11 +264,11 @@ def test_the_spline_takes_straight_lines_as_they_are(step: int) -> None:
     np.testing.assert_allclose(bend, 0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("m", [3, 5])
-def test_the_banded_system_is_the_dense_one(m: int) -> None:
+@pytest.mark.parametrize(("frames", "m"), [(6, 3), (7, 3), (19, 3), (19, 5), (40, 5)])
+def test_the_banded_system_is_the_dense_one(frames: int, m: int) -> None:
     """Terms of all kinds, one of some unknowns only, against the same sum without a band; more frames than are summed at once."""
     rng = np.random.default_rng(1)
-    frames, n, reach = 19, 3, 2
+    n, reach = 3, 2
     normal, dense, right = Normal.empty(frames, reach, n), np.eye(frames * n), np.zeros(frames * n)
     identity = np.ones((frames, n))
     normal.add_diagonal(0, np.ones(1), identity, 0.0 * identity)
@@ -296,20 +297,26 @@ def test_the_banded_system_is_the_dense_one(m: int) -> None:
         whole = np.zeros((m, 2, n))
         whole[:, :, columns] = some[t]
         add(1 + t, whole, some_rest[t])
-    panels = normal.summed()
-    for k in range(frames):
-        below = dense[k * n : (k + reach + 1) * n, k * n : (k + 1) * n]
-        found = np.tril(panels[k, :, : len(below)].T)
-        np.testing.assert_allclose(found, np.tril(below), atol=1e-12)
     np.testing.assert_allclose(normal.right, right, atol=1e-12)
     several = rng.normal(size=(frames, n, 3))
     several[:2, :, 0] = several[:4, :, 2] = 0.0  # columns may begin later, in no order
-    factor, L = Factor(normal), np.linalg.cholesky(dense)
+    factor, order = Factor(normal), elimination_order(frames, reach, n)
+    L = np.zeros_like(dense)
+    L[np.ix_(order, order)] = np.linalg.cholesky(dense[np.ix_(order, order)])
     for found, matrix in ((factor.solve(several), dense), (factor.forward(several.copy()), L)):
         np.testing.assert_allclose(found.reshape(-1, 3), np.linalg.solve(matrix, several.reshape(-1, 3)), atol=1e-10)
     assert factor.solve(several[..., :0]).shape == (frames, n, 0)
     back = factor.backward(several[..., 0])
     np.testing.assert_allclose(back.ravel(), np.linalg.solve(L.T, several[..., 0].ravel()), atol=1e-10)
+
+
+def elimination_order(frames: int, reach: int, n: int) -> IntArray:
+    """Places of the unknowns: of the first half of the frames, of the second backwards, of those between; frames in order."""
+    between = min(reach, frames)
+    first = (frames - between) // 2
+    last = np.arange(frames - 1, first + between - 1, -1)
+    order = np.concatenate([np.arange(first), last, np.arange(first, first + between)])
+    return (order[:, None] * n + np.arange(n)).ravel()
 
 
 @pytest.mark.parametrize("count", [1, 64, 130])
@@ -493,22 +500,28 @@ def test_the_filters_of_the_start_are_no_filters_of_the_result(walk: TrialAnalys
     assert found("estimate") == []
 
 
-def test_the_inverse_near_the_diagonal_is_the_dense_one() -> None:
-    frames, n, reach = 40, 3, 2
+@pytest.mark.parametrize("frames", [2, 3, 4, 5, 40, 41])
+def test_the_inverse_near_the_diagonal_is_the_dense_one(frames: int) -> None:
+    n, reach = 3, 2
+    factor = some_factor(frames, n, reach)
+    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames, n, frames, n)
+    met = []
+    for window in chain(*inverse_windows(factor)):
+        met.append(window.first)
+        there = window.first + window.order
+        expected = dense[there][:, :, there].reshape(reach * n, -1)
+        np.testing.assert_allclose(window.near[:, : reach * n], expected, atol=1e-12)
+        assert not window.near[:, reach * n :].any()
+    assert sorted(met) == list(range(frames - reach + 1))
+
+
+def some_factor(frames: int, n: int, reach: int) -> Factor:
     rng = np.random.default_rng(1)
     normal = Normal.empty(frames, reach, n)
-    count = frames - reach
+    count = max(frames - reach, 0)
     normal.add_wide(0, rng.normal(size=(count, 5, reach + 1, n)), rng.normal(size=(count, 5)))
     normal.add_diagonal(0, np.ones(1), np.ones((frames, n)), np.zeros((frames, n)))
-    factor = Factor(normal)
-    dense = factor.solve(np.eye(frames * n).reshape(frames, n, -1)).reshape(frames, n, frames, n)
-    for k, ring in inverse_blocks(factor):
-        there = np.arange(k, min(k + reach, frames))
-        places = there % reach
-        expected = np.zeros((reach, n, reach, n))
-        expected[np.ix_(places, np.arange(n), places)] = dense[there][:, :, there]
-        np.testing.assert_allclose(ring[:, : reach * n], expected.reshape(reach * n, -1), atol=1e-12)
-        assert not ring[:, reach * n :].any()
+    return Factor(normal)
 
 
 def test_the_posterior_is_the_scatter_of_repeated_noise(walk: TrialAnalysis) -> None:

@@ -47,6 +47,7 @@ from biodyn.output.store.user_files import write_user_files
 from biodyn.output.tables.csv import DECIMALS, write_csv
 from biodyn.output.tables.packed import packed
 from biodyn.output.tables.registry import TABLES
+from biodyn.threads import threads_of_a_trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,12 +65,12 @@ _FEWEST_PACKED_CELLS = 1000
 def write_view(view: TrialView, folder: Path, pack: bool = False) -> None:
     """Write run.json, the tables, the arrays and copies of the user's own files into a folder; `seal` it when all is there.
 
-    A thread of its own turns numbers into text, which does not hold the interpreter, while the next table is made.
+    Threads of their own turn numbers into text, which does not hold the interpreter, while the next table is made.
     `pack`: in as little room as the tables' numbers need and without the last digits of the arrays (`compact`), for folders
     of thousands of trials.
     """
     (folder / TABLES_FOLDER).mkdir()
-    with ThreadPoolExecutor(max_workers=1) as writer:
+    with ThreadPoolExecutor(max_workers=threads_of_a_trial()) as writer:
         written = [
             writer.submit(_write_table, name, view.tables[name], folder, pack)
             for name in view.tables

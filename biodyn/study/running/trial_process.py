@@ -27,7 +27,7 @@ from biodyn.study.running.task import (
     without_report,
     write_failed,
 )
-from biodyn.threads import ONE_THREAD, kill_group
+from biodyn.threads import ONE_THREAD, PROCESSORS_VARIABLE, kill_group
 
 WORKER = (sys.executable, "-m", "biodyn.study.running.worker")
 _START_LIMIT_S = 600.0  # imports and, once on a machine, compiling the kernels
@@ -37,7 +37,7 @@ _CRASHES = 2  # times a trial may crash its process before it has failed
 _KILLS = 10
 _SIGKILL = 9
 # One thread for loops of our own too: the study uses the processors by trials.
-_ONE_THREAD = ONE_THREAD | {"NUMBA_NUM_THREADS": "1"}
+_ONE_THREAD = ONE_THREAD | {"NUMBA_NUM_THREADS": "1", PROCESSORS_VARIABLE: "1"}
 # Memory of one array serves the next, and that of one trial the next trial: by default the GNU C library gives every large
 # array back to the system, which then clears the same pages again, some 16,000 a trial. Other systems do not read these.
 _KEEP_MEMORY = {

@@ -1,0 +1,136 @@
+"""Two parts side by side: the same values, faults and order as one after the other."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.estimation.banded import Factor, Normal
+from biodyn.study.running.trial_process import _ONE_THREAD
+from biodyn.threads import PROCESSORS_VARIABLE, by_halves, side_by_side, threads_of_a_trial
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("biodyn.threads.processors", lambda: 2)
+    monkeypatch.delenv(PROCESSORS_VARIABLE, raising=False)
+
+
+@pytest.mark.usefixtures("two")
+def test_both_parts_run_at_the_same_time() -> None:
+    met = threading.Barrier(2, timeout=10.0)  # one part alone would wait for the other until it breaks
+    assert side_by_side(lambda: met.wait() >= 0, lambda: met.wait() >= 0) == (True, True)
+
+
+@pytest.mark.parametrize("allowed", ["1", "0"])
+@pytest.mark.usefixtures("two")
+def test_a_process_that_may_take_one_processor_starts_no_thread(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
+    assert threads_of_a_trial() == 1
+    assert side_by_side(threading.get_ident, threading.get_ident) == (threading.get_ident(),) * 2
+
+
+def test_workers_of_a_study_take_one_processor_each() -> None:
+    assert _ONE_THREAD[PROCESSORS_VARIABLE] == "1"
+
+
+@pytest.mark.usefixtures("two")
+def test_parts_of_parts_start_no_further_threads() -> None:
+    def inner() -> tuple[int, int]:
+        return side_by_side(threading.get_ident, threading.get_ident)
+
+    for own in side_by_side(inner, inner):
+        assert own[0] == own[1]
+
+
+@pytest.mark.usefixtures("two")
+def test_what_a_part_raises_is_raised_here_when_both_have_ended() -> None:
+    ended = []
+
+    def fail(name: str) -> None:
+        raise ValueError(name)
+
+    def last() -> None:
+        time.sleep(0.05)
+        ended.append(True)
+
+    with pytest.raises(ValueError, match="first"):
+        side_by_side(lambda: fail("first"), last)
+    assert ended == [True]
+    with pytest.raises(ValueError, match="second"):
+        side_by_side(last, lambda: fail("second"))
+    with pytest.raises(ValueError, match="first"):  # as one after the other, where the second is never begun
+        side_by_side(lambda: fail("first"), lambda: fail("second"))
+    assert not [thread for thread in threading.enumerate() if "beside" in thread.name]
+
+
+@pytest.mark.usefixtures("two")
+def test_where_no_thread_can_be_started_one_does_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert side_by_side(threading.get_ident, threading.get_ident) == (threading.get_ident(),) * 2
+
+
+@pytest.mark.usefixtures("two")
+def test_the_other_part_keeps_what_the_caller_set() -> None:
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        side_by_side(lambda: None, lambda: np.ones(1) / np.zeros(1))
+
+
+@pytest.mark.parametrize("frames", [0, 1, 199, 200, 1001])
+@pytest.mark.usefixtures("two")
+def test_halves_cover_every_frame_once(frames: int) -> None:
+    met = np.zeros(frames, dtype=np.int64)
+
+    def work(part: slice) -> None:
+        met[part] += 1
+
+    by_halves(frames, work)
+    assert (met == 1).all()
+
+
+@pytest.mark.usefixtures("two")
+def test_equations_are_solved_to_the_same_bits_with_one_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    def solved() -> bytes:
+        rng, n, reach, frames = np.random.default_rng(3), 9, 4, 301
+        normal = Normal.empty(frames, reach, n)
+        normal.add_wide(0, rng.normal(size=(frames - reach, 7, reach + 1, n)), rng.normal(size=(frames - reach, 7)))
+        normal.add_diagonal(0, np.ones(1), np.ones((frames, n)), np.zeros((frames, n)))
+        return Factor(normal).solve(normal.g).tobytes()
+
+    several = {solved() for _ in range(5)}
+    monkeypatch.setenv(PROCESSORS_VARIABLE, "1")
+    assert several == {solved()}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no signal to send")
+def test_ctrl_c_ends_both_parts(tmp_path: Path) -> None:
+    """The interpreter ends as it does without threads: when the other part, which cannot be interrupted, has."""
+    ready = tmp_path / "ready"
+    code = (
+        "import biodyn.threads as t, time, pathlib, signal; t.processors = lambda: 2; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell's background job ignores it
+        f"t.side_by_side(lambda: (pathlib.Path({str(ready)!r}).touch(), time.sleep(60)), lambda: time.sleep(0.5))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != PROCESSORS_VARIABLE}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE) as process:
+        try:
+            while not ready.exists():
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=30.0)
+        finally:
+            process.kill()
+    assert b"KeyboardInterrupt" in told
+    assert process.returncode != 0
