@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
 
 #: What OpenBLAS, MKL, Accelerate and OpenMP read when they are loaded.
 ONE_THREAD: Final = dict.fromkeys(
