@@ -8,6 +8,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.kernels import normal
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_locked
+from biodyn.model.factors import inverse_factors
 from biodyn.rigid_body import body_poses, joint_jacobians
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
@@ -36,9 +37,9 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
         weights = weights * visible
     J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
     J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
-    covariance = np.linalg.inv(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
+    inverse = inverse_factors(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+    return np.asarray(1.0 / np.sqrt(np.sum(inverse**2, axis=1)[:, columns]))  # the diagonal of the whole inverse
 
 
 def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:

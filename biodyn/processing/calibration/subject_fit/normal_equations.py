@@ -8,6 +8,7 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.model.factors import inverse_factors
 from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.derivatives import Posed, joint_jacobian, marker_place
@@ -104,8 +105,7 @@ def _followed(own: FloatArray) -> FloatArray:
     own L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
     """
     flat = own.reshape(len(own), -1, own.shape[3])
-    inverse = np.linalg.inv(np.linalg.cholesky(_normal(flat)))
-    return np.asarray(flat @ inverse.swapaxes(1, 2)).reshape(own.shape)
+    return np.asarray(flat @ inverse_factors(_normal(flat)).swapaxes(1, 2)).reshape(own.shape)
 
 
 def _normal(own: FloatArray) -> FloatArray:
