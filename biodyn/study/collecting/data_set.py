@@ -154,8 +154,8 @@ class DataSetFile:
             "biodyn_schema_version": str(SCHEMA_VERSION),
             "biodyn_units": UNITS_NOTE,
         }
-        # Plain and snappy: what every reader of Parquet understands; better packing saves a quarter and costs a third of the
-        # time. Snappy finds a sixteenth in the values and takes a fifth of their time: they are left as they are.
+        # Plain and snappy: what every reader of Parquet understands; Zstandard saves a quarter and takes a third longer. In the
+        # values snappy finds a sixteenth and takes a fifth of their time: they are left as they are.
         self._writer = pq.ParquetWriter(
             path,
             DATA_SET_SCHEMA.with_metadata(metadata),
