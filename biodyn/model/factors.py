@@ -14,7 +14,7 @@ def inverse_factors(normal: FloatArray) -> FloatArray:
     The inverse of the whole is L^-T L^-1. A triangle is inverted in a third of the time that NumPy takes for any matrix.
     Raises numpy.linalg.LinAlgError where one is not positive definite.
     """
-    factors: FloatArray = np.linalg.cholesky(normal)
+    factors = np.asarray(np.linalg.cholesky(normal), dtype=np.float64)
     for factor in factors:
         factor[:] = dtrtri(factor, lower=1)[0]
     return factors

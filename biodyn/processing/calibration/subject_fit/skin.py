@@ -37,7 +37,7 @@ class Skin:
     @cached_property
     def information(self) -> FloatArray:
         """(3 S, 3 S) of the prior."""
-        return np.linalg.inv(self.covariance)
+        return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: Posed) -> tuple[IntArray, FloatArray]:
         """Return the numbers (c,) of the unknowns that move marker i, and how far one unit of each does in World (T, 3, c)."""

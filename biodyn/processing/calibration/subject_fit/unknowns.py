@@ -57,7 +57,7 @@ class Unknowns:
     @cached_property
     def information(self) -> FloatArray:
         """(P, P) of the prior."""
-        return np.linalg.inv(self.covariance)
+        return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     @cached_property
     def sd(self) -> FloatArray:
