@@ -361,6 +361,9 @@ def main() -> int:
     if unknown:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     end_in_order()  # also when it is stopped itself, disks are unmounted and processes end
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs, and all they start, ignore it else
     record = Record("study_attacks", vars(asked))
     with tempfile.TemporaryDirectory(prefix="biodyn-attacks-", dir=asked.place) as temporary:
         faults = attack(Path(temporary), asked.parts or list(PARTS), asked, record)

@@ -2,27 +2,60 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from biodyn.conventions import FloatArray
 
+if TYPE_CHECKING:
+    from scipy.spatial.transform import Rotation
+
 _TO_SCIPY = [1, 2, 3, 0]  # w x y z -> x y z w
-_FROM_SCIPY = [3, 0, 1, 2]
+_CYCLIC = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+_W = 3  # place of w behind x y z
+
+
+def _rotation() -> type[Rotation]:
+    """SciPy's rotations, imported where they are used: they take as long to load as all compiled kernels, which need none."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation
 
 
 def axis_angle(axis: FloatArray, angle: FloatArray | float) -> FloatArray:
     """Rotation matrices (..., 3, 3) about a unit axis (3,) by angles (...) in rad."""
     angles = np.asarray(angle, dtype=np.float64)
-    matrices = Rotation.from_rotvec(angles.reshape(-1, 1) * np.asarray(axis)).as_matrix()
+    matrices = _rotation().from_rotvec(angles.reshape(-1, 1) * np.asarray(axis)).as_matrix()
     return np.asarray(matrices).reshape(*angles.shape, 3, 3)
 
 
 def quaternion_from_matrix(R: FloatArray) -> FloatArray:
-    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3), w >= 0."""
-    quaternion = Rotation.from_matrix(R).as_quat(canonical=True)
-    return np.asarray(quaternion)[_FROM_SCIPY]
+    """Unit quaternion w x y z (4,) of a rotation matrix (3, 3); w, or the first that is not zero, is positive.
+
+    The largest of x y z w is found first, the others by division with it (Markley 2008, doi 10.2514/1.31730).
+    """
+    rows: list[list[float]] = np.asarray(R, dtype=np.float64).tolist()
+    trace = rows[0][0] + rows[1][1] + rows[2][2]
+    sizes = [rows[0][0], rows[1][1], rows[2][2], trace]
+    i = sizes.index(max(sizes))
+    found = [0.0] * 4  # x y z w
+    if i == _W:
+        for a, b, c in _CYCLIC:
+            found[a] = rows[c][b] - rows[b][c]
+        found[_W] = 1.0 + trace
+    else:
+        _, j, k = _CYCLIC[i]
+        found[i] = 1.0 - trace + 2.0 * rows[i][i]
+        found[j] = rows[j][i] + rows[i][j]
+        found[k] = rows[k][i] + rows[i][k]
+        found[_W] = rows[k][j] - rows[j][k]
+    x, y, z, w = found
+    first = next(part for part in (w, x, y, z) if part)  # of a half turn w is zero
+    length = math.copysign(math.sqrt(x * x + y * y + z * z + w * w), first)
+    return np.array([w, x, y, z]) / length
 
 
 def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
@@ -30,7 +63,7 @@ def matrices_from_quaternions(quaternions: FloatArray) -> FloatArray:
     known = np.isfinite(quaternions).all(axis=-1)
     matrices = np.full((len(quaternions), 3, 3), np.nan)
     if known.any():
-        matrices[known] = Rotation.from_quat(quaternions[known][:, _TO_SCIPY]).as_matrix()
+        matrices[known] = _rotation().from_quat(quaternions[known][:, _TO_SCIPY]).as_matrix()
     return matrices
 
 
@@ -62,7 +95,7 @@ def cardan_zxy(R: FloatArray) -> FloatArray:
 
 def from_cardan_zxy(angles: FloatArray) -> FloatArray:
     """Rotation matrices (T, 3, 3) = Rz(a) Rx(b) Ry(c) of angles (T, 3) rad; the inverse of `cardan_zxy`."""
-    return np.asarray(Rotation.from_euler("ZXY", angles).as_matrix())
+    return np.asarray(_rotation().from_euler("ZXY", angles).as_matrix())
 
 
 def angle_between(a: FloatArray, b: FloatArray) -> float:

@@ -7,6 +7,6 @@ above, makes a model from recipes and a static trial; one read from a file needs
 
 Read `skeleton` (segments and their joints) and `inertia`, `assembly` (scaled segments -> multibody tree), `body_model` (the
 model itself), `changes` (another one from it) and `moved_centre` (a joint centre believed elsewhere), then `observability`
-(what the markers can see), `inside_body` (points that no skin marker can be) and `pose_axes` (angles of measured poses).
-`marker_roles` says what each label of a recording is for. No marker, segment or joint is named in code: names are data.
+over `factors` (what the markers can see), `inside_body` (points that no skin marker can be) and `pose_axes` (angles of measured
+poses). `marker_roles` says what each label of a recording is for. No marker, segment or joint is named in code: names are data.
 """

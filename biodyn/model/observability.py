@@ -11,6 +11,7 @@ from biodyn.conventions import BoolArray, FloatArray
 from biodyn.kernels import normal
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.changes import with_locked
+from biodyn.model.factors import inverse_factors
 from biodyn.rigid_body import body_poses, joint_jacobians
 
 # A marker that turns by one radian with its coordinate must move at least this far for the coordinate to count as seen;
@@ -33,9 +34,9 @@ def levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None)
     complement of the normal matrix J^T W J, with what holds coordinates to their static angle.
     `visible` (n, M) leaves markers out; weights count up to 1.
     """
-    covariance = _covariance(model, q, visible)
     columns = [coordinate.v_index for coordinate in model.coordinates]
-    return np.asarray(1.0 / np.sqrt(np.einsum("nii->ni", covariance)[:, columns]))
+    factors = _inverse_factors(model, q, visible)[:, :, columns]
+    return np.asarray(1.0 / np.sqrt(np.sum(factors**2, axis=1)))  # the diagonal of the whole inverse
 
 
 def root_levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = None) -> FloatArray:
@@ -43,12 +44,12 @@ def root_levers(model: SubjectModel, q: FloatArray, visible: BoolArray | None = 
 
     With an attitude that markers tell they tell the place, too: joints turn and do not slide.
     """
-    turns = _covariance(model, q, visible)[:, _ROOT_TURNS, _ROOT_TURNS]
-    return np.asarray(1.0 / np.sqrt(np.linalg.eigvalsh(turns)[:, -1]))
+    turns = _inverse_factors(model, q, visible)[:, :, _ROOT_TURNS]
+    return np.asarray(1.0 / np.sqrt(np.linalg.eigvalsh(turns.transpose(0, 2, 1) @ turns)[:, -1]))
 
 
-def _covariance(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
-    """The inverse (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most, and what holds coordinates."""
+def _inverse_factors(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -> FloatArray:
+    """`inverse_factors` (n, nv, nv) of the normal matrix of markers of weight 1 m^-2 at most, and what holds coordinates."""
     J = marker_jacobian(model, q)
     n, markers, _, nv = J.shape
     weights = np.minimum(model.marker_arrays()[2], 1.0) * np.ones((n, 1))
@@ -56,7 +57,7 @@ def _covariance(model: SubjectModel, q: FloatArray, visible: BoolArray | None) -
         weights = weights * visible
     J = (np.sqrt(weights)[..., None, None] * J).reshape(n, 3 * markers, nv)
     J[..., [coordinate.v_index for coordinate in model.assumed]] = 0.0  # nothing is fitted there
-    return np.asarray(np.linalg.inv(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2)))
+    return inverse_factors(J.transpose(0, 2, 1) @ J + np.diag(model.pulls() + _RIDGE_M2))
 
 
 def badly_seen(model: SubjectModel, lever: FloatArray, steady_m: float) -> BoolArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from biodyn.conventions import FloatArray
-from biodyn.geometry.rotations import axis_angle, cross
+from biodyn.geometry.rotations import axis_angle, cross3
 from biodyn.model.body_model import SubjectModel
 
 _UP = np.array([0.0, 1.0, 0.0])
@@ -81,6 +81,6 @@ class StaticFigure:
 
 def swing(start: FloatArray, end: FloatArray) -> FloatArray:
     """Return the smallest rotation (3, 3) that turns the direction of `start` into that of `end`, both (3,)."""
-    axis = cross(start, end)
+    axis = cross3(start, end)
     sine, cosine = float(np.linalg.norm(axis)), float(start @ end)
     return axis_angle(axis / sine, np.arctan2(sine, cosine)) if sine > 0.0 else np.eye(3)

@@ -61,7 +61,8 @@ def movement_m(positions: FloatArray) -> float:
     whole = _seen_throughout(positions)
     if not whole.any():
         return float("inf")
-    reach = positions[:, whole].max(axis=0) - positions[:, whole].min(axis=0)
+    seen = positions[:, whole]
+    reach = seen.max(axis=0) - seen.min(axis=0)
     return float(np.median(np.linalg.norm(reach, axis=-1)))
 
 

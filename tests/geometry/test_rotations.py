@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from biodyn.geometry import rotations
 
@@ -41,6 +42,18 @@ def test_quaternions_and_matrices_turn_vectors_alike(angles: np.ndarray):
     assert (quaternions[:, 0] >= 0.0).all()
     assert rotations.rotate(quaternions, vectors) == pytest.approx(rotations.apply(R, vectors), abs=1e-14)
     assert rotations.matrices_from_quaternions(-quaternions) == pytest.approx(R, abs=1e-14)
+
+
+def test_quaternions_are_those_of_scipy():
+    """Each of x y z w is the largest of some; half turns, where w is zero and the first of x y z is positive."""
+    some = Rotation.random(400, rng=np.random.default_rng(6)).as_matrix()
+    signs = np.array([[a, b, c] for a in (-1.0, 1.0) for b in (-1.0, 1.0) for c in (-1.0, 1.0)])
+    axes = np.array([[0.6, 0.8, 0.0], [0.0, 0.6, 0.8], [0.28, 0.0, 0.96], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    half = [2.0 * np.outer(a, a) - np.eye(3) for a in (axes[:, None] * signs).reshape(-1, 3)]
+    R = np.concatenate([some, half, [np.eye(3)]])
+    expected = Rotation.from_matrix(R).as_quat(canonical=True)[:, [3, 0, 1, 2]]
+    assert set(np.abs(expected).argmax(axis=1)) == {0, 1, 2, 3}
+    np.testing.assert_array_equal([rotations.quaternion_from_matrix(each) for each in R], expected)
 
 
 def test_neighbouring_quaternions_lie_in_one_half_of_the_sphere():

@@ -14,7 +14,7 @@ from biodyn.library.schema.subject_fit import SubjectFitTable
 from biodyn.model.changes import with_locked
 from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
-from biodyn.processing.calibration.subject_fit.derivatives import posed, unknown_jacobian
+from biodyn.processing.calibration.subject_fit.derivatives import joint_jacobian, marker_place, posed
 from biodyn.processing.calibration.subject_fit.fit import _Problem, fit_subject
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.calibration.subject_fit.placement import placement_of
@@ -51,7 +51,13 @@ def test_the_derivatives_are_those_of_the_model_made_again(sets) -> None:
     q = np.tile(model.static_configuration(np.eye(3), np.zeros(3)), (3, 1))
     for i, c in enumerate(model.coordinates):
         q[:, c.q_index] += np.array([0.1, 0.4, -0.2]) * (1.0 + 0.1 * i)
-    J = unknown_jacobian(model, unknowns, q, posed(model, q)).reshape(3, -1, unknowns.count)
+    at = posed(model, q)
+    J = np.zeros((3, len(model.markers), 3, unknowns.count))
+    J[..., : unknowns.of_joints] = joint_jacobian(model, unknowns, q, at)
+    for i, marker in enumerate(model.markers):
+        place, placed = marker_place(marker, unknowns, at)
+        J[:, i][..., place] = placed
+    J = J.reshape(3, -1, unknowns.count)
     own = marker_jacobian(model, q).reshape(3, J.shape[1], -1)
     step = 1e-5
     legs = ("femur", "tibia", "calcn", "torso")

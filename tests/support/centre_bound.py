@@ -15,7 +15,7 @@ import numpy as np
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
 from biodyn.model.observability import marker_jacobian
-from biodyn.processing.calibration.subject_fit.derivatives import posed, unknown_jacobian
+from biodyn.processing.calibration.subject_fit.derivatives import joint_jacobian, posed
 from biodyn.processing.calibration.subject_fit.placement import placement_of
 from biodyn.processing.calibration.subject_fit.priors import load_priors
 from biodyn.processing.calibration.subject_fit.unknowns import unknowns_of
@@ -59,7 +59,7 @@ def centre_bound(
     for q, phase in motions:
         rows = np.linspace(0, len(q) - 1, _FRAMES).astype(int)
         at = posed(model, q[rows])
-        J = unknown_jacobian(model, unknowns, q[rows], at)[..., kept]
+        J = joint_jacobian(model, unknowns, q[rows], at)[..., kept]
         G = _skin_jacobian(person.body, model, q[rows], phase[rows], at.R_WB)
         told = np.concatenate([J, G], axis=3).reshape(_FRAMES, -1, n + len(covariance))
         own = marker_jacobian(model, q[rows]).reshape(_FRAMES, told.shape[1], -1)

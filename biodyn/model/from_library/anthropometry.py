@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -71,10 +72,23 @@ def _segment(
         com = R_WB.T @ (pose.landmark(entry["origin"]) - p_WB) + np.asarray(row["com"]) * mirror * length
     else:  # given along the line between the end points
         com = R_WB.T @ (start + float(row["com"]) * (end - start) - p_WB)
-    tensor = np.diag(np.asarray(row["radii"], dtype=float) ** 2)
-    for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), row.get("products", (0.0, 0.0, 0.0)), strict=True):
+    unit = _unit_tensor(tuple(row["radii"]), tuple(row.get("products", (0.0, 0.0, 0.0))), side)
+    return Inertia(mass, com, mass * length**2 * unit)
+
+
+@lru_cache(maxsize=512)
+def _unit_tensor(radii: tuple[float, ...], products: tuple[float, ...], side: str) -> FloatArray:
+    """The tensor of a segment of mass and length one, of radii of gyration as the table has them; read only.
+
+    Every model of a study's people asks for those of the same rows.
+    """
+    mirror = (1.0, 1.0, SIDE_SIGN.get(side, 1.0))
+    tensor = np.diag(np.asarray(radii, dtype=float) ** 2)
+    for (i, j), radius in zip(((0, 1), (0, 2), (1, 2)), products, strict=True):
         tensor[i, j] = tensor[j, i] = np.sign(radius) * radius**2 * mirror[i] * mirror[j]
-    return Inertia(mass, com, mass * length**2 * _physical(tensor))
+    found = _physical(tensor)
+    found.setflags(write=False)
+    return found
 
 
 def _physical(tensor: FloatArray) -> FloatArray:

@@ -60,7 +60,7 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
     outline_W = np.where(known[:, None, None], outline_W, np.nan)
     velocity = _velocity(outline_W, known, rate_hz)
-    speed = np.linalg.norm(velocity - floor_velocity(outline_W, rate_hz), axis=2)
+    speed = np.linalg.norm(velocity - _of_floor(outline_W, known, velocity), axis=2)
     height = np.full(len(outline_W), np.nan)
     height[known] = outline_W[known, :, 1].min(axis=1)
     low = known[:, None] & (np.nan_to_num(outline_W[..., 1]) <= np.nan_to_num(height)[:, None] + LOW_HEIGHT_M)
@@ -71,9 +71,12 @@ def foot_outline(outline_W: FloatArray, rate_hz: float) -> FootOutline:
 def floor_velocity(outline_W: FloatArray, rate_hz: float) -> FloatArray:
     """Velocity (3,) m/s in World of what the foot stands on: zero, or that of a treadmill's belt."""
     known = np.asarray(np.isfinite(outline_W).all(axis=(1, 2)))
+    return _of_floor(outline_W, known, _velocity(outline_W, known, rate_hz))
+
+
+def _of_floor(outline_W: FloatArray, known: BoolArray, velocity: FloatArray) -> FloatArray:
     if not known.any():
         return np.zeros(3)
-    velocity = _velocity(outline_W, known, rate_hz)
     slowest = np.nan_to_num(np.linalg.norm(velocity, axis=2), nan=np.inf).min(axis=1)
     if np.mean(slowest[known] < REST_SPEED_M_S) > RESTING_SHARE:
         return np.zeros(3)

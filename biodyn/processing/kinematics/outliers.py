@@ -17,7 +17,10 @@ _NEARLY_WORST = 0.6
 
 
 def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) -> SubjectModel:
-    """Put the markers that ride on soft parts where the walk has them on their segment (median over the frames)."""
+    """Put the markers that ride on soft parts where the walk has them on their segment (median over the frames).
+
+    The model itself comes back where there is none of them.
+    """
     model = fit.model
     soft = {role.label for role in mapping.roles if role.soft}
     moved = []
@@ -30,6 +33,8 @@ def relocate_soft_markers(fit: Fit, markers: Markers, mapping: MarkerMapping) ->
             if known.sum() >= 10:
                 marker = replace(marker, p_BM=np.median(local[known], axis=0), source="walk")
         moved.append(marker)
+    if all(new is old for new, old in zip(moved, model.markers, strict=True)):
+        return model
     return replace(model, markers=tuple(moved))
 
 

@@ -112,11 +112,18 @@ def _subject_of(file: pq.ParquetFile, number: int) -> str:
 
 
 def _may_hold(file: pq.ParquetFile, number: int, name: str, values: Wanted) -> bool:
-    """False where the statistics of a row group say that it holds none of the values."""
+    """False where a row group holds none of the values: by its statistics, or by this column alone where they say nothing."""
+    asked = [str(value) for value in _several(values)]
     smallest, largest = _range(file, number, name)
     if smallest is None or largest is None:
-        return True
-    return any(smallest <= str(value) <= largest for value in _several(values))
+        return not set(asked).isdisjoint(_words(file, number, name))
+    return any(smallest <= value <= largest for value in asked)
+
+
+def _words(file: pq.ParquetFile, number: int, name: str) -> list[str]:
+    """The words of a column that occur in a row group."""
+    found: list[str] = _rows(file, [number], [name])[name].unique().to_pylist()
+    return found
 
 
 def _range(file: pq.ParquetFile, number: int, name: str) -> tuple[str, str] | tuple[None, None]:
@@ -152,7 +159,7 @@ def _require_values(file: pq.ParquetFile, wanted: dict[str, Wanted]) -> None:
             continue
         there: dict[str, None] = {}
         for number in range(file.num_row_groups):
-            there.update(dict.fromkeys(_rows(file, [number], [name])[name].unique().to_pylist()))
+            there.update(dict.fromkeys(_words(file, number, name)))
         asked = _several(wanted[name])
         if there and not set(asked) & set(there):
             shown = ", ".join(sorted(map(repr, there)))

@@ -33,8 +33,10 @@ DATA_SET_SCHEMA: Final = pa.schema([*(pa.field(name, WORD, nullable=False) for n
 DATA_SET_COLUMNS: Final = tuple(DATA_SET_SCHEMA.names)
 #: Columns of words, in the order of the data set.
 WORD_COLUMNS: Final = tuple(field.name for field in DATA_SET_SCHEMA if field.type == WORD)
-#: Constant in every row group, which holds trials of one subject: a reader sees from the statistics what it can skip.
+#: Alike in all rows of a row group, which holds trials of one subject: a reader sees from them what it can skip.
 PRUNING_COLUMNS: Final = ("subject", "group")
+#: Of these, that whose smallest and largest word each row group's statistics tell: to find them takes longer than to encode it.
+STATISTICS_COLUMN: Final = "subject"
 
 UNITS_NOTE: Final = (
     "value is in the unit of its row: angles deg, moments Nm/kg, powers W/kg, ground reaction in body weights (BW); "

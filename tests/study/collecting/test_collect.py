@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import errno
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.study_folder import StudyFolder
 
 import biodyn.study.collecting.collection as collecting
+import biodyn.study.collecting.read as reading
 from biodyn.errors import ResultError
 from biodyn.study.collecting import OutputOptions, atomic_files, collect, iterate_subjects, read_cycles
 from biodyn.study.collecting.data_set import row_groups
 from biodyn.study.collecting.metrics import metric_columns
-from biodyn.study.collecting.read import subjects
+from biodyn.study.collecting.read import _rows, subjects
 from biodyn.study.collecting.schema import DATA_SET_COLUMNS
 from biodyn.study.collecting.shard import Words, read_curves, write_curves
 from biodyn.study.collecting.summary import summary_columns
@@ -282,6 +285,21 @@ def test_only_what_is_wanted_is_read(study_folder: StudyFolder) -> None:
     half = read_cycles(study_folder.out, ["percent", "value"], percent=50)
     assert list(half.columns) == ["percent", "value"]
     assert len(half) == (whole["percent"] == 50).sum()
+
+
+def test_values_of_other_groups_are_not_read(study_folder: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    collect(study_folder.plan, study_folder.out)
+    every = read_cycles(study_folder.out)
+    groups: list[int] = []
+
+    def rows(file: pq.ParquetFile, numbers: Sequence[int], columns: Sequence[str] | None) -> pa.Table:
+        groups.extend(numbers if columns is None or "value" in columns else ())
+        return _rows(file, numbers, columns)
+
+    monkeypatch.setattr(reading, "_rows", rows)
+    values = read_cycles(study_folder.out, ["value"], group=["a", "ß"])["value"]
+    assert groups == [0, 2]  # of subjects S01 and Zoë
+    np.testing.assert_array_equal(values, every.loc[every["group"].isin(["a", "ß"]), "value"])
 
 
 def test_an_unknown_name_is_told(study_folder: StudyFolder) -> None:

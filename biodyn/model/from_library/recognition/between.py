@@ -146,8 +146,9 @@ def _distances(points: FloatArray) -> FloatArray:
     """Distances (..., M, M) between points (..., M, 3)."""
     squared = np.zeros((*points.shape[:-1], points.shape[-2]))
     for axis in range(3):
-        squared += (points[..., :, None, axis] - points[..., None, :, axis]) ** 2
-    return np.asarray(np.sqrt(squared))
+        apart = points[..., :, None, axis] - points[..., None, :, axis]
+        squared += np.square(apart, out=apart)
+    return np.sqrt(squared, out=squared)
 
 
 def _mean(values: FloatArray, counted: BoolArray | bool = True) -> FloatArray:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import FloatArray, IntArray
 from biodyn.geometry.rotations import axis_angle, skew
-from biodyn.model.body_model import SubjectModel
+from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.static_figure import StaticFigure
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns
 from biodyn.rigid_body import body_poses
@@ -38,15 +38,15 @@ def posed(model: SubjectModel, q: FloatArray) -> Posed:
     )
 
 
-def unknown_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: Posed) -> FloatArray:
-    """Return (T, M, 3, P): derivative of the marker positions with respect to the unknowns, at fixed q (T, nq), in World.
+def joint_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at: Posed) -> FloatArray:
+    """Return (T, M, 3, J): derivative of the marker positions with respect to `of_joints`, at fixed q (T, nq), in World.
 
     A joint centre that is believed a step s (World, static trial) elsewhere leaves the standing person as it is, so the
     segment a above and all below the segment b beyond the joint move against each other by (R_a - R_b) s, with R the
     turns of the segments since standing. Hinges follow the axes of the segment above, which follow its long axis.
     """
     figure = StaticFigure.of(model)
-    J = np.zeros((len(q), len(model.markers), 3, unknowns.count))
+    J = np.zeros((len(q), len(model.markers), 3, unknowns.of_joints))
     since = {name: R @ figure.R_WB[name].T for name, R in at.R_WB.items()}  # turns since standing
     carried = {name: figure.carried(name) for name in figure.parent}
     on = {name: np.array([i for i, m in enumerate(model.markers) if m.body in carried[name]]) for name in figure.parent}
@@ -69,11 +69,15 @@ def unknown_jacobian(model: SubjectModel, unknowns: Unknowns, q: FloatArray, at:
     for name, column in unknowns.postures.items():
         above = figure.parent[name]
         J[:, on[name], :, column : column + 3] += at.R_WB[above][:, None]
-    for i, marker in enumerate(model.markers):
-        if marker.label in unknowns.markers:
-            column = unknowns.markers[marker.label]
-            J[:, i, :, column : column + 3] += at.R_WB[marker.body]
     return J
+
+
+def marker_place(marker: AttachedMarker, unknowns: Unknowns, at: Posed) -> tuple[IntArray, FloatArray]:
+    """Return the numbers (c,) of the unknowns that are a marker's own place, none or three, and its derivative (T, 3, c)."""
+    R_WB = at.R_WB[marker.body]
+    if marker.label not in unknowns.markers:
+        return np.zeros(0, dtype=np.int64), R_WB[:, :, :0]
+    return unknowns.markers[marker.label] + np.arange(3), R_WB
 
 
 def _hinges(

@@ -8,9 +8,10 @@ import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.model.body_model import SubjectModel
+from biodyn.model.factors import inverse_factors
 from biodyn.model.observability import marker_jacobian
 from biodyn.model.static_figure import StaticFigure
-from biodyn.processing.calibration.subject_fit.derivatives import Posed, unknown_jacobian
+from biodyn.processing.calibration.subject_fit.derivatives import Posed, joint_jacobian, marker_place
 from biodyn.processing.calibration.subject_fit.priors import Priors
 from biodyn.processing.calibration.subject_fit.skin import Skin
 from biodyn.processing.calibration.subject_fit.unknowns import Unknowns, pairs
@@ -55,21 +56,22 @@ def markers_say(
     root = np.sqrt(weights)[..., None]
     residual = root * np.nan_to_num(seen_W - at.p_WM)
     follows = _followed(root[..., None] * free)
-    J = unknown_jacobian(model, unknowns, q, at)
+    J = joint_jacobian(model, unknowns, q, at)
     n, told = unknowns.count + skin.count, np.any(J, axis=(0, 2))
     information, pull = np.zeros((n, n)), np.zeros(n)
     followed = np.zeros((n + 1, len(q), follows.shape[3]))
-    for i in range(
-        len(model.markers)
-    ):  # a marker depends on its own place and skin, and on the joints: few of all unknowns
-        own = np.flatnonzero(told[i])
+    for i, marker in enumerate(model.markers):  # it depends on joints, its own place and skin: few of all unknowns
+        joints = np.flatnonzero(told[i])
+        place, placed = marker_place(marker, unknowns, at)
         slides, slid = skin.of_marker(model, i, q, at)
-        columns = np.concatenate([own, unknowns.count + slides])
-        rows = root[:, i, :, None] * np.concatenate([J[:, i][:, :, own], slid], axis=2)
+        columns = np.concatenate([joints, place, unknowns.count + slides])
+        rows = root[:, i, :, None] * np.concatenate([J[:, i][:, :, joints], placed, slid], axis=2)
         flat = rows.reshape(-1, len(columns))
         information[np.ix_(columns, columns)] += flat.T @ flat
         pull[columns] += flat.T @ residual[:, i].ravel()
-        followed[columns] += (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
+        own = (rows.swapaxes(1, 2) @ follows[:, i]).swapaxes(0, 1)
+        followed[joints] += own[: len(joints)]
+        followed[columns[len(joints) :]] = own[len(joints) :]  # of no other marker
         followed[n] += (residual[:, i, None] @ follows[:, i])[:, 0]
     # less what the coordinates follow
     flat = followed.reshape(n + 1, -1)
@@ -83,7 +85,7 @@ def with_skin(evidence: Evidence, skin: Skin) -> Evidence:
     if not skin.count:
         return evidence
     A = evidence.information
-    slides = A[n:, n:] + np.linalg.inv(skin.covariance)
+    slides = A[n:, n:] + skin.information
     taken = np.linalg.solve(slides, np.column_stack([A[n:, :n], evidence.pull[n:]]))
     return Evidence(A[:n, :n] - A[:n, n:] @ taken[:, :n], evidence.pull[:n] - A[:n, n:] @ taken[:, n], evidence.cost)
 
@@ -103,8 +105,7 @@ def _followed(own: FloatArray) -> FloatArray:
     own L^-T with the Cholesky factor L of the normal matrix: its square is the hat matrix of the fit.
     """
     flat = own.reshape(len(own), -1, own.shape[3])
-    inverse = np.linalg.inv(np.linalg.cholesky(_normal(flat)))
-    return np.asarray(flat @ inverse.swapaxes(1, 2)).reshape(own.shape)
+    return np.asarray(flat @ inverse_factors(_normal(flat)).swapaxes(1, 2)).reshape(own.shape)
 
 
 def _normal(own: FloatArray) -> FloatArray:
@@ -131,7 +132,7 @@ def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: Floa
     share = np.ones(unknowns.count)
     for at in unknowns.markers.values():
         share[at : at + 3] = _student(float(np.linalg.norm(theta[at : at + 3] / unknowns.sd[at])), 3) ** 0.5
-    information = share[:, None] * np.linalg.inv(unknowns.covariance) * share
+    information = share[:, None] * unknowns.information * share
     rows, values, sizes = [], [], []
     figure = unknowns.figure(theta)
     for right, left in pairs(unknowns.centres):

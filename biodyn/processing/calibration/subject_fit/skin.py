@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class Skin:
     def count(self) -> int:
         """Of unknown numbers, 3 S."""
         return len(self.covariance)
+
+    @cached_property
+    def information(self) -> FloatArray:
+        """(3 S, 3 S) of the prior."""
+        return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     def of_marker(self, model: SubjectModel, i: int, q: FloatArray, at: Posed) -> tuple[IntArray, FloatArray]:
         """Return the numbers (c,) of the unknowns that move marker i, and how far one unit of each does in World (T, 3, c)."""

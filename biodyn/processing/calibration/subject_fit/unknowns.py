@@ -29,7 +29,7 @@ class Unknowns:
     Attributes:
         start: the standing person as the static trial has it; shifts are along the axes that the parents have there.
         centres, postures: by segment, the first of its three places. turns: by segment, its place.
-        markers: by marker of the model, the first of its three places.
+        markers: by marker of the model, the first of its three places; these come last.
         covariance: (P, P) of the prior.
         marker_m: (M,) standard deviation of the error of each of the model's markers; infinite where it has no weight.
         soft: labels of markers whose place on the segment the static trial does not tell.
@@ -48,6 +48,16 @@ class Unknowns:
     def count(self) -> int:
         """P."""
         return len(self.covariance)
+
+    @property
+    def of_joints(self) -> int:
+        """How many of them, the first, move whole segments."""
+        return min(self.markers.values(), default=self.count)
+
+    @cached_property
+    def information(self) -> FloatArray:
+        """(P, P) of the prior."""
+        return np.asarray(np.linalg.inv(self.covariance), dtype=np.float64)
 
     @cached_property
     def sd(self) -> FloatArray:

@@ -113,14 +113,19 @@ def _squares_of_rest(differences: FloatArray, lam: float, m: int) -> FloatArray:
     return np.asarray(np.einsum("ct,ct->c", w, differences - w / lam))
 
 
-def freedom_of_rest(count: int, lam: float, m: int) -> float:
-    """Trace of the matrix that takes `count` samples to their rest: how many of them are noise by the spline's account.
+def bending(count: int, m: int) -> FloatArray:
+    """The eigenvalues (n - m,) of D^T D for n = `count` samples but for the first m, which are 0.
 
-    The eigenvalues of D^T D are (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam are
-    (exact for m = 1, less than half a sample off in all beyond); the first m are 0.
+    (2 sin(a / 2))^2m at a = pi (k - (m + 1) / 2) / n, as the frequencies of a free beam are: exact for m = 1, and beyond so that
+    the `freedom_of_rest` is less than half a sample off.
     """
     angle = np.pi * (np.arange(m + 1, count + 1) - 0.5 * (m + 1)) / count
-    bent = lam * (2.0 * np.sin(0.5 * angle)) ** (2 * m)
+    return np.asarray((2.0 * np.sin(0.5 * angle)) ** (2 * m))
+
+
+def freedom_of_rest(eigenvalues: FloatArray, lam: float) -> float:
+    """Trace of the matrix that takes samples to their rest, by their `bending`: how many are noise by the spline's account."""
+    bent = lam * eigenvalues
     return float(np.sum(bent / (1.0 + bent)))
 
 
@@ -142,11 +147,12 @@ def _best(
         np.ascontiguousarray(np.diff(positions[rows].reshape(rows.stop - rows.start, -1), m, axis=0).T)
         for rows in stretches
     ]
+    eigenvalues = [bending(rows.stop - rows.start, m) for rows in stretches]
     for row, hz in enumerate(tried_hz):
         lam = stiffness(hz, rate_hz, m)
         of_axes = np.sum([_squares_of_rest(one, lam, m) for one in differences], axis=0)
         squares = of_axes.reshape(positions.shape[1:]).sum(axis=1)
-        free = sum(freedom_of_rest(rows.stop - rows.start, lam, m) for rows in stretches)
+        free = sum(freedom_of_rest(one, lam) for one in eigenvalues)
         if noise_m is None:
             score[row] = np.log(np.maximum(squares, np.finfo(float).tiny)) - 2.0 * np.log(free)
         else:
