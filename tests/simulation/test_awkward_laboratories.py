@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from biodyn.analysis import TrialAnalysis
 from biodyn.errors import StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
@@ -21,6 +22,45 @@ def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:
     """The trial with some markers never worn."""
     kept = [i for i, label in enumerate(trial.labels) if label not in labels]
     return replace(trial, labels=tuple(trial.labels[i] for i in kept), markers=trial.markers[:, kept])
+
+
+def in_an_empty_volume(trial: SimulatedTrial, before: int, after: int) -> SimulatedTrial:
+    """The trial as a part of a long recording: frames before and after it in which nobody is there."""
+    ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
+    count = before + len(trial.time_s) + after
+
+    def empty(values: np.ndarray, fill: float, times: int = 1) -> np.ndarray:
+        pads = [np.full((times * frames, *values.shape[1:]), fill) for frames in (before, after)]
+        return np.concatenate([pads[0], values, pads[1]])
+
+    return replace(
+        trial,
+        time_s=np.arange(count) / trial.options.rate_hz,
+        markers=empty(trial.markers, np.nan),
+        components=tuple(empty(values, 0.0, ratio) for values in trial.components),
+        events=(),
+    )
+
+
+def cut(trial: SimulatedTrial, first: int, stop: int) -> SimulatedTrial:
+    """The trial with the frames [first, stop) only."""
+    ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
+    return replace(
+        trial,
+        time_s=trial.time_s[: stop - first],
+        markers=trial.markers[first:stop],
+        components=tuple(values[ratio * first : ratio * stop] for values in trial.components),
+        events=(),
+    )
+
+
+def leg_torques(analysis: TrialAnalysis) -> np.ndarray:
+    """(T, 6) Nm/kg of the legs' flexions, NaN where not valid."""
+    wanted = ("hip_flexion", "knee_angle", "ankle_angle")
+    columns = [n for n, coordinate in enumerate(analysis.model.coordinates) if coordinate.name.startswith(wanted)]
+    dynamics = analysis.dynamics
+    torques = np.where(dynamics.torque_valid, dynamics.torques, np.nan)[:, columns]
+    return torques / analysis.subject.mass_kg
 
 
 def without_measures(path: Path, trial: SimulatedTrial) -> None:
@@ -141,3 +181,49 @@ def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, 
             i for i, c in enumerate(found.model.coordinates) if c.side == side and c.joint.startswith(("hip", "ankle"))
         ]
         assert found.dynamics.torque_valid[:, leg].any() == known
+
+
+QUICK = {"uncertainty": {"compute": False}}
+
+
+def test_a_person_in_a_fifth_of_a_long_recording_is_analysed_as_alone(standing, walking, tmp_path):
+    """The cameras ran before the person came and after he or she left: empty frames say nothing about a marker."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, events=()))
+    write_c3d(tmp_path / "long.c3d", in_an_empty_volume(walking, 500, 700))
+    alone, found = (
+        analyse_trial(tmp_path / f"{name}.c3d", tmp_path / "static.c3d", settings=QUICK) for name in ("walk", "long")
+    )
+    assert found.verdict is not None
+    assert found.verdict.status == "pass"
+    torques, rest = leg_torques(found)[500:-700], np.r_[leg_torques(found)[:500], leg_torques(found)[-700:]]
+    assert np.isnan(rest).all()
+    # Alone, the plates end with the markers; here they are filtered on, which moves the first and last valid frames a little.
+    apart = torques - leg_torques(alone)
+    assert np.isfinite(apart).any(axis=0).all()
+    assert np.nanmax(np.abs(apart)) < 0.01
+    assert np.sqrt(np.nanmean(apart**2)) < 1e-3
+
+
+def test_a_marker_seen_in_a_third_of_the_persons_time_carries_nothing(standing, walking, tmp_path):
+    """Not a third of the recording: nobody is there for most of it."""
+    markers = walking.markers.copy()
+    markers[len(markers) // 3 :, walking.labels.index("LTHI")] = np.nan
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", in_an_empty_volume(replace(walking, markers=markers), 500, 700))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    labels = {marker.label for marker in analysis.model.markers}
+    assert "LTHI" not in labels
+    assert {"LKNE", "RTHI"} <= labels
+
+
+@pytest.mark.parametrize("first, stop", [(0, 215), (70, 215), (100, 297)])
+def test_a_recording_cut_within_a_contact_moves_no_plate(standing, walking, tmp_path, first, stop):
+    """The cut step's pressure does not run from the heel to the toes: that says nothing about the plate."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", cut(walking, first, stop))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    assert "plate-moved" not in [cause.code for cause in analysis.verdict.causes]
+    ends = {0, stop - first}
+    assert any({round(100 * c.start_s), round(100 * c.end_s)} & ends for c in analysis.contacts)

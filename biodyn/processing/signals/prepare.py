@@ -19,8 +19,10 @@ from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
 from biodyn.recording import Markers, PlateWrench, Recording
 
-# A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
+# A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
+# The person is there while this share of the markers is seen that are seen at best.
+_THERE_SHARE = 0.5
 #: Forces of walking and running lie below this, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
 #: Share of the sampling rate that a cut-off may be: it needs more than twice its frequency.
@@ -82,11 +84,18 @@ class TrialSignals:
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
-        """Labels of the markers seen in at least half of the frames."""
-        share = np.isfinite(self.markers.positions[..., 0]).mean(axis=0)
-        return frozenset(
-            label for label, seen in zip(self.markers.labels, share, strict=True) if seen >= _TRACKED_SHARE
-        )
+        """Labels of the markers seen in at least half of the frames in which the person is there.
+
+        A recording may begin long before the person comes and end long after he or she left.
+        """
+        labels = self.markers.labels
+        seen = np.isfinite(self.markers.positions[..., 0])
+        count = seen[:, [self.mapping.role(label) is not None for label in labels]].sum(axis=1)
+        there = count >= max(_THERE_SHARE * count.max(initial=0), 1)
+        if not there.any():
+            return frozenset()
+        share = seen[there].mean(axis=0)
+        return frozenset(label for label, part in zip(labels, share, strict=True) if part >= _TRACKED_SHARE)
 
 
 def _hertz(cutoff_hz: float) -> str:
