@@ -16,10 +16,13 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 _HALF_THERE = 0.5
 
 
-def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = True) -> MarkerMapping:
+def recognise(
+    labels: Sequence[str], marker_set: str = "auto", whole: bool = True, one_of_two: bool = False
+) -> MarkerMapping:
     """Match labels to a marker set: the named one, or the most specific whose required markers are all there.
 
-    Parameters: `whole` False for the labels of one file, which may be a walk whose static trial has more.
+    Parameters: `whole` False for the labels of one file, which may be a walk whose static trial has more; `one_of_two` True
+    where landmarks of both sides may be marked on one side only, if a recipe does with it (one PSIS).
 
     Labels the set does not explain are read word by word (`label_reading`), unless their landmark is taken.
     MarkerSetError says which set came closest, what it lacks and what that costs.
@@ -28,7 +31,7 @@ def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = Tru
     sets = [load_marker_set(name) for name in names]
     plain = _plain(labels)
     reading = read_labels(labels)
-    missing = {candidate.name: missing_from(candidate, plain, reading, whole) for candidate in sets}
+    missing = {candidate.name: missing_from(candidate, plain, reading, whole, one_of_two) for candidate in sets}
     scores = {candidate.name: _score(candidate, plain, reading) for candidate in sets}
     usable = {name for name, lacked in missing.items() if not lacked}
     usable = usable or {candidate.name for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])}
