@@ -17,6 +17,8 @@ from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 
 def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:
     """The trial with some markers never worn."""
@@ -152,6 +154,21 @@ def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_
         analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
 
 
+@pytest.mark.parametrize("label", ["LANK", "RANK", "LTOE", "LKNE"])
+def test_a_static_trial_without_a_marker_of_one_leg_leaves_the_other_leg(standing, walking, tmp_path, label):
+    """Whichever side it is: the other leg is analysed, and this one is named."""
+    write_c3d(tmp_path / "static.c3d", without(standing, label))
+    write_c3d(tmp_path / "walk.c3d", walking)
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in analysis.diagnostics if note.code == "leg-not-seen"]
+    assert ("left" if label.startswith("L") else "right") in note.message
+    recovery = compare(analysis, walking)
+    legs = [row for row in recovery.coordinates if row.sagittal and row.joint in ("hip", "knee", "ankle")]
+    assert {row.side for row in legs} == ({"r"} if label.startswith("L") else {"l"})
+    # filtered and fitted, as with all markers
+    assert max(row.rms_nm for row in legs) < 0.03 * recovery.mass_kg
+
+
 @pytest.mark.parametrize("in_walk", [True, False])
 @pytest.mark.parametrize("label", ["LPSI", "RPSI"])
 def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_path, label, in_walk):
@@ -205,9 +222,6 @@ def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, 
             i for i, c in enumerate(found.model.coordinates) if c.side == side and c.joint.startswith(("hip", "ankle"))
         ]
         assert found.dynamics.torque_valid[:, leg].any() == known
-
-
-QUICK = {"uncertainty": {"compute": False}}
 
 
 def test_a_person_in_a_fifth_of_a_long_recording_is_analysed_as_alone(standing, walking, tmp_path):
