@@ -117,7 +117,7 @@ def marker_set(trial: TrialState) -> None:
                 raise
             by_place = named(walk, static, points, settings.marker_set, error)
         except MarkerSetError as refusal:
-            found = _on_one_side(labels, settings.marker_set, refusal)
+            found = _sparingly(labels, settings.marker_set, refusal)
         else:
             walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
             notes += by_place.notes
@@ -135,10 +135,10 @@ def marker_set(trial: TrialState) -> None:
     trial.notes += [*notes, *centre_notes]
 
 
-def _on_one_side(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
-    """The set, if what it lacks is there on the other side, where one is enough; else the refusal of the whole set."""
+def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
+    """The set, if it lacks what can be done without; else the refusal of the whole set."""
     try:
-        return recognise(labels, marker_set, one_of_two=True)
+        return recognise(labels, marker_set, sparing=True)
     except MarkerSetError:
         raise refusal from None
 

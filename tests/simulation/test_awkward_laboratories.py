@@ -154,12 +154,14 @@ def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_
         analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
 
 
+@pytest.mark.parametrize("in_walk", [True, False])
 @pytest.mark.parametrize("label", ["LANK", "RANK", "LTOE", "LKNE"])
-def test_a_static_trial_without_a_marker_of_one_leg_leaves_the_other_leg(standing, walking, tmp_path, label):
-    """Whichever side it is: the other leg is analysed, and this one is named."""
+def test_a_session_without_a_marker_of_one_leg_leaves_the_other_leg(standing, walking, tmp_path, label, in_walk):
+    """Whichever side it is: the other leg is analysed, this one is named, and no other marker takes the missing one's name."""
     write_c3d(tmp_path / "static.c3d", without(standing, label))
-    write_c3d(tmp_path / "walk.c3d", walking)
+    write_c3d(tmp_path / "walk.c3d", walking if in_walk else without(walking, label))
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert "markers-named" not in [note.code for note in analysis.diagnostics]
     (note,) = [note for note in analysis.diagnostics if note.code == "leg-not-seen"]
     assert ("left" if label.startswith("L") else "right") in note.message
     recovery = compare(analysis, walking)
@@ -184,6 +186,18 @@ def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_
     # The simulated pelvis is symmetric to a millimetre of the template: 800 N x 1 mm / 70 kg = 0.01 Nm/kg.
     for joint in ("hip", "knee", "ankle"):
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.01
+
+
+def test_a_leg_that_may_be_labelled_otherwise_is_not_left_out(standing, walking, tmp_path):
+    """A label that nobody understands could be the missing marker: the laboratory is asked."""
+
+    def renamed(trial: SimulatedTrial) -> SimulatedTrial:
+        return replace(trial, labels=tuple("Zork" if label == "LTOE" else label for label in trial.labels))
+
+    write_c3d(tmp_path / "static.c3d", renamed(standing))
+    write_c3d(tmp_path / "walk.c3d", renamed(walking))
+    with pytest.raises(MarkerSetError, match="lacks LTOE"):
+        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={**QUICK, "model": {"geometry": False}})
 
 
 def test_without_both_psis_and_sacrum_nothing_is_guessed(standing, walking, tmp_path):

@@ -71,17 +71,18 @@ def _other_sides(found: Collection[str]) -> set[str]:
     return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in found}
 
 
-def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing]) -> bool:
+def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float = _MOST_OF_A_LEG) -> bool:
     """True where everything that a set requires and does not find belongs to the same leg: an amputee, a set of one leg.
 
-    Most of what it requires of that leg is missing; a few labels that are spelt otherwise are no missing leg.
+    More than the share `least` of what it requires of that leg is missing; a few labels that are spelt otherwise are no
+    missing leg.
     """
     sides = {one.body[-2:] for one in missing}
     if len(sides) != 1 or not sides <= _SIDE_ENDS:
         return False
     bodies = _bodies(candidate)
     required = [_body_of(group, bodies)[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
-    return len(missing) > _MOST_OF_A_LEG * sum(side in sides for side in required)
+    return len(missing) > least * sum(side in sides for side in required)
 
 
 def _body_of(group: Sequence[str], bodies: Mapping[str, str]) -> str:

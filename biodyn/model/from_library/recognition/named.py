@@ -177,6 +177,9 @@ def _wholly(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetE
     if found is None:
         raise error
     if is_claimed(found, len(points)):
+        against = _against_labels(found)
+        if against:
+            raise _refused(error, f"it would be at odds with their labels ({', '.join(against)})")
         return found
     title = load_marker_set(found.set_name).title
     if not _explains(found, len(points)):
@@ -193,6 +196,14 @@ def _wholly(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetE
 def is_claimed(found: Named, points: int) -> bool:
     """Whether a naming of so many points is clear enough to be used: nearly all explained, and all that the set must have."""
     return _explains(found, points) and _understood(tuple(found.labels.values()), found.set_name) is not None
+
+
+def _against_labels(found: Named) -> list[str]:
+    """Names, beside labels that mean another marker of the set, where most labels mean what the places say: one is missing."""
+    known = load_marker_set(found.set_name)
+    both = [(label, known.find(label), name, known.find(name)) for label, name in found.labels.items()]
+    odd = [f"{label} as {name}" for label, own, name, entry in both if own is not None and own is not entry]
+    return odd if 2 * len(odd) < sum(own is not None for _, own, _, _ in both) else []
 
 
 def _explains(found: Named, points: int) -> bool:
