@@ -17,12 +17,10 @@ from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.recording import Markers, PlateWrench, Recording
+from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
 
 # A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
-# The person is there while this share of the markers is seen that are seen at best.
-_THERE_SHARE = 0.5
 #: Forces of walking and running lie below this, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
 #: Share of the sampling rate that a cut-off may be: it needs more than twice its frequency.
@@ -90,8 +88,7 @@ class TrialSignals:
         """
         labels = self.markers.labels
         seen = np.isfinite(self.markers.positions[..., 0])
-        count = seen[:, [self.mapping.role(label) is not None for label in labels]].sum(axis=1)
-        there = count >= max(_THERE_SHARE * count.max(initial=0), 1)
+        there = person_is_there(seen[:, [self.mapping.role(label) is not None for label in labels]])
         if not there.any():
             return frozenset()
         share = seen[there].mean(axis=0)

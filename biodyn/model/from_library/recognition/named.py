@@ -20,7 +20,7 @@ from biodyn.model.from_library.markersets import lacking, recognise, set_to_exte
 from biodyn.model.from_library.recognition.person import body_of_places, place_names, places_by_label
 from biodyn.model.from_library.recognition.unnamed import Named, Slots, name_points
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.recording import Markers
+from biodyn.recording import Markers, person_is_there
 
 CODE = "markers-named"
 _LEAST_KNOWN = 8  # labels that are understood, for the others to be found from them
@@ -239,7 +239,8 @@ def _rigid(walk: Markers, points: Mapping[str, FloatArray], standing: Named) -> 
 def _named_walk(walk: Markers, standing: Named) -> dict[str, str]:
     """Names of the walk's points where several frames agree and none contradicts."""
     seen = np.isfinite(walk.positions[..., 0])
-    often = [i for i in range(len(walk.labels)) if seen[:, i].mean() > 0.5]
+    there = person_is_there(seen)
+    often = [i for i in range(len(walk.labels)) if there.any() and seen[there, i].mean() > 0.5]
     rows = np.flatnonzero(seen[:, often].all(axis=1)) if often else np.zeros(0, dtype=int)
     if not len(rows):
         return {}
