@@ -44,6 +44,19 @@ def in_an_empty_volume(trial: SimulatedTrial, before: int, after: int) -> Simula
     )
 
 
+def twice(trial: SimulatedTrial, between: int) -> SimulatedTrial:
+    """Two passes in one recording, with frames between them in which nobody is there."""
+    first, second = (
+        in_an_empty_volume(trial, 0, between + len(trial.time_s)),
+        in_an_empty_volume(trial, between + len(trial.time_s), 0),
+    )
+    return replace(
+        first,
+        markers=np.where(np.isfinite(first.markers), first.markers, second.markers),
+        components=tuple(a + b for a, b in zip(first.components, second.components, strict=True)),
+    )
+
+
 def cut(trial: SimulatedTrial, first: int, stop: int) -> SimulatedTrial:
     """The trial with the frames [first, stop) only."""
     ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
@@ -278,3 +291,48 @@ def test_a_recording_cut_within_a_contact_moves_no_plate(standing, walking, tmp_
     assert "plate-moved" not in [cause.code for cause in analysis.verdict.causes]
     ends = {0, stop - first}
     assert any({round(100 * c.start_s), round(100 * c.end_s)} & ends for c in analysis.contacts)
+
+
+def test_two_passes_with_nobody_between_leave_no_gap_to_fill(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", twice(walking, 250))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    status = {check.code: check.status for check in analysis.verdict.checks}
+    assert status["gaps"] == "pass"
+    assert status["solved"] == "pass"
+    found = leg_torques(analysis)
+    apart = found[: len(walking.time_s)] - found[-len(walking.time_s) :]
+    assert np.isfinite(apart).any(axis=0).all()
+    # the same pass twice; the estimate looks at each by itself
+    assert np.sqrt(np.nanmean(apart**2)) < 0.01
+
+
+def test_markers_lost_over_a_loaded_plate_are_a_gap_to_fill(standing, walking, tmp_path):
+    """All of them together, for longer than others could bridge: somebody is on the plate."""
+    markers = walking.markers.copy()
+    markers[85:145] = np.nan
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    status = {check.code: check.status for check in analysis.verdict.checks}
+    assert status["gaps"] == "warn"
+
+
+@pytest.mark.parametrize("dead", [slice(0, 6), slice(2, 3)])
+def test_a_foot_on_a_plate_that_reads_nothing_is_not_called_beside_it(standing, walking, tmp_path, dead):
+    """A plate that was not recorded, or whose vertical force is missing: the plate is named, not the foot."""
+    spoilt = walking.components[1].copy()
+    spoilt[:, dead] = 0.0
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(
+        tmp_path / "walk.c3d", replace(walking, components=(walking.components[0], spoilt, walking.components[2]))
+    )
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    causes = {cause.code: cause for cause in analysis.verdict.causes}
+    assert "left foot on plate 2, which shows no force" in causes["coverage-left"].text
+    assert "outside the plates" not in causes["coverage-left"].text
+    assert "switched off" in causes["coverage-left"].hint
+    assert ("plate-channel-constant" in causes) == (dead == slice(2, 3))

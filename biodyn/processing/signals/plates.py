@@ -91,7 +91,7 @@ def plate_wrench(
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,
             *origin_notes,
-            *channel_notes(plate, cut, largest),
+            *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
             *unrecorded_note(plate.number, silent_s),
         ),
         zero=zero,
