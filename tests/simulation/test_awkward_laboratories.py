@@ -301,6 +301,11 @@ def test_two_passes_with_nobody_between_leave_no_gap_to_fill(standing, walking, 
     status = {check.code: check.status for check in analysis.verdict.checks}
     assert status["gaps"] == "pass"
     assert status["solved"] == "pass"
+    # Strides of one pass or of the other, none from the first to the second.
+    strides = [cycle.cycle.duration_s for cycle in analysis.cycles]
+    assert len(strides) == 6
+    assert max(strides) < 1.2
+    assert "gait-event-missing" not in [note.code for note in analysis.diagnostics]
     found = leg_torques(analysis)
     apart = found[: len(walking.time_s)] - found[-len(walking.time_s) :]
     assert np.isfinite(apart).any(axis=0).all()
