@@ -268,6 +268,17 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert "All three differ" in note.hint
 
 
+def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
+    """The subject's mass is not in kilograms in every file."""
+    true_kg = walk_result.analysis.subject.mass_kg
+    pounds = true_kg / 0.45359237
+    found = analyse_trial(
+        laboratory.walk, laboratory.static, mass_kg=pounds, settings={"uncertainty": {"compute": False}}
+    )
+    (note,) = [note for note in found.diagnostics if note.code == "mass-mismatch"]
+    assert f"in pounds: {pounds:.1f} lb are {true_kg:.1f} kg" in note.hint
+
+
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):
     found = [
         walking_mass_kg(body_against_plates(analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass).as_fitted))
