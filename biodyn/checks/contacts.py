@@ -10,11 +10,13 @@ from biodyn.analysis import TrialAnalysis
 from biodyn.checks.facts import TrialFacts
 from biodyn.checks.registry import CheckResult, check
 from biodyn.conventions import SIDE_NAMES, SIDES, BoolArray, Side
+from biodyn.processing.contacts.unmeasured import SILENT
 from biodyn.processing.dynamics.solve import feet_below
 
 _COVERAGE = "time of the {} foot on the ground against the time in which its ground reaction was measured"
 #: Of a motion on a model without any forces.
 NO_FORCES = "No ground forces were given."
+_SILENT_HINT = "That plate was switched off, not recorded, or lost its vertical force: check it and its channels."
 _BESIDE = "a foot beside the plates, half on one, or together with the other foot"
 
 
@@ -81,15 +83,23 @@ def _coverage(analysis: TrialAnalysis, side: Side) -> CheckResult:
         "warn",
         f"No stance of the {name} leg was measured ({_why(analysis, side)}); no moments for that leg on the ground.",
         share,
-        hint=f"Use a trial in which the {name} foot hits a plate as a whole, and alone.",
+        hint=_SILENT_HINT
+        if _on_silent_plates(analysis, side)
+        else f"Use a trial in which the {name} foot hits a plate as a whole, and alone.",
     )
+
+
+def _on_silent_plates(analysis: TrialAnalysis, side: Side) -> list[str]:
+    """Where this foot stood on a plate that showed no load, for people, each once."""
+    return list(dict.fromkeys(reason for reason in analysis.reaction.reason[side] if SILENT in reason))
 
 
 def _why(analysis: TrialAnalysis, side: Side) -> str:
     """Why no contact of this foot could be used, or else where it stood."""
     refused = [c for c in analysis.contacts if c.decision != "assigned" and c.side in (side, None)]
-    if refused:
-        return "; ".join(f"plate {c.plate}: {c.reason}" for c in refused)
+    known = [f"plate {c.plate}: {c.reason}" for c in refused] + _on_silent_plates(analysis, side)
+    if known:
+        return "; ".join(known)
     floor = analysis.reaction.on_floor[side]
     reasons = Counter(reason for reason, on in zip(analysis.reaction.reason[side], floor, strict=True) if on and reason)
     common = reasons.most_common(1)

@@ -16,11 +16,11 @@ from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
 from biodyn.checks.evidence.unseen import unseen_wrench
 from biodyn.checks.evidence.zero import not_zeroed
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import STANDARD_GRAVITY_M_S2, BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
 from biodyn.processing.signals.gaps import Gap
-from biodyn.recording import Markers
+from biodyn.recording import Markers, person_is_there
 from biodyn.settings import QualityLimits, Settings
 from biodyn.uncertainty.inputs import stride_time
 from biodyn.uncertainty.magnitudes import load_magnitudes
@@ -104,7 +104,18 @@ class TrialFacts:
     def long_gaps(self) -> list[Gap]:
         """Gaps over the plates that are too long to be bridged by the other markers."""
         limit_s = self.settings.signals.rigid_gap_s
-        return long_gaps(self.analysis.gaps, self.rate_hz, limit_s, self.measured_span)
+        return long_gaps(self.analysis.gaps, self.rate_hz, limit_s, self.measured_span, self.absent)
+
+    @cached_property
+    def absent(self) -> BoolArray:
+        """Frames (T,) in which nobody is there: most markers are missing together, and no plate is loaded."""
+        markers, mapping = self.markers, self.analysis.mapping
+        own = [mapping.role(label) is not None for label in markers.labels]
+        absent = ~person_is_there(np.isfinite(markers.positions[:, own, 0]))
+        for contact in self.analysis.contacts:
+            first, last = (round(time_s * self.rate_hz) for time_s in (contact.start_s, contact.end_s))
+            absent[max(first, 0) : last + 1] = False
+        return absent
 
     # -- plates -----------------------------------------------------------------------------------------------------
 

@@ -41,7 +41,7 @@ class FileFacts:
     def mapping(self) -> MarkerMapping | MarkerSetError:
         """The marker set that was recognised, or why none was."""
         try:
-            return recognise(self.recording.markers.labels, self.marker_set, whole=False)
+            return recognise(self.recording.markers.labels, self.marker_set, whole=False, sparing=True)
         except MarkerSetError as error:
             return error
 

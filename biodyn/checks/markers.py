@@ -196,6 +196,8 @@ def frames_fitted(trial: TrialFacts, limit: float) -> CheckResult:
     fit, span = trial.analysis.fit, trial.measured_span
     rows: BoolArray = np.zeros(len(fit.solved), dtype=bool)
     rows[slice(None) if span is None else slice(span[0], span[1] + 1)] = True
+    if trial.has_markers and (rows & ~trial.absent).any():
+        rows &= ~trial.absent
     usable = float(np.mean(fit.reliable[rows]))
     known = "Skeleton fitted" if trial.has_markers else "Motion given"
     text = (

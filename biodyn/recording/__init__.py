@@ -15,7 +15,7 @@ what processing makes of them: configurations of a skeleton, and ground reaction
 from biodyn.recording.coordinates import Coordinates
 from biodyn.recording.events import EventKind, EventSource, GaitEvent
 from biodyn.recording.facts import FileFacts
-from biodyn.recording.markers import Markers
+from biodyn.recording.markers import Markers, person_is_there
 from biodyn.recording.model_outputs import ModelOutput
 from biodyn.recording.motion import Motion
 from biodyn.recording.plates import ForcePlate
@@ -46,5 +46,6 @@ __all__ = [
     "SharedLoad",
     "StoredMotion",
     "SubjectParameters",
+    "person_is_there",
     "quietest_part",
 ]

@@ -13,10 +13,16 @@ EventSource = Literal["plate", "kinematic", "file"]
 
 @dataclass(frozen=True)
 class GaitEvent:
-    """A foot strike or foot off. `time_s` is 0 at the file's first stored frame; confidence in 0-1."""
+    """A foot strike or foot off.
+
+    Attributes:
+        time_s: 0 at the file's first stored frame. confidence: 0-1.
+        after_absence: the person was away before it, for so long that steps were missed: no stride reaches back over that.
+    """
 
     time_s: float
     side: Side
     kind: EventKind
     source: EventSource
     confidence: float = 1.0
+    after_absence: bool = False

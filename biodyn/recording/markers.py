@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from biodyn.conventions import FloatArray
+from biodyn.conventions import BoolArray, FloatArray
+
+# The person is there while this share of the markers is seen that are seen at best.
+_THERE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,3 +49,9 @@ class Markers:
     def rotated(self, R: FloatArray) -> Markers:
         """Return the same markers with every position multiplied by R (3, 3)."""
         return replace(self, positions=self.positions @ R.T)
+
+
+def person_is_there(seen: BoolArray) -> BoolArray:
+    """Frames (T,) in which at least half as many markers are `seen` (T, M) as at best; the others are an empty volume."""
+    count = seen.sum(axis=1)
+    return np.asarray(count >= max(_THERE_SHARE * count.max(initial=0), 1))

@@ -31,6 +31,7 @@ from biodyn.model.from_library.recognition.named import named
 from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies, load_skeleton
 from biodyn.model.from_library.subject_scaling import SubjectScaling
+from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
 from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
@@ -113,11 +114,15 @@ def marker_set(trial: TrialState) -> None:
     try:
         found = recognise(labels, settings.marker_set)
     except MarkerSetError as error:
-        if not settings.geometry:
-            raise
-        by_place = named(walk, static, points, settings.marker_set, error)
-        walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
-        notes += by_place.notes
+        try:
+            if not settings.geometry:
+                raise
+            by_place = named(walk, static, points, settings.marker_set, error)
+        except MarkerSetError as refusal:
+            found = _sparingly(labels, settings.marker_set, refusal)
+        else:
+            walk, static, points, found = by_place.walk, by_place.static, by_place.points, by_place.mapping
+            notes += by_place.notes
     if settings.geometry:
         mended = corrected(walk, static, points, found)
         if mended.all_sides and corners_run_backwards(trial.walk.plates):
@@ -130,6 +135,14 @@ def marker_set(trial: TrialState) -> None:
     trial.walk, trial.static = trial.walk.with_markers(walk), trial.static.with_markers(static)
     trial.mapping, centre_notes = centre_roles(found, trial.centres)
     trial.notes += [*notes, *centre_notes]
+
+
+def _sparingly(labels: Sequence[str], marker_set: str, refusal: MarkerSetError) -> MarkerMapping:
+    """The set, if it lacks what can be done without; else the refusal of the whole set."""
+    try:
+        return recognise(labels, marker_set, sparing=True)
+    except MarkerSetError:
+        raise refusal from None
 
 
 def _mirror(trial: TrialState) -> None:

@@ -26,6 +26,7 @@ from biodyn.processing.signals.gaps import Gap
 from biodyn.recording import Markers
 from biodyn.trial.run import analyse_trial
 
+NOBODY_GONE = np.zeros(1000, dtype=bool)
 SHIFT_LIMIT_M, OFFSET_LIMIT_S, MASS_LIMIT = 0.015, 0.016, 0.03
 
 
@@ -267,6 +268,17 @@ def test_mass_follows_the_plates(analysis, evidence):
     assert "All three differ" in note.hint
 
 
+def test_a_mass_in_pounds_is_recognised(laboratory, walk_result):
+    """The subject's mass is not in kilograms in every file."""
+    true_kg = walk_result.analysis.subject.mass_kg
+    pounds = true_kg / 0.45359237
+    found = analyse_trial(
+        laboratory.walk, laboratory.static, mass_kg=pounds, settings={"uncertainty": {"compute": False}}
+    )
+    (note,) = [note for note in found.diagnostics if note.code == "mass-mismatch"]
+    assert f"in pounds: {pounds:.1f} lb are {true_kg:.1f} kg" in note.hint
+
+
 def test_mass_does_not_depend_on_the_mass_that_was_stated(laboratory):
     found = [
         walking_mass_kg(body_against_plates(analyse_trial(laboratory.walk, laboratory.static, mass_kg=mass).as_fitted))
@@ -423,14 +435,14 @@ def test_spikes_are_found_but_not_beside_gaps():
 
 def test_gaps_are_told_by_what_became_of_them():
     gaps = [Gap(0, 10, 14, "spline"), Gap(1, 10, 39, "rigid"), Gap(2, 20, 99, "left"), Gap(2, 5, 6, "spline")]
-    long = long_gaps(gaps, 100.0, 0.5, None)
+    long = long_gaps(gaps, 100.0, 0.5, None, NOBODY_GONE)
     assert long == [gaps[2]]
     notes = gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, long)
     assert [(note.severity, note.frames) for note in notes] == [("warning", (20, 99)), ("info", (10, 39))]
     assert notes[0].value == pytest.approx(0.8)
     assert notes[0].about == "C"
     # Beside the plates, or shorter than the other markers of the segment bridge, a gap is told and no more.
-    assert long_gaps(gaps, 100.0, 0.5, (100, 180)) == []
+    assert long_gaps(gaps, 100.0, 0.5, (100, 180), NOBODY_GONE) == []
     assert [note.severity for note in gaps_left(gaps, ["A", "B", "C"], 100.0, 0.1, [])] == ["info", "info"]
 
 

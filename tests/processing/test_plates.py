@@ -161,6 +161,19 @@ def test_origin_with_positive_z_is_the_opposite_vector():
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_plate_whose_z_points_up_has_its_sensor_below_the_surface_too(sign):
+    """Corners the other way round and channels to match: x ahead, y to the left, z up. Either sign of ORIGIN means one place."""
+    upright = R_WP * [1.0, -1.0, -1.0]
+    point, force, twist = step()
+    to_surface = np.array([0.01, 0.02, 0.05])  # ORIGIN in these axes
+    F, r = force @ upright, (point - P_WS) @ upright
+    M = np.cross(r + to_surface, F) + (twist[:, None] * [0, 1.0, 0]) @ upright
+    result = solved(plate(corners=corners(upright), channels=np.hstack([F, M]), origin=sign * to_surface))
+    np.testing.assert_allclose(result.wrench, expected_wrench(), atol=1e-9)
+    assert result.diagnostics == ()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_origin_without_depth_takes_the_sign_that_puts_the_load_on_the_plate(sign):
     """A treadmill's sensor far beside the belt (Bertec): z is 0, so only the data can tell."""
     point, force, twist = step()

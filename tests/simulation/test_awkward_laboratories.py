@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from biodyn.errors import StaticTrialError
+from biodyn.analysis import TrialAnalysis
+from biodyn.errors import MarkerSetError, StaticTrialError
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
@@ -16,11 +17,65 @@ from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
 
+QUICK = {"uncertainty": {"compute": False}}
+
 
 def without(trial: SimulatedTrial, *labels: str) -> SimulatedTrial:
     """The trial with some markers never worn."""
     kept = [i for i, label in enumerate(trial.labels) if label not in labels]
     return replace(trial, labels=tuple(trial.labels[i] for i in kept), markers=trial.markers[:, kept])
+
+
+def in_an_empty_volume(trial: SimulatedTrial, before: int, after: int) -> SimulatedTrial:
+    """The trial as a part of a long recording: frames before and after it in which nobody is there."""
+    ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
+    count = before + len(trial.time_s) + after
+
+    def empty(values: np.ndarray, fill: float, times: int = 1) -> np.ndarray:
+        pads = [np.full((times * frames, *values.shape[1:]), fill) for frames in (before, after)]
+        return np.concatenate([pads[0], values, pads[1]])
+
+    return replace(
+        trial,
+        time_s=np.arange(count) / trial.options.rate_hz,
+        markers=empty(trial.markers, np.nan),
+        components=tuple(empty(values, 0.0, ratio) for values in trial.components),
+        events=(),
+    )
+
+
+def twice(trial: SimulatedTrial, between: int) -> SimulatedTrial:
+    """Two passes in one recording, with frames between them in which nobody is there."""
+    first, second = (
+        in_an_empty_volume(trial, 0, between + len(trial.time_s)),
+        in_an_empty_volume(trial, between + len(trial.time_s), 0),
+    )
+    return replace(
+        first,
+        markers=np.where(np.isfinite(first.markers), first.markers, second.markers),
+        components=tuple(a + b for a, b in zip(first.components, second.components, strict=True)),
+    )
+
+
+def cut(trial: SimulatedTrial, first: int, stop: int) -> SimulatedTrial:
+    """The trial with the frames [first, stop) only."""
+    ratio = round(trial.options.analog_rate_hz / trial.options.rate_hz)
+    return replace(
+        trial,
+        time_s=trial.time_s[: stop - first],
+        markers=trial.markers[first:stop],
+        components=tuple(values[ratio * first : ratio * stop] for values in trial.components),
+        events=(),
+    )
+
+
+def leg_torques(analysis: TrialAnalysis) -> np.ndarray:
+    """(T, 6) Nm/kg of the legs' flexions, NaN where not valid."""
+    wanted = ("hip_flexion", "knee_angle", "ankle_angle")
+    columns = [n for n, coordinate in enumerate(analysis.model.coordinates) if coordinate.name.startswith(wanted)]
+    dynamics = analysis.dynamics
+    torques = np.where(dynamics.torque_valid, dynamics.torques, np.nan)[:, columns]
+    return torques / analysis.subject.mass_kg
 
 
 def without_measures(path: Path, trial: SimulatedTrial) -> None:
@@ -106,9 +161,62 @@ def test_one_plate_leaves_a_leg_without_moments_and_does_not_pass(tmp_path, walk
 
 
 def test_a_static_trial_without_a_pelvis_marker_names_it(standing, walking, tmp_path):
-    write_c3d(tmp_path / "static.c3d", without(standing, "LPSI"))
+    write_c3d(tmp_path / "static.c3d", without(standing, "LASI"))
     write_c3d(tmp_path / "walk.c3d", walking)
-    with pytest.raises(StaticTrialError, match=r"does not show psis_l\."):
+    with pytest.raises(StaticTrialError, match=r"does not show asis_l\."):
+        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
+
+
+@pytest.mark.parametrize("in_walk", [True, False])
+@pytest.mark.parametrize("label", ["LANK", "RANK", "LTOE", "LKNE"])
+def test_a_session_without_a_marker_of_one_leg_leaves_the_other_leg(standing, walking, tmp_path, label, in_walk):
+    """Whichever side it is: the other leg is analysed, this one is named, and no other marker takes the missing one's name."""
+    write_c3d(tmp_path / "static.c3d", without(standing, label))
+    write_c3d(tmp_path / "walk.c3d", walking if in_walk else without(walking, label))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert "markers-named" not in [note.code for note in analysis.diagnostics]
+    (note,) = [note for note in analysis.diagnostics if note.code == "leg-not-seen"]
+    assert ("left" if label.startswith("L") else "right") in note.message
+    recovery = compare(analysis, walking)
+    legs = [row for row in recovery.coordinates if row.sagittal and row.joint in ("hip", "knee", "ankle")]
+    assert {row.side for row in legs} == ({"r"} if label.startswith("L") else {"l"})
+    # filtered and fitted, as with all markers
+    assert max(row.rms_nm for row in legs) < 0.03 * recovery.mass_kg
+
+
+@pytest.mark.parametrize("in_walk", [True, False])
+@pytest.mark.parametrize("label", ["LPSI", "RPSI"])
+def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_path, label, in_walk):
+    """A pelvis is symmetric: one PSIS tells the middle of both. The torques are those of all markers."""
+    write_c3d(tmp_path / "static.c3d", without(standing, label))
+    write_c3d(tmp_path / "walk.c3d", walking if in_walk else without(walking, label))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={"signals": {"cutoff_hz": 0.0}})
+    (note,) = [note for note in analysis.diagnostics if note.code == "landmark-stood-in"]
+    kept = "right" if label == "LPSI" else "left"
+    assert note.message == (
+        f"No marker shows psis_mid: it was taken from the {kept} PSIS alone, level with it in the middle between both ASIS."
+    )
+    # The simulated pelvis is symmetric to a millimetre of the template: 800 N x 1 mm / 70 kg = 0.01 Nm/kg.
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.01
+
+
+def test_a_leg_that_may_be_labelled_otherwise_is_not_left_out(standing, walking, tmp_path):
+    """A label that nobody understands could be the missing marker: the laboratory is asked."""
+
+    def renamed(trial: SimulatedTrial) -> SimulatedTrial:
+        return replace(trial, labels=tuple("Zork" if label == "LTOE" else label for label in trial.labels))
+
+    write_c3d(tmp_path / "static.c3d", renamed(standing))
+    write_c3d(tmp_path / "walk.c3d", renamed(walking))
+    with pytest.raises(MarkerSetError, match="lacks LTOE"):
+        analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings={**QUICK, "model": {"geometry": False}})
+
+
+def test_without_both_psis_and_sacrum_nothing_is_guessed(standing, walking, tmp_path):
+    for name, trial in (("static", standing), ("walk", walking)):
+        write_c3d(tmp_path / f"{name}.c3d", without(trial, "LPSI", "RPSI"))
+    with pytest.raises(MarkerSetError, match="SACR or LPSI"):
         analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d")
 
 
@@ -141,3 +249,95 @@ def test_a_leg_without_a_marker_on_its_shank_and_thigh_has_no_torques(standing, 
             i for i, c in enumerate(found.model.coordinates) if c.side == side and c.joint.startswith(("hip", "ankle"))
         ]
         assert found.dynamics.torque_valid[:, leg].any() == known
+
+
+def test_a_person_in_a_fifth_of_a_long_recording_is_analysed_as_alone(standing, walking, tmp_path):
+    """The cameras ran before the person came and after he or she left: empty frames say nothing about a marker."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, events=()))
+    write_c3d(tmp_path / "long.c3d", in_an_empty_volume(walking, 500, 700))
+    alone, found = (
+        analyse_trial(tmp_path / f"{name}.c3d", tmp_path / "static.c3d", settings=QUICK) for name in ("walk", "long")
+    )
+    assert found.verdict is not None
+    assert found.verdict.status == "pass"
+    torques, rest = leg_torques(found)[500:-700], np.r_[leg_torques(found)[:500], leg_torques(found)[-700:]]
+    assert np.isnan(rest).all()
+    # Alone, the plates end with the markers; here they are filtered on, which moves the first and last valid frames a little.
+    apart = torques - leg_torques(alone)
+    assert np.isfinite(apart).any(axis=0).all()
+    assert np.nanmax(np.abs(apart)) < 0.01
+    assert np.sqrt(np.nanmean(apart**2)) < 1e-3
+
+
+def test_a_marker_seen_in_a_third_of_the_persons_time_is_named_and_no_other(standing, walking, tmp_path):
+    """Not a third of the recording: nobody is there for most of it."""
+    markers = walking.markers.copy()
+    markers[len(markers) // 3 :, walking.labels.index("LTHI")] = np.nan
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", in_an_empty_volume(replace(walking, markers=markers), 500, 700))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    (note,) = [note for note in analysis.diagnostics if note.code == "marker-not-in-walk"]
+    assert note.message.startswith("LTHI of femur_l: ")
+
+
+@pytest.mark.parametrize(("first", "stop"), [(0, 215), (70, 215), (100, 297)])
+def test_a_recording_cut_within_a_contact_moves_no_plate(standing, walking, tmp_path, first, stop):
+    """The cut step's pressure does not run from the heel to the toes: that says nothing about the plate."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", cut(walking, first, stop))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    assert "plate-moved" not in [cause.code for cause in analysis.verdict.causes]
+    ends = {0, stop - first}
+    assert any({round(100 * c.start_s), round(100 * c.end_s)} & ends for c in analysis.contacts)
+
+
+def test_two_passes_with_nobody_between_leave_no_gap_to_fill(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", twice(walking, 250))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    status = {check.code: check.status for check in analysis.verdict.checks}
+    assert status["gaps"] == "pass"
+    assert status["solved"] == "pass"
+    # Strides of one pass or of the other, none from the first to the second.
+    strides = [cycle.cycle.duration_s for cycle in analysis.cycles]
+    assert len(strides) == 6
+    assert max(strides) < 1.2
+    assert "gait-event-missing" not in [note.code for note in analysis.diagnostics]
+    found = leg_torques(analysis)
+    apart = found[: len(walking.time_s)] - found[-len(walking.time_s) :]
+    assert np.isfinite(apart).any(axis=0).all()
+    # the same pass twice; the estimate looks at each by itself
+    assert np.sqrt(np.nanmean(apart**2)) < 0.01
+
+
+def test_markers_lost_over_a_loaded_plate_are_a_gap_to_fill(standing, walking, tmp_path):
+    """All of them together, for longer than others could bridge: somebody is on the plate."""
+    markers = walking.markers.copy()
+    markers[85:145] = np.nan
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", replace(walking, markers=markers))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    status = {check.code: check.status for check in analysis.verdict.checks}
+    assert status["gaps"] == "warn"
+
+
+@pytest.mark.parametrize("dead", [slice(0, 6), slice(2, 3)])
+def test_a_foot_on_a_plate_that_reads_nothing_is_not_called_beside_it(standing, walking, tmp_path, dead):
+    """A plate that was not recorded, or whose vertical force is missing: the plate is named, not the foot."""
+    spoilt = walking.components[1].copy()
+    spoilt[:, dead] = 0.0
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(
+        tmp_path / "walk.c3d", replace(walking, components=(walking.components[0], spoilt, walking.components[2]))
+    )
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.verdict is not None
+    causes = {cause.code: cause for cause in analysis.verdict.causes}
+    assert "left foot on plate 2, which shows no force" in causes["coverage-left"].text
+    assert "outside the plates" not in causes["coverage-left"].text
+    assert "switched off" in causes["coverage-left"].hint
+    assert ("plate-channel-constant" in causes) == (dead == slice(2, 3))

@@ -35,8 +35,6 @@ _CUT_S = 0.03
 _FLAT = (0.2, 0.5)
 # The force tells the most, and the filter's edges least, above this share of the load's peak.
 FIRM_SHARE = 0.3
-# Who is on a plate for so long at the begin or the end of a trial stood there.
-_STANDING_S = 0.8
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,8 @@ class Step:
         firm: (T,) bool; frames of the load with a firm force.
         whole: the plate alone carried the whole stance, with its full force.
         heel, toe: (3,) m World, ends of the footprint while the foot is flat; NaN without a side.
-        rolls: the foot came down and left as in a step, so that its pressure ran from the heel to the toes.
+        rolls: the foot was recorded from coming down to leaving, as in a step: its pressure ran from the heel to the toes. Not
+            what the recording's begin or end cuts.
     """
 
     plate: int
@@ -154,8 +153,8 @@ def gather(
         if side is not None:
             alone &= ~_widened(bearing[other_side(side)], rate_hz, smear_s + STANCE_DELAY_S, smear_s)
         heel, toe = _footprint(points, side, first, stop)
-        stood = (first == 0 or stop == len(complete)) and stop - first > _STANDING_S * rate_hz
-        rolls = steps_ahead and not stood
+        cut = first == 0 or stop == len(complete)
+        rolls = steps_ahead and not cut
         step = Step(plate, first, stop, side, alone, firm, score >= _WHOLE_OVERLAP, heel, toe, rolls)
         carried_share = float(force[alone].sum() / required[alone, 4].sum()) if alone.any() else np.nan
         found.append((step, stance if side is not None else None, carried_share))

@@ -34,18 +34,20 @@ _IMPACTS = frozenset(("running", "jump"))
 LEAST_IMPACT_HZ = 10.0
 
 
-def long_gaps(gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None) -> list[Gap]:
+def long_gaps(
+    gaps: Sequence[Gap], rate_hz: float, longest_s: float, span: tuple[int, int] | None, absent: BoolArray
+) -> list[Gap]:
     """Gaps that were not filled, last longer than `longest_s` and reach into the frames `span` (both inclusive).
 
     Shorter ones leave their segment to its other markers, at a weight that fades: the bands of the torques tell what that
-    costs. Without a span every frame counts.
+    costs. Without a span every frame counts; those in which nobody is there (`absent` (T,)) never do.
     """
     first, last = span if span is not None else (0, np.inf)
     return [
         gap
         for gap in gaps
         if gap.method == "left"
-        and (gap.last - gap.first + 1) / rate_hz > longest_s
+        and np.count_nonzero(~absent[gap.first : gap.last + 1]) / rate_hz > longest_s
         and gap.first <= last
         and gap.last >= first
     ]

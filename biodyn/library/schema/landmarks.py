@@ -14,8 +14,8 @@ class Recipe(Table):
     """One way to a landmark; which keys an operation takes stands at the head of landmarks.toml."""
 
     op: Literal[
-        "point", "midpoint", "chord", "alignment_device", "hip_regression", "between", "extend", "project", "above",
-        "in_frame", "in_body", "inward", "level",
+        "point", "midpoint", "chord", "alignment_device", "hip_regression", "between", "extend", "project", "midplane",
+        "above", "in_frame", "in_body", "inward", "level",
     ]  # fmt: skip
     of: Any = None
     start: Name | None = Field(None, alias="from")
@@ -64,6 +64,7 @@ class LandmarkEntry(Table):
 class LandmarksTable(Table):
     """Landmarks computed from others."""
 
+    one_of_two: Names
     landmark: Annotated[tuple[LandmarkEntry, ...], Field(strict=False, min_length=1)]
 
 

@@ -208,6 +208,10 @@ class StaticPose:
         if operation == "project":
             along = p["to"] - p["from"]
             return p["from"] + along * float((p["of"] - p["from"]) @ along) / float(along @ along)
+        if operation == "midplane":
+            across = p["to"] - p["from"]
+            off = float((p["of"] - 0.5 * (p["from"] + p["to"])) @ across) / float(across @ across)
+            return p["of"] - off * across
         if operation == "above":
             rise = recipe["by"] if "by" in recipe else recipe["by_height"] * self.height_m
             return p["of"] + rise * _UP

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from biodyn.conventions import SIDES, other_side
 from biodyn.errors import MarkerSetError
+from biodyn.library.load import load_table
 from biodyn.model.from_library.label_reading.meanings import LabelReading
 from biodyn.model.from_library.label_reading.sides import mirrored
 from biodyn.model.from_library.label_reading.spelling import normalise
@@ -28,23 +29,33 @@ class Missing:
 
 
 def missing_from(
-    candidate: MarkerSet, plain: Mapping[str, str], reading: LabelReading, whole: bool = True
+    candidate: MarkerSet,
+    plain: Mapping[str, str],
+    reading: LabelReading,
+    whole: bool = True,
+    one_of_two: bool = False,
 ) -> list[Missing]:
     """Return what a set requires and the labels do not have.
 
     Parameters: `plain` label -> as it is compared; `reading` what the words of the labels mean; `whole` False for a file that
-    may be a walk alone: what stands in static trials only is not missed.
+    may be a walk alone: what stands in static trials only is not missed; `one_of_two` True where one side's marker is enough
+    for the landmarks that landmarks.toml names so.
     """
     later: set[str] = set() if whole else {key for e in candidate.entries if e.static_only for key in e.keys}
     present = set(plain.values()) | {normalise(label) for label in plain}
     bodies = _bodies(candidate)
+    found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
+    found |= {point.landmark for point in reading.points.values()}
+    spared = _other_sides(found) if one_of_two else set()
+    meant = {key: entry.landmark for entry in candidate.entries for key in entry.keys}
     absent = [
         Missing(" or ".join(candidate.spelt(key) for key in group), _body_of(group, bodies))
         for group in candidate.requires
-        if not present.intersection(group) and not later.issuperset(group)
+        if not present.intersection(group)
+        and not later.issuperset(group)
+        and spared.isdisjoint(meant.get(key, "") for key in group)
     ]
-    found = {entry.landmark for entry in candidate.entries if present.intersection(entry.keys)}
-    found |= {point.landmark for point in reading.points.values()}
+    found |= spared
     return absent + [
         Missing(
             " or ".join(_own_spelling(landmark, reading) or landmark for landmark in group), _body_of(group, bodies)
@@ -54,17 +65,24 @@ def missing_from(
     ]
 
 
-def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing]) -> bool:
+def _other_sides(found: Collection[str]) -> set[str]:
+    """The landmarks that can be done without, because the one of the other side is there."""
+    stems = load_table("body/landmarks")["one_of_two"]
+    return {f"{stem}_{side}" for stem in stems for side in SIDES if f"{stem}_{other_side(side)}" in found}
+
+
+def lacks_one_leg(candidate: MarkerSet, missing: Sequence[Missing], least: float = _MOST_OF_A_LEG) -> bool:
     """True where everything that a set requires and does not find belongs to the same leg: an amputee, a set of one leg.
 
-    Most of what it requires of that leg is missing; a few labels that are spelt otherwise are no missing leg.
+    More than the share `least` of what it requires of that leg is missing; a few labels that are spelt otherwise are no
+    missing leg.
     """
     sides = {one.body[-2:] for one in missing}
     if len(sides) != 1 or not sides <= _SIDE_ENDS:
         return False
     bodies = _bodies(candidate)
     required = [_body_of(group, bodies)[-2:] for group in (*candidate.requires, *candidate.requires_landmarks)]
-    return len(missing) > _MOST_OF_A_LEG * sum(side in sides for side in required)
+    return len(missing) > least * sum(side in sides for side in required)
 
 
 def _body_of(group: Sequence[str], bodies: Mapping[str, str]) -> str:

@@ -16,10 +16,14 @@ from biodyn.model.marker_roles import MarkerMapping, MarkerRole
 _HALF_THERE = 0.5
 
 
-def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = True) -> MarkerMapping:
+def recognise(
+    labels: Sequence[str], marker_set: str = "auto", whole: bool = True, sparing: bool = False
+) -> MarkerMapping:
     """Match labels to a marker set: the named one, or the most specific whose required markers are all there.
 
-    Parameters: `whole` False for the labels of one file, which may be a walk whose static trial has more.
+    Parameters: `whole` False for the labels of one file, which may be a walk whose static trial has more; `sparing` True
+    where a set may lack what can be done without: one PSIS of two; markers of one leg, the other stays, where every label is
+    understood, so that none of them is the missing one under another name.
 
     Labels the set does not explain are read word by word (`label_reading`), unless their landmark is taken.
     MarkerSetError says which set came closest, what it lacks and what that costs.
@@ -28,10 +32,13 @@ def recognise(labels: Sequence[str], marker_set: str = "auto", whole: bool = Tru
     sets = [load_marker_set(name) for name in names]
     plain = _plain(labels)
     reading = read_labels(labels)
-    missing = {candidate.name: missing_from(candidate, plain, reading, whole) for candidate in sets}
+    missing = {candidate.name: missing_from(candidate, plain, reading, whole, sparing) for candidate in sets}
     scores = {candidate.name: _score(candidate, plain, reading) for candidate in sets}
     usable = {name for name, lacked in missing.items() if not lacked}
     usable = usable or {candidate.name for candidate in sets if lacks_one_leg(candidate, missing[candidate.name])}
+    if not usable and sparing:
+        one_leg = (candidate for candidate in sets if lacks_one_leg(candidate, missing[candidate.name], least=0.0))
+        usable = {candidate.name for candidate in one_leg if not _mapping(labels, candidate, scores, "").unknown}
     if not usable:
         nearest = sorted(sets, key=lambda candidate: _closeness(candidate, plain, reading), reverse=True)
         raise not_recognised(labels, nearest, missing, scores, reading)

@@ -36,8 +36,8 @@ def not_in_walk(
         Diagnostic(
             "marker-not-in-walk",
             "warning" if kept[body] < _ENOUGH_MARKERS else "info",
-            f"{', '.join(labels)} of {body}: in the static trial, but not in the walk or for less than half of its time; "
-            f"{kept[body] or 'no'} other {'marker places' if kept[body] == 1 else 'markers place'} the segment.",
+            f"{', '.join(labels)} of {body}: in the static trial, but not in the walk or for less than half of the person's time "
+            f"in it; {kept[body] or 'no'} other {'marker places' if kept[body] == 1 else 'markers place'} the segment.",
             value=float(kept[body]),
             limit=float(_ENOUGH_MARKERS),
             hint="Label the marker in the walk, if it was there." if kept[body] < _ENOUGH_MARKERS else "",

@@ -21,6 +21,9 @@ EVENT_ERROR_S = 0.02
 # A larger difference is another event: a foot that slides onto the plate, or steps onto a second one.
 _LARGEST_DELAY_S = 0.06
 
+#: What is said of a plate on which a foot stands without a load.
+SILENT = "which shows no force"
+
 
 @dataclass(frozen=True)
 class UnmeasuredStance:
@@ -169,5 +172,5 @@ def strike_delay_s(contacts: Sequence[PlateContact], soles: Mapping[Side, FootOu
 def _place(sole: FootOutline, plates: Sequence[PlateSignals], first: int, stop: int) -> str:
     for plate in plates:
         if plate.outlined and np.mean(sole.distance_to(plate.corners_W)[(first + stop) // 2] < 0.0) > 0.5:
-            return f"on plate {plate.number}, which shows no force"
+            return f"on plate {plate.number}, {SILENT}"
     return "on the floor outside the plates"

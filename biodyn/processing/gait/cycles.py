@@ -50,7 +50,8 @@ class GaitCycle:
 def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
     """Return the cycles of both sides, right ones first, each side in order of time.
 
-    Two strikes with more than one foot off of the same side between them bound no cycle: a strike was missed there.
+    Two strikes with more than one foot off of the same side between them bound no cycle, for a strike was missed there; nor
+    do two between which the person was away.
     """
     cycles: list[GaitCycle] = []
     for side in SIDES:
@@ -59,6 +60,8 @@ def gait_cycles(events: Sequence[GaitEvent]) -> tuple[GaitCycle, ...]:
         for start, end in pairwise(sorted(strikes, key=lambda event: event.time_s)):
             inside = [event for event in events if start.time_s < event.time_s < end.time_s]
             if sum(event.side == side and event.kind == "foot_off" for event in inside) > 1:
+                continue
+            if any(event.after_absence for event in (*inside, end)):
                 continue
             opposite = other_side(side)
             cycles.append(

@@ -31,6 +31,8 @@ SAME_EVENT_S = 0.15
 # A difference of more standard deviations than this is no bias of a person.
 _FAR_SD = 3.0
 MIN_STRIDE_S = 0.4
+# A pelvis that is unknown for so long may hide a strike and the foot off after it: nobody knows how many strides that were.
+ABSENT_S = 1.0
 MIN_PHASE_S = 0.08  # neither stance nor swing is shorter, not in sprinting either
 # Loads of the same foot on neighbouring plates belong to one stance.
 SAME_STANCE_S = 0.05
@@ -83,7 +85,13 @@ def gait_events(
     if soles_W is not None:
         moved = with_standing_feet(moved, soles_W, rate_hz)
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
-    return merge_events(candidates, settings.events, (len(pelvis_W) - 1) / rate_hz)
+    return merge_events(candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz))
+
+
+def _absences(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
+    """Begin and end, s, of the stretches in which the pelvis (T, 3) is not known for so long that a step may have been missed."""
+    unknown = finite_stretches(~np.isfinite(pelvis_W[:, 0]))
+    return [(first / rate_hz, stop / rate_hz) for first, stop in unknown if stop - first > ABSENT_S * rate_hz]
 
 
 def plate_events(contacts: Sequence[Contact], duration_s: float, frame_s: float) -> list[GaitEvent]:
@@ -159,6 +167,7 @@ def merge_events(
     candidates: Sequence[GaitEvent],
     source: Literal["auto", "plate", "kinematic", "file"] = "auto",
     last_s: float = math.inf,
+    absences_s: Sequence[tuple[float, float]] = (),
 ) -> tuple[tuple[GaitEvent, ...], tuple[Diagnostic, ...]]:
     """Merge events of several sources into one plausible sequence, sorted by time.
 
@@ -167,7 +176,8 @@ def merge_events(
     event's confidence is the probability to lie within 20 ms of the truth, as it was measured (`library/gait/events.toml`).
     What lies outside the recording, 0 to `last_s`, is no event of it. Per side strikes and offs alternate: the less
     certain of two that contradict each other is dropped, with a Diagnostic. Where an event between two others of the same
-    kind was not found, both stay and a Diagnostic says so.
+    kind was not found, both stay and a Diagnostic says so; not where the person was away between them (`absences_s`, begin and
+    end): the first event after that is marked (`after_absence`).
     """
     rated = [event for event in _rated(candidates) if 0.0 <= event.time_s <= last_s]
     order: tuple[EventSource, ...] = ("plate", "kinematic", "file") if source == "auto" else (source,)
@@ -179,10 +189,14 @@ def merge_events(
     merged: list[GaitEvent] = []
     notes: list[Diagnostic] = []
     for side in SIDES:
-        kept, found = _alternating([event for event in chosen if event.side == side], side)
+        kept, found = _alternating([event for event in chosen if event.side == side], side, absences_s)
         merged += kept
         notes += found
     merged.sort(key=lambda event: event.time_s)
+    for begin_s, _ in absences_s:
+        after = next((n for n, event in enumerate(merged) if event.time_s > begin_s), None)
+        if after is not None:
+            merged[after] = replace(merged[after], after_absence=True)
     return tuple(merged), tuple(notes)
 
 
@@ -265,7 +279,9 @@ def _stride_s(events: Sequence[GaitEvent]) -> float:
     return 0.0
 
 
-def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], list[Diagnostic]]:
+def _alternating(
+    events: list[GaitEvent], side: Side, absences_s: Sequence[tuple[float, float]]
+) -> tuple[list[GaitEvent], list[Diagnostic]]:
     """Drop the less certain of every two events of a side that cannot both be true."""
     kept = sorted(events, key=lambda event: event.time_s)
     notes: list[Diagnostic] = []
@@ -292,7 +308,8 @@ def _alternating(events: list[GaitEvent], side: Side) -> tuple[list[GaitEvent], 
         )
         position = max(position - 1, 0)
     for one, two in pairwise(kept):
-        if one.kind == two.kind:
+        away = any(one.time_s < begin_s < two.time_s for begin_s, _ in absences_s)
+        if one.kind == two.kind and not away:
             other = KINDS[1 - KINDS.index(one.kind)].replace("_", " ")
             notes.append(
                 Diagnostic(

@@ -30,7 +30,10 @@ CutOff: TypeAlias = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def channel_notes(plate: ForcePlate, cut: CutOff, largest_n: float) -> tuple[Diagnostic, ...]:
-    """Name channels that say nothing while the plate is loaded (`largest_n`, N), and the time others are `cut` off."""
+    """Name channels that say nothing while the plate is loaded, and the time others are `cut` off.
+
+    `largest_n`: largest component of the force, N. Where the vertical one is dead the horizontal ones tell the load.
+    """
     notes: list[Diagnostic] = []
     silent = [column for column in range(plate.channels.shape[1]) if _is_constant(plate.channels[:, column])]
     if silent and largest_n > _LOADED_N:

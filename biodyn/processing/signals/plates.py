@@ -91,7 +91,7 @@ def plate_wrench(
             *offset_notes(plate.number, zero, beside is not None, largest),
             *sign_notes,
             *origin_notes,
-            *channel_notes(plate, cut, largest),
+            *channel_notes(plate, cut, float(np.nanmax(np.abs(F_W), initial=0.0))),
             *unrecorded_note(plate.number, silent_s),
         ),
         zero=zero,
@@ -209,12 +209,13 @@ def _as_reaction(
 def _at_surface(
     plate: ForcePlate, axes: _PlateAxes, force: FloatArray, moment: FloatArray, origin: FloatArray
 ) -> tuple[FloatArray, tuple[Diagnostic, ...]]:
-    """Moment about the surface centre. Writers disagree on the sign of ORIGIN: the format's z is negative.
+    """Moment about the surface centre. Writers disagree on the sign of ORIGIN; the surface is above the sensor.
 
-    Where z is 0 the rule says nothing, and some files follow no rule: then the sign with which the centre of pressure
-    lies on the plate is taken, if exactly one does.
+    In the format's axes, whose z points down, the z of ORIGIN is negative; where the corners make z point up, positive. Where
+    z is 0 the rule says nothing, and some files follow no rule: then the sign with which the centre of pressure lies on the
+    plate is taken, if exactly one does.
     """
-    by_rule = -origin if origin[2] > 0 else origin
+    by_rule = -origin if origin[2] * axes.R_WP[1, 2] < 0.0 else origin
     arm = cross(force, by_rule)
     at_surface = moment + arm
     share = _share_on_plate(axes, force, at_surface)

@@ -17,9 +17,9 @@ from biodyn.processing.signals.gaps import Gap, fill_gaps
 from biodyn.processing.signals.parameters import SignalSettings
 from biodyn.processing.signals.plates import plate_wrench, resample_wrench
 from biodyn.processing.signals.smoothing import SMOOTHING
-from biodyn.recording import Markers, PlateWrench, Recording
+from biodyn.recording import Markers, PlateWrench, Recording, person_is_there
 
-# A marker seen in fewer frames than this share of the walk cannot carry a coordinate.
+# A marker seen in fewer frames than this share of those in which the person is there cannot carry a coordinate.
 _TRACKED_SHARE = 0.5
 #: Forces of walking and running lie below this, impacts included.
 FULL_BANDWIDTH_HZ = 50.0
@@ -82,11 +82,17 @@ class TrialSignals:
         return tuple(note for plate in self.raw_plates for note in plate.diagnostics)
 
     def tracked(self) -> frozenset[str]:
-        """Labels of the markers seen in at least half of the frames."""
-        share = np.isfinite(self.markers.positions[..., 0]).mean(axis=0)
-        return frozenset(
-            label for label, seen in zip(self.markers.labels, share, strict=True) if seen >= _TRACKED_SHARE
-        )
+        """Labels of the markers seen in at least half of the frames in which the person is there.
+
+        A recording may begin long before the person comes and end long after he or she left.
+        """
+        labels = self.markers.labels
+        seen = np.isfinite(self.markers.positions[..., 0])
+        there = person_is_there(seen[:, [self.mapping.role(label) is not None for label in labels]])
+        if not there.any():
+            return frozenset()
+        share = seen[there].mean(axis=0)
+        return frozenset(label for label, part in zip(labels, share, strict=True) if part >= _TRACKED_SHARE)
 
 
 def _hertz(cutoff_hz: float) -> str:

@@ -25,6 +25,7 @@ from biodyn.io.formats.c3d._second_reading import second_opinion
 from biodyn.io.formats.c3d._subject import subject_parameters
 from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, length_unit
+from biodyn.io.moment_units import corrected_moments
 from biodyn.io.names import names
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
@@ -117,6 +118,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
     )
     events, event_notes = read_events(groups.get("EVENT", {}), layout.first_frame, layout.frame_count, layout.rate_hz)
     plates, plate_notes = _plates(groups, data, scale.plates, layout.frame_count, layout.rate_hz)
+    plates, moment_notes = corrected_moments(plates)
     return Recording(
         path=path,
         sha256=hashlib.sha256(content).hexdigest(),
@@ -139,6 +141,7 @@ def _recording(header: C3dHeader, layout: DataLayout, answer: Parsed | Failure |
             *(() if stored is None else stored.notes),
             *event_notes,
             *plate_notes,
+            *moment_notes,
             *dropped_note(roles),
         ),
     )

@@ -20,7 +20,7 @@ from biodyn.model.from_library.markersets import lacking, recognise, set_to_exte
 from biodyn.model.from_library.recognition.person import body_of_places, place_names, places_by_label
 from biodyn.model.from_library.recognition.unnamed import Named, Slots, name_points
 from biodyn.model.marker_roles import MarkerMapping
-from biodyn.recording import Markers
+from biodyn.recording import Markers, person_is_there
 
 CODE = "markers-named"
 _LEAST_KNOWN = 8  # labels that are understood, for the others to be found from them
@@ -177,6 +177,9 @@ def _wholly(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetE
     if found is None:
         raise error
     if is_claimed(found, len(points)):
+        against = _against_labels(found)
+        if against:
+            raise _refused(error, f"it would be at odds with their labels ({', '.join(against)})")
         return found
     title = load_marker_set(found.set_name).title
     if not _explains(found, len(points)):
@@ -193,6 +196,14 @@ def _wholly(points: Mapping[str, FloatArray], marker_set: str, error: MarkerSetE
 def is_claimed(found: Named, points: int) -> bool:
     """Whether a naming of so many points is clear enough to be used: nearly all explained, and all that the set must have."""
     return _explains(found, points) and _understood(tuple(found.labels.values()), found.set_name) is not None
+
+
+def _against_labels(found: Named) -> list[str]:
+    """Names, beside labels that mean another marker of the set, where most labels mean what the places say: one is missing."""
+    known = load_marker_set(found.set_name)
+    both = [(label, known.find(label), name, known.find(name)) for label, name in found.labels.items()]
+    odd = [f"{label} as {name}" for label, own, name, entry in both if own is not None and own is not entry]
+    return odd if 2 * len(odd) < sum(own is not None for _, own, _, _ in both) else []
 
 
 def _explains(found: Named, points: int) -> bool:
@@ -228,7 +239,8 @@ def _rigid(walk: Markers, points: Mapping[str, FloatArray], standing: Named) -> 
 def _named_walk(walk: Markers, standing: Named) -> dict[str, str]:
     """Names of the walk's points where several frames agree and none contradicts."""
     seen = np.isfinite(walk.positions[..., 0])
-    often = [i for i in range(len(walk.labels)) if seen[:, i].mean() > 0.5]
+    there = person_is_there(seen)
+    often = [i for i in range(len(walk.labels)) if there.any() and seen[there, i].mean() > 0.5]
     rows = np.flatnonzero(seen[:, often].all(axis=1)) if often else np.zeros(0, dtype=int)
     if not len(rows):
         return {}

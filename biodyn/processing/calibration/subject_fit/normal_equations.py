@@ -136,7 +136,7 @@ def priors_say(unknowns: Unknowns, priors: Priors, theta: FloatArray, mean: Floa
     rows, values, sizes = [], [], []
     figure = unknowns.figure(theta)
     for right, left in pairs(unknowns.centres):
-        if right in figure.far_end and figure.far_end[right] in unknowns.centres:
+        if all(figure.far_end.get(name) in unknowns.centres for name in (right, left)):
             difference = figure.length(right) - figure.length(left)
             rows.append(_length_row(unknowns, figure, right) - _length_row(unknowns, figure, left))
             values.append(difference)
