@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from threading import Thread
@@ -50,11 +50,13 @@ def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]
         return first(), second()
     found: list[B] = []
     raised: list[BaseException] = []
+    as_here = _number_errors()
 
     def run() -> None:
         _beside.set(True)
         try:
-            found.append(second())
+            with as_here:
+                found.append(second())
         except BaseException as error:  # raised again where it is waited for
             raised.append(error)
 
@@ -72,6 +74,15 @@ def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]
     if raised:
         raise raised[0]
     return result, found[0]
+
+
+def _number_errors() -> AbstractContextManager[object]:
+    """What numpy does here about errors of numbers, for another thread: before numpy 2 that is each thread's own."""
+    if "numpy" not in sys.modules:
+        return nullcontext()
+    import numpy as np
+
+    return np.errstate(call=np.geterrcall(), **np.geterr())
 
 
 def by_halves(frames: int, work: Callable[[slice], object]) -> None:
