@@ -82,7 +82,7 @@ def _number_errors() -> AbstractContextManager[object]:
         return nullcontext()
     import numpy as np
 
-    return np.errstate(call=np.geterrcall(), **np.geterr())
+    return np.errstate(**np.geterr())
 
 
 def by_halves(frames: int, work: Callable[[slice], object]) -> None:
@@ -142,7 +142,8 @@ def ending_with(parent: int) -> Callable[[], None]:
     """Return what a process calls first to end when the process `parent` that started it does, however that ends.
 
     It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it
-    does; on other systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
+    does, and already when the thread that started it ends: one that outlives the process has to start it. On other
+    systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
     """
     import ctypes
     import threading
