@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from threading import Thread
@@ -50,11 +50,13 @@ def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]
         return first(), second()
     found: list[B] = []
     raised: list[BaseException] = []
+    as_here = _number_errors()
 
     def run() -> None:
         _beside.set(True)
         try:
-            found.append(second())
+            with as_here:
+                found.append(second())
         except BaseException as error:  # raised again where it is waited for
             raised.append(error)
 
@@ -72,6 +74,15 @@ def side_by_side(first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]
     if raised:
         raise raised[0]
     return result, found[0]
+
+
+def _number_errors() -> AbstractContextManager[object]:
+    """What numpy does here about errors of numbers, for another thread: before numpy 2 that is each thread's own."""
+    if "numpy" not in sys.modules:
+        return nullcontext()
+    import numpy as np
+
+    return np.errstate(**np.geterr())
 
 
 def by_halves(frames: int, work: Callable[[slice], object]) -> None:
@@ -131,7 +142,8 @@ def ending_with(parent: int) -> Callable[[], None]:
     """Return what a process calls first to end when the process `parent` that started it does, however that ends.
 
     It imports what it needs before it is called, so that a fork need not. On Linux the system kills the process, whatever it
-    does; on other systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
+    does, and already when the thread that started it ends: one that outlives the process has to start it. On other
+    systems but Windows a thread of it looks every half second, and not while a library holds the interpreter.
     """
     import ctypes
     import threading

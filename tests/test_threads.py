@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextvars import Context
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,14 @@ def test_where_no_thread_can_be_started_one_does_both(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("two")
 def test_the_other_part_keeps_what_the_caller_set() -> None:
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        side_by_side(lambda: None, lambda: np.ones(1) / np.zeros(1))
+
+
+@pytest.mark.usefixtures("two")
+def test_the_other_part_keeps_it_where_a_new_context_would_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before numpy 2 a thread has its own settings, whatever context it runs in."""
+    monkeypatch.setattr("biodyn.threads.copy_context", Context)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         side_by_side(lambda: None, lambda: np.ones(1) / np.zeros(1))
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +219,19 @@ def _runs(pid: int) -> bool:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there a thread of the process looks after the starter")
+def test_a_process_ends_with_the_thread_that_started_it() -> None:
+    """So whoever starts one waits for it in a thread that outlives it."""
+    code = f"from biodyn.threads import ending_with; ending_with({os.getpid()})(); print(flush=True); input()"
+    with ThreadPoolExecutor(1) as threads:
+        process = threads.submit(
+            subprocess.Popen, [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ).result()
+        with process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            assert process.poll() is None
+            threads.shutdown()
+            assert process.wait(10.0) == -signal.SIGKILL

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -11,6 +10,7 @@ from biodyn.errors import BiodynError, StudyError
 from biodyn.rigid_body import is_compiled
 from biodyn.study.running.task import Limits, Outcome, Task
 from biodyn.study.running.trial_process import TrialProcess
+from biodyn.threads import processors
 
 OnOutcome = Callable[[Outcome], None]
 _LOST_WORKERS = 20  # times a task is given to another worker after a whole worker was lost
@@ -122,10 +122,3 @@ def perform_on_worker(task: Task, limits: Limits) -> Outcome:
         _own.process, _own.limits = TrialProcess(limits), limits
     outcome: Outcome = _own.process.run(task)
     return outcome
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
