@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,31 @@ def trial_key(trial: PlannedTrial, root: Path) -> str:
     if beside:
         content["beside"] = [file_sha256(path) for path in beside]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def input_files(trial: PlannedTrial, root: Path) -> dict[Path, tuple[int, int, int] | None]:
+    """Return the files whose content the key of a trial stands for, each with its number, size and time of change; None if gone.
+
+    Raises InputFileError for a walk that cannot be read.
+    """
+    walk = root / trial.path
+    statics = [path for path in (trial.static, *trial.statics) if path is not None and str(path) != NO_STATIC]
+    near = static_candidates(walk) if trial.static is None and not statics else []
+    own = [walk, *files_of(walk)[1:], *(root / path for path in (*statics, *trial.companions)), *near]
+    return {path: _as_it_is(path) for path in own}
+
+
+def changed_since(files: Mapping[Path, tuple[int, int, int] | None]) -> list[Path]:
+    """Return which of the `input_files` of an earlier moment are not as they were."""
+    return [path for path, known in files.items() if _as_it_is(path) != known]
+
+
+def _as_it_is(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _static(trial: PlannedTrial, root: Path) -> Any:

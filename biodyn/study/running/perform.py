@@ -18,7 +18,7 @@ from biodyn.study.collecting.metrics import summary_metrics
 from biodyn.study.collecting.readable import look_at
 from biodyn.study.collecting.shard import write_cycles
 from biodyn.study.record import TrialRecord, write_record
-from biodyn.study.running.key import trial_key
+from biodyn.study.running.key import changed_since, input_files, trial_key
 from biodyn.study.running.lock import require_there
 from biodyn.study.running.program import program_version
 from biodyn.study.running.recording_cache import RecordingCache
@@ -56,7 +56,9 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     key = ""
     result = kept = None
     trace = ""
+    files: dict[Path, tuple[int, int, int] | None] = {}
     try:
+        files = input_files(task.trial, task.root)
         key = trial_key(task.trial, task.root)
         say_key(key)
         earlier = kept_record(task, key)
@@ -88,6 +90,9 @@ def perform(task: Task, recordings: RecordingCache, say_key: Callable[[str], Non
     require_there(task.out)
     if record.failed:
         _require_recordings(task)
+    changed = changed_since(files)
+    if changed:
+        result, trace, record = None, "", _changed(changed[0], task)
     if result is not None and not record.failed:
         try:
             _write(task, record, result)
@@ -108,6 +113,12 @@ def _require_recordings(task: Task) -> None:
             f"The folder of the recordings, '{task.root}', is gone.",
             "Bring it back (mount its disk), and run the study again: it resumes.",
         )
+
+
+def _changed(path: Path, task: Task) -> TrialRecord:
+    """Of what was computed while an input changed: it stands for no key, and the next run does it again."""
+    text = f"'{_portable(str(path), task)}' changed while it was read."
+    return TrialRecord("", "failed", InputFileError.__name__, text, "Run the study again when it is complete.")
 
 
 def _program_error(key: str, error: Exception, task: Task) -> TrialRecord:

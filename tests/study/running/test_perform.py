@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.sessions import Laboratory
 
-from biodyn.errors import ResultError, StudyError
+from biodyn.errors import InputFileError, ResultError, StudyError
 from biodyn.session import find_static
 from biodyn.study.discovery import discover
 from biodyn.study.plan import PlannedTrial
@@ -207,6 +207,34 @@ def test_a_file_that_changes_while_it_is_read_is_not_believed(task: Task, monkey
 
     monkeypatch.setattr(performing, "run_trial", meanwhile)
     assert "changed while it was read" in _done(task).reason
+
+
+@pytest.mark.parametrize("which", ["walk", "static"])
+@pytest.mark.parametrize("damaged", [True, False])
+def test_what_a_file_told_while_it_was_another_one_is_not_kept(
+    task: Task, which: str, damaged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is as before when the analysis ends: its content cannot tell that it was another one when it was read."""
+    path = task.root / str(task.trial.path if which == "walk" else task.trial.static)
+    whole, analyse = path.read_bytes(), performing.run_trial
+
+    def meanwhile(*arguments: object, **named: object) -> object:
+        path.write_bytes(b"half a file")
+        try:
+            if damaged:
+                raise InputFileError("It is damaged.")
+            return analyse(*arguments, **named)  # type: ignore[arg-type]
+        finally:
+            path.write_bytes(whole)
+
+    with monkeypatch.context() as while_it_changes:
+        while_it_changes.setattr(performing, "run_trial", meanwhile)
+        outcome = _done(task)
+    assert outcome.status == "failed"
+    assert outcome.reason == f"'{path.relative_to(task.root)}' changed while it was read."
+    again = _done(task)
+    assert again.status in ("pass", "warn")
+    assert not again.kept
 
 
 def test_another_program_refuses(task: Task) -> None:
