@@ -196,7 +196,8 @@ def sources() -> list[Path]:
     """Sound files to damage."""
     sample, *real = recordings_at_hand()
     folders = [sample, *(folder / "reader" for folder in real)]
-    return [p for p in sorted(files_below(*folders)) if 1024 < p.stat().st_size < LARGEST_BYTES]
+    every = [path for folder in folders for path in sorted(files_below(folder))]  # the same order wherever they lie
+    return [path for path in every if 1024 < path.stat().st_size < LARGEST_BYTES]
 
 
 def mutate(data: bytes, number: int, seed: int) -> tuple[bytes, str]:
@@ -207,7 +208,7 @@ def mutate(data: bytes, number: int, seed: int) -> tuple[bytes, str]:
     if rng.random() < 1 / 6:
         kinds.append(MUTATIONS[int(rng.integers(len(MUTATIONS)))])
     for kind in kinds:
-        if len(hurt) > 1024:
+        if len(hurt) > max(1024, 512 * hurt[0]):  # with a parameter section: a first damage may have cut it off
             kind(hurt, rng)
     return bytes(hurt), "+".join(kind.__name__ for kind in kinds)
 
