@@ -150,8 +150,8 @@ def loads_of(path: Path, found: ExternalForces) -> str | None:
             (one.findtext("applied_to_body", "").strip(), one.findtext("force_identifier", "").strip())
             for one in root.findall("ExternalLoads/objects/ExternalForce")
             or root.findall("ExternalLoads/ExternalForce")
-            if one.findtext("isDisabled", "false").strip().lower() in ("false", "0")
-            and one.findtext("appliesForce", "true").strip().lower() in ("true", "1")
+            if one.findtext("isDisabled", "").strip().lower() in ("", "false", "0")
+            and one.findtext("appliesForce", "").strip().lower() in ("", "true", "1")
         ]
     except (ET.ParseError, ValueError, LookupError):
         return None

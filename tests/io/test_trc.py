@@ -236,6 +236,14 @@ def test_frames_that_do_not_follow_each_other(write: Write, frame: str) -> None:
     assert "ine 16 " in said(write(rows))
 
 
+def test_a_message_shows_the_beginning_of_a_cell(write: Write) -> None:
+    rows = cells()
+    rows[2][:2] = "3", "9" * 1000
+    text = said(write(rows))
+    assert "Line 9 " in text
+    assert len(text) < 400
+
+
 @pytest.mark.parametrize("labels", [["Time", *names()[2:]], names()[2:], ["Frame#"], ["#", "s"]])
 def test_no_frame_column(write: Write, labels: list[str]) -> None:
     text = said(write(labels=labels))

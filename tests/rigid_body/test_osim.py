@@ -175,6 +175,10 @@ HOSTILE = {
     "bodies in a circle": (two_bodies("PinJoint", parent="/bodyset/b"), "cycle"),
     "joint missing": (two_bodies("PinJoint").replace("PinJoint", "RubberJoint"), "RubberJoint"),
     "function unknown": (two_bodies("CustomJoint").replace("GCVSpline", "MagicFunction"), "MagicFunction"),
+    "no coefficients": (
+        two_bodies("CustomJoint").replace("<coefficients>1 0.1<", "<coefficients><"),
+        "no coefficients",
+    ),
     "coordinate missing": (two_bodies("CustomJoint").replace('name="c1"', 'name="c9"'), "c1"),
     "two of a name": (two_bodies("UniversalJoint").replace('name="c1"', 'name="c0"'), "c0"),
 }

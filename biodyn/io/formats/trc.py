@@ -41,6 +41,7 @@ _LEAST_TIMES = 10  # fewer frames are too short to measure a rate that a file do
 _MOST_BYTES = 2_000_000_000  # as of an OpenSim table: larger ones are no walk
 _NOT_A_NUMBER = re.compile(r"[-+]?(nan(\(.*\))?|1\.#\w+)", re.IGNORECASE)  # what programs write for it
 _COMPONENT = re.compile(r"([XYZ])\d*", re.IGNORECASE)
+_SHOWN = 40  # letters of a cell in a message
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _head(path: Path, lines: Sequence[_Line]) -> _Head:
     stated = _stated(lines[1].cells, lines[2].cells)
     labels = lines[3]
     if len(labels.cells) < 2 or not (_is_frame(labels.cells[0]) and labels.cells[1].lower().startswith("time")):
-        found = " and ".join(f"'{clean_text(cell)}'" for cell in labels.cells[:2])
+        found = " and ".join(f"'{clean_text(cell[:_SHOWN])}'" for cell in labels.cells[:2])
         raise InputFileError(
             f"Line {labels.number} of '{path}' should name the columns, Frame# and Time first; found {found}.",
             EXPORT_AGAIN,
@@ -279,8 +280,8 @@ def _row(path: Path, head: _Head, line: _Line, is_ended: bool) -> list[float]:
     row = [_value(path, line, cell) for cell in cells] + [math.nan] * missing
     if not (abs(row[0]) < 1e9 and row[0].is_integer() and abs(row[1]) < 1e9):
         raise InputFileError(
-            f"Line {line.number} of '{path}' should begin with the frame's number and time; found '{clean_text(cells[0])}' "
-            f"and '{clean_text(cells[1])}'.",
+            f"Line {line.number} of '{path}' should begin with the frame's number and time; found "
+            f"'{clean_text(cells[0][:_SHOWN])}' and '{clean_text(cells[1][:_SHOWN])}'.",
             EXPORT_AGAIN,
         )
     return row
@@ -292,7 +293,7 @@ def _value(path: Path, line: _Line, cell: str) -> float:
     value = _number(cell)
     if math.isnan(value):
         raise InputFileError(
-            f"Line {line.number} of '{path}' holds '{clean_text(cell[:40])}' where a number is expected.",
+            f"Line {line.number} of '{path}' holds '{clean_text(cell[:_SHOWN])}' where a number is expected.",
             "Export the trial again, with a decimal point and a cell for every coordinate.",
         )
     return value

@@ -20,8 +20,15 @@ from biodyn.rigid_body.osim.elements import number, numbers
 
 
 def _linear(element: ET.Element) -> Function:
-    *slopes, offset = numbers(element, "coefficients")
-    return Linear(tuple(float(slope) for slope in slopes), float(offset))
+    *slopes, offset = _coefficients(element)
+    return Linear(tuple(slopes), offset)
+
+
+def _coefficients(element: ET.Element) -> tuple[float, ...]:
+    found = numbers(element, "coefficients")
+    if not len(found):
+        raise ModelError(f"A {element.tag} holds no coefficients.")
+    return tuple(map(float, found))
 
 
 def _multiplied(element: ET.Element) -> Function:
@@ -47,7 +54,7 @@ _READERS: dict[str, Callable[[ET.Element], Function]] = {
     "SimmSpline": lambda element: cubic_spline(numbers(element, "x"), numbers(element, "y")),
     "GCVSpline": _gcv,
     "PiecewiseLinearFunction": lambda element: piecewise_linear(numbers(element, "x"), numbers(element, "y")),
-    "PolynomialFunction": lambda element: Polynomial(tuple(map(float, numbers(element, "coefficients")))),
+    "PolynomialFunction": lambda element: Polynomial(_coefficients(element)),
     "Sine": lambda element: Sine(
         number(element, "amplitude", 1.0),
         number(element, "omega", 1.0),
