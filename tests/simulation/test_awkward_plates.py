@@ -11,7 +11,7 @@ import pytest
 from biodyn.analysis import TrialAnalysis
 from biodyn.io.formats.c3d.write import C3dContent
 from biodyn.io.formats.c3d.write import write_c3d as write_content
-from biodyn.simulation import SimulatedTrial, write_c3d
+from biodyn.simulation import Person, SimulatedTrial, TrialOptions, session, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
 from biodyn.trial.run import analyse_trial
@@ -152,3 +152,60 @@ def test_a_wrong_sign_of_a_plate_whose_z_points_up_is_no_wrong_order(standing, w
     codes = [note.code for note in analysed(tmp_path, standing, walking, upward, channels).diagnostics]
     assert "plate-corners-corrected" not in codes
     assert "plate-moment-sign" in codes
+
+
+PLATE_TYPES = [(2, 2, 2), (3, 4, 1), (6, 7, 5)]
+THOUSANDTHS = [("CORNERS",), ("ORIGIN",), ("CORNERS", "ORIGIN")]
+
+
+@pytest.fixture(scope="module", params=PLATE_TYPES, ids=str)
+def laboratory(request):
+    """Static trial and walk over plates of several types, clean."""
+    options = TrialOptions(forward="-x", plate_types=request.param)
+    return session(Person("P", height_m=1.75, mass_kg=70.0, sex="female"), options)
+
+
+@pytest.mark.parametrize("plates", [slice(None), slice(1, 2)], ids=["all", "one"])
+@pytest.mark.parametrize("entries", THOUSANDTHS, ids="+".join)
+def test_lengths_of_plates_in_m_among_mm_are_told_by_plates(laboratory, tmp_path, entries, plates):
+    """Corners by the size of plates, ORIGIN by where plates have their sensors; each plate by itself."""
+
+    def in_metres(platform: Platform) -> None:
+        for entry in entries:
+            platform[entry] = np.array(platform[entry], dtype=np.float64)
+            platform[entry][plates] /= 1e3
+
+    found = analysed(tmp_path, *laboratory, in_metres)
+    assert found.verdict is not None
+    assert found.verdict.status == "warn"
+    wanted = {"CORNERS": "plate-unit-corrected", "ORIGIN": "origin-unit-corrected"}[entries[0]]
+    # moments behind a matrix have the corners' unit; where it is not theirs their lever tells
+    assert wanted in causes(found)
+    assert set(causes(found)) <= {wanted, "moment-unit-corrected"}
+    if plates != slice(None):
+        assert "late 2" in next(note for note in found.diagnostics if note.code == wanted).message
+    # as with everything in mm; float32 in the file
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) < 0.011
+
+
+def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walking, torques, tmp_path):
+    """41 cm below the surface no plate has its sensor; 41 mm is usual."""
+
+    def in_centimetres(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"] / 10.0
+
+    found = analysed(tmp_path, standing, walking, in_centimetres)
+    assert causes(found) == ["plate-unit-corrected"]
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
+
+
+def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standing, walking, tmp_path):
+    def nonsense(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] *= 1e6
+
+    found = analysed(tmp_path, standing, walking, nonsense)
+    (note,) = [note for note in found.diagnostics if note.code == "plate-size"]
+    assert note.message.startswith("Plate 2 would measure ")
+    assert [plate.number for plate in found.plates] == [1, 3]
