@@ -233,6 +233,35 @@ def test_one_psis_is_enough_and_the_missing_one_is_named(standing, walking, tmp_
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.01
 
 
+def exchanged(trial: SimulatedTrial, one: str, other: str, rows: slice | np.ndarray) -> SimulatedTrial:
+    """The trial with two labels on each other's marker in some frames."""
+    pair = [trial.labels.index(one), trial.labels.index(other)]
+    markers = trial.markers.copy()
+    markers[rows, pair[0]], markers[rows, pair[1]] = trial.markers[rows, pair[1]], trial.markers[rows, pair[0]]
+    return replace(trial, markers=markers)
+
+
+FEW, MOST = np.arange(100, 115), np.delete(np.arange(290), np.arange(100, 115))
+
+
+@pytest.mark.parametrize("rows", [slice(None), MOST, FEW], ids=["all", "most", "few"])
+@pytest.mark.parametrize("pair", [("LKNE", "LTIB"), ("RTOE", "LTOE"), ("LPSI", "RPSI"), ("LBHD", "RBHD")], ids="-".join)
+def test_two_labels_exchanged_in_a_walk_are_exchanged_back(standing, walking, tmp_path, pair, rows):
+    """Feet that pass each other look right either way, and a pelvis or a head is its own mirror image: the shape of the person in
+    most frames decides, and which trajectories jump."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", exchanged(walking, *pair, rows))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    notes = [note for note in analysis.diagnostics if note.code == "markers-exchanged"]
+    assert notes
+    assert all(note.severity == "warning" and all(label in note.message for label in pair) for note in notes)
+    assert {note.code for note in analysis.diagnostics if note.severity != "info"} == {"markers-exchanged"}
+    for label in pair:
+        back = analysis.recording.markers.positions[:, analysis.recording.markers.index(label)]
+        # to float32 of the file
+        assert np.abs(back - walking.markers[:, walking.labels.index(label)]).max() < 1e-5
+
+
 def test_a_leg_that_may_be_labelled_otherwise_is_not_left_out(standing, walking, tmp_path):
     """A label that nobody understands could be the missing marker: the laboratory is asked."""
 
