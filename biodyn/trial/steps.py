@@ -34,7 +34,7 @@ from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
-from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
+from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.find import contact_decisions, reaction_of
@@ -176,6 +176,9 @@ def scaling(trial: TrialState) -> None:
             trial.static, trial.standing, trial.mapping, foot_bodies(skeleton)
         )
     trial.mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or trial.plates_mass
+    if trial.mass is not None:
+        trial.mass, in_pounds = in_kilograms(trial.mass, trial.plates_mass, settings.limits.mass_mismatch_fraction)
+        mass_notes += in_pounds
     options = replace(
         options,
         mass_kg=1.0

@@ -15,6 +15,7 @@ from biodyn.io.formats.c3d.write import write_c3d as write_content
 from biodyn.simulation import SimulatedTrial, simulate_trial, write_c3d
 from biodyn.simulation.files import analog_channels, trial_parameters
 from biodyn.simulation.recovery import compare
+from biodyn.trial.inspect import check_file, write_check_page
 from biodyn.trial.run import analyse_trial
 
 QUICK = {"uncertainty": {"compute": False}}
@@ -115,6 +116,58 @@ def test_neither_mass_height_nor_widths_are_needed(standing, walking, tmp_path):
     # Widths 2 to 3 mm off move the knee and ankle axes by a millimetre or two: 800 N x 2 mm / 70 kg = 0.02 Nm/kg.
     for joint in ("hip", "knee", "ankle"):
         assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+def with_stored_mass(path: Path, trial: SimulatedTrial, mass: float) -> None:
+    """Write the trial with another number for the body mass."""
+    channels, labels, units = analog_channels(trial)
+    parameters = {group: dict(entries) for group, entries in trial_parameters(trial, True, "").items()}
+    parameters["PROCESSING"]["Bodymass"] = mass
+    positions = 1e3 * trial.markers @ trial.options.R_LW.T
+    rates = {"analog": channels, "analog_labels": labels, "analog_units": units, "parameters": parameters}
+    write_content(path, C3dContent(list(trial.labels), positions, trial.options.rate_hz, **rates))
+
+
+def test_a_stored_mass_in_pounds_is_taken_as_pounds_where_the_static_trial_stands_on_plates(
+    standing, walking, tmp_path
+):
+    true_kg = walking.body.person.mass_kg
+    for name, trial in (("static", standing), ("walk", walking)):
+        with_stored_mass(tmp_path / f"{name}.c3d", trial, true_kg / 0.45359237)
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.subject.mass_kg == pytest.approx(true_kg, rel=1e-6)  # float32 in the file
+    assert analysis.subject.mass_source == "stored in walk.c3d, in pounds"
+    assert analysis.verdict is not None
+    assert [cause.code for cause in analysis.verdict.causes] == ["mass-in-pounds"]
+    # Every sentence with a body mass tells the one that is used; the file's number stands in the warning alone.
+    sentences = [note.message for note in analysis.diagnostics] + [check.text for check in analysis.verdict.checks]
+    assert [text for text in sentences if "154" in text] == [analysis.verdict.causes[0].text]
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(analysis, walking).sagittal_rms_nm_kg(joint) < 0.03
+
+
+@pytest.mark.parametrize("factor", [1.5, 2.0])
+def test_a_stored_mass_that_is_wrong_otherwise_is_used_and_named(standing, walking, tmp_path, factor):
+    wrong_kg = factor * walking.body.person.mass_kg
+    for name, trial in (("static", standing), ("walk", walking)):
+        with_stored_mass(tmp_path / f"{name}.c3d", trial, wrong_kg)
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert analysis.subject.mass_kg == wrong_kg
+    notes = {note.code: note for note in analysis.diagnostics}
+    assert "mass-in-pounds" not in notes
+    assert f"mass used: {wrong_kg:.1f} kg" in notes["mass-mismatch"].message
+    # what an estimate found is drawn towards the stated mass, and no body mass to be told
+    assert f"kg less than the {wrong_kg:.0f} kg that are used" in notes["estimate-not-made"].message
+
+
+def test_a_mass_in_pounds_that_the_user_gives_stays_and_is_named(standing, walking, tmp_path):
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", walking)
+    pounds = walking.body.person.mass_kg / 0.45359237
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", mass_kg=pounds, settings=QUICK)
+    assert analysis.subject.mass_kg == pounds
+    (note,) = [note for note in analysis.diagnostics if note.code == "mass-mismatch"]
+    assert "in pounds: 154.3 lb are 70.0 kg" in note.hint
 
 
 def test_a_marker_that_only_the_static_trial_has_is_named(standing, walking, tmp_path):
@@ -340,6 +393,21 @@ def test_a_marker_seen_in_a_third_of_the_persons_time_is_named_and_no_other(stan
     analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
     (note,) = [note for note in analysis.diagnostics if note.code == "marker-not-in-walk"]
     assert note.message.startswith("LTHI of femur_l: ")
+
+
+def test_check_counts_the_frames_in_which_the_person_is_there(walking, tmp_path):
+    """As the run does: an empty volume before and after hides nothing; a marker hidden in two thirds of the person's time is."""
+    markers = walking.markers.copy()
+    markers[len(markers) // 3 :, walking.labels.index("LTHI")] = np.nan
+    write_c3d(tmp_path / "long.c3d", in_an_empty_volume(walking, 500, 700))
+    write_c3d(tmp_path / "hidden.c3d", in_an_empty_volume(replace(walking, markers=markers), 500, 700))
+    codes = {note.code for note in check_file(tmp_path / "long.c3d").diagnostics}
+    assert "marker-visibility" not in codes
+    (note,) = [note for note in check_file(tmp_path / "hidden.c3d").diagnostics if note.code == "marker-visibility"]
+    assert note.message == "Seen in less than 90 % of the frames in which the person is there: LTHI 33 %."
+    _, page = write_check_page(tmp_path / "hidden.c3d", tmp_path)
+    row = next(line for line in page.read_text(encoding="utf-8").splitlines() if ">LTHI<" in line)
+    assert '<td class="number">33</td>' in row
 
 
 @pytest.mark.parametrize(("first", "stop"), [(0, 215), (70, 215), (100, 297)])
