@@ -209,3 +209,18 @@ def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standin
     (note,) = [note for note in found.diagnostics if note.code == "plate-size"]
     assert note.message.startswith("Plate 2 would measure ")
     assert [plate.number for plate in found.plates] == [1, 3]
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing, walking, torques, tmp_path, factor):
+    def channels(stored: np.ndarray) -> np.ndarray:
+        scaled = stored.copy()
+        scaled[:, 9:12] *= factor
+        return scaled
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
+    assert causes(found) == ["moment-unit-corrected"]
+    (note,) = [note for note in found.diagnostics if note.code == "moment-unit-corrected"]
+    assert "the moments of force plate 2 have" in note.message
+    # Moments of 4-byte floats scaled: relative errors of 1e-7, which the estimate's weights carry on.
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
