@@ -442,6 +442,35 @@ def test_two_passes_with_nobody_between_leave_no_gap_to_fill(standing, walking, 
     assert np.sqrt(np.nanmean(apart**2)) < 0.01
 
 
+def there_and_back(trial: SimulatedTrial, between: int, turn_deg: float) -> SimulatedTrial:
+    """Two passes in one recording, the second one turned about the vertical and beside the plates."""
+    frames = len(trial.time_s)
+    first, second = (
+        in_an_empty_volume(trial, 0, between + frames),
+        in_an_empty_volume(trial, between + frames, 0),
+    )
+    angle = np.radians(turn_deg)
+    R = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
+    back = second.markers @ R.T + (1.5, 0.0, 1.2)
+    return replace(first, markers=np.where(np.isfinite(first.markers), first.markers, back))
+
+
+@pytest.mark.parametrize("turn_deg", [90.0, 180.0])
+@pytest.mark.parametrize("between", [60, 250])
+def test_a_walk_there_and_back_leaves_every_marker_at_its_place(standing, walking, tmp_path, turn_deg, between):
+    """Who comes back faces the other way: the pose before says nothing of the next one, neither in the fit of the subject's
+    model, which looks at some frames only, nor in that of the motion."""
+    write_c3d(tmp_path / "static.c3d", standing)
+    write_c3d(tmp_path / "walk.c3d", there_and_back(walking, between, turn_deg))
+    analysis = analyse_trial(tmp_path / "walk.c3d", tmp_path / "static.c3d", settings=QUICK)
+    assert "marker-off-place" not in [note.code for note in analysis.diagnostics]
+    assert analysis.subject_fit is not None
+    # Markers on bone: no marker is off by more than smoothing and rounding leave.
+    assert analysis.subject_fit.rms_before_m < 1e-3
+    assert np.sqrt(np.nanmean(analysis.fit.marker_error**2)) < 1e-3
+    assert np.isfinite(analysis.fit.motion.q[-len(walking.time_s) :]).all()
+
+
 def test_markers_lost_over_a_loaded_plate_are_a_gap_to_fill(standing, walking, tmp_path):
     """All of them together, for longer than others could bridge: somebody is on the plate."""
     markers = walking.markers.copy()
