@@ -22,6 +22,8 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from biodyn.errors import SettingsError
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -97,9 +99,17 @@ def by_halves(frames: int, work: Callable[[slice], object]) -> None:
 
 
 def threads_of_a_trial() -> int:
-    """How many threads a trial may use: two where there is a second processor and `PROCESSORS_VARIABLE` leaves it to one."""
-    allowed = os.environ.get(PROCESSORS_VARIABLE, "")
-    return 1 if processors() < 2 or (allowed.isdecimal() and int(allowed) < 2) else 2
+    """How many threads a trial may use: two where there is a second processor and `PROCESSORS_VARIABLE` leaves it to one.
+
+    Raises SettingsError where the variable is set to something else than a whole number from 1 on.
+    """
+    allowed = os.environ.get(PROCESSORS_VARIABLE, "").strip()
+    if allowed and not (allowed.isascii() and allowed.isdecimal() and int(allowed) >= 1):
+        raise SettingsError(
+            f"The environment variable {PROCESSORS_VARIABLE} is '{allowed}': expected a whole number of processors, 1 or more.",
+            "Correct it, or leave it out: a trial then takes two where they are free.",
+        )
+    return 1 if processors() < 2 or (allowed and int(allowed) < 2) else 2
 
 
 def use_one_thread() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import re
 import shutil
@@ -50,15 +51,23 @@ def result(laboratory: Laboratory, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """As `ulimit -f` in a shell."""
+    """As `ulimit -f` in a shell.
+
+    Python writes byte code of what it imports for the first time and does not look whether all of it arrived: a module cut off
+    by the limit could not be imported ever after. So nobody writes it meanwhile, neither this process nor those that it starts.
+    """
     import resource
 
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    before, writes_none = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        sys.dont_write_bytecode = True
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            sys.dont_write_bytecode = writes_none
 
 
 def refused(*arguments: object, said: tuple[str, ...]) -> None:
@@ -93,6 +102,21 @@ def test_run_at_a_limit_of_file_sizes_leaves_nothing(laboratory: Laboratory, tmp
             "run", laboratory.walk, "--settings", quick, "--out", tmp_path / "out", said=("File too large", "ulimit")
         )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_limit_of_these_tests_cuts_no_byte_code_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module imported for the first time at the limit, here and in a process that is started, can be imported afterwards."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("first_here", "first_there"):
+        (tmp_path / f"{name}.py").write_text("\n".join(f"x{i} = {i}" for i in range(2000)), encoding="utf-8")
+    with files_of_at_most(5_000):
+        importlib.import_module("first_here")
+        there = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import first_there"]
+        subprocess.run(there, check=True)
+    assert [path.name for path in tmp_path.rglob("*.pyc")] == []
+    del sys.modules["first_here"]
 
 
 @pytest.mark.parametrize("what", ["report", pytest.param("replay", marks=pytest.mark.slow)])

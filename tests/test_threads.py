@@ -14,8 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from biodyn import threads
+from biodyn.cli import app
+from biodyn.errors import SettingsError
 from biodyn.estimation.banded import Factor, Normal
 from biodyn.study.running.trial_process import _ONE_THREAD
 from biodyn.threads import PROCESSORS_VARIABLE, by_halves, processors, side_by_side, threads_of_a_trial
@@ -33,7 +36,7 @@ def test_both_parts_run_at_the_same_time() -> None:
     assert side_by_side(lambda: met.wait() >= 0, lambda: met.wait() >= 0) == (True, True)
 
 
-@pytest.mark.parametrize("allowed", ["1", "0"])
+@pytest.mark.parametrize("allowed", ["1", " 1 ", "01"])
 @pytest.mark.usefixtures("two")
 def test_a_process_that_may_take_one_processor_starts_no_thread(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
@@ -61,6 +64,27 @@ def test_a_limit_of_processor_time_counts_as_fewer_processors(
     free = processors()
     monkeypatch.setattr(threads, "_time_limit", lambda: worth)
     assert processors() == min(free, worth)
+
+
+@pytest.mark.parametrize("allowed", ["0", "-1", "1.5", "two", "all", "\u00b2", "\u0662"])
+def test_a_number_of_processors_that_is_none_is_refused(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In Python and by every command, before any work: one sentence, exit code 2."""
+    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
+    with pytest.raises(SettingsError, match=f"{PROCESSORS_VARIABLE} is '{allowed}': expected a whole number"):
+        threads_of_a_trial()
+    for command in (["models"], ["run", "no-such-file.c3d"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 2
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"biodyn: The environment variable {PROCESSORS_VARIABLE} is '{allowed}'")
+        assert "no-such-file" not in line
+
+
+@pytest.mark.parametrize("allowed", ["", " ", "2", "64"])
+@pytest.mark.usefixtures("two")
+def test_more_processors_are_two(allowed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSORS_VARIABLE, allowed)
+    assert threads_of_a_trial() == 2
 
 
 def test_workers_of_a_study_take_one_processor_each() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence import residual as base_residual
-from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather
+from biodyn.checks.evidence.evidence import Evidence, centre_of_mass, gather, required_wrench
 from biodyn.checks.evidence.plate_faults import plates_swapped
 from biodyn.checks.evidence.residual import ResidualLimits, ResidualRules
 from biodyn.checks.evidence.signals import long_gaps
@@ -152,7 +152,7 @@ def body_against_plates(analysis: TrialAnalysis) -> Evidence:
     return gather(
         analysis.fit,
         analysis.points.of_steps(analysis.recording.markers.rate_hz, analysis.cutoff_hz),
-        analysis.dynamics,
+        required_wrench(analysis.fit, analysis.dynamics),
         analysis.plates,
         analysis.contacts,
         analysis.recording.markers.rate_hz,

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from biodyn.checks.registry import CheckResult, ask_in_turn, check
+from biodyn.conventions import BoolArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.errors import MarkerSetError, PlateError
 from biodyn.model.from_library.markersets import recognise
@@ -15,7 +16,7 @@ from biodyn.model.from_library.recognition.corrected import noticed_in
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.signals.handedness import corners_run_backwards, mirrored_note
 from biodyn.processing.signals.plates import plate_wrench
-from biodyn.recording import PlateWrench, Recording
+from biodyn.recording import PlateWrench, Recording, person_is_there
 from biodyn.settings import Settings
 
 
@@ -29,13 +30,27 @@ class FileFacts:
 
     @cached_property
     def seen(self) -> dict[str, float]:
-        """Share of the frames in which each marker, or segment of measured poses, is seen, by label."""
+        """Share of the frames with the person there in which each marker, or segment of measured poses, is seen, by label."""
+        labels, seen = self._seen
+        there = self.person_there
+        share = seen[there].mean(axis=0) if there.any() else np.zeros(len(labels))
+        return dict(zip(labels, share.tolist(), strict=True))
+
+    @cached_property
+    def person_there(self) -> BoolArray:
+        """Frames (T,) in which the person is there, by the markers that the set explains; all of them, where none fits."""
+        labels, seen = self._seen
+        if self.recording.on_poses or isinstance(self.mapping, MarkerSetError):
+            return person_is_there(seen)
+        return person_is_there(seen[:, [self.mapping.role(label) is not None for label in labels]])
+
+    @cached_property
+    def _seen(self) -> tuple[tuple[str, ...], BoolArray]:
+        """Labels, and the frames (T, M) in which each of them is seen."""
         markers, poses = self.recording.markers, self.recording.motion.poses
         if self.recording.on_poses and poses is not None:
-            share = np.isfinite(poses.origins[..., 0]).mean(axis=0)
-            return dict(zip(poses.labels, share.tolist(), strict=True))
-        share = np.isfinite(markers.positions[..., 0]).mean(axis=0)
-        return dict(zip(markers.labels, share.tolist(), strict=True))
+            return poses.labels, np.isfinite(poses.origins[..., 0])
+        return markers.labels, np.isfinite(markers.positions[..., 0])
 
     @cached_property
     def mapping(self) -> MarkerMapping | MarkerSetError:
@@ -66,7 +81,7 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
 @check(
     "marker-visibility",
     "Markers rarely seen",
-    compares="frames in which each marker is seen against all frames",
+    compares="frames in which each marker is seen against those in which the person is there",
     causes="markers hidden from the cameras, or labelled in a part of the trial only",
     kind="file",
     place=10,
@@ -77,7 +92,8 @@ def noticed(file: FileFacts) -> tuple[Diagnostic, ...]:
 def markers_rarely_seen(file: FileFacts, limit: float) -> CheckResult:
     """Which markers are missing in many frames?"""
     rare = [f"{label} {100 * seen:.0f} %" for label, seen in file.seen.items() if seen < limit]
-    text = f"Seen in less than {100 * limit:.0f} % of the frames: {', '.join(rare)}."
+    there = "" if file.person_there.all() else " in which the person is there"
+    text = f"Seen in less than {100 * limit:.0f} % of the frames{there}: {', '.join(rare)}."
     found = (Diagnostic("marker-visibility", "warning", text),) if rare else ()
     return CheckResult(value=min(file.seen.values(), default=np.nan), findings=found)
 

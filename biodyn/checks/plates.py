@@ -110,6 +110,7 @@ def offset_that_was_removed(trial: TrialFacts, limit: float) -> CheckResult:
         "plates-swapped": "Force plates swapped",
         "plate-rotated": "Force plate rotated",
         "plate-axes-exchanged": "Force-plate axes swapped",
+        "plate-corners-reversed": "Order of a plate's corners",
         "plate-moment-sign": "Plate moment sign",
         "plate-force-sign": "Plate force sign",
     },

@@ -44,7 +44,9 @@ def require_possible(account: EstimateAccount, force_sd_n: float) -> None:
             raise _impossible(f"plate {plate.number} would have to stand {100 * shift_m:.0f} cm beside its place")
     mass_kg, change_kg = account.raw_fit.model.mass_kg, account.mass_change_kg
     if abs(change_kg) > _MOST_MASS * mass_kg:
-        raise _impossible(f"the body would have to weigh {mass_kg + change_kg:.0f} kg, not {mass_kg:.0f} kg")
+        # what is expected of a stated mass draws this towards 0: the true change is larger
+        amount = f"at least {abs(change_kg):.0f} kg {'less' if change_kg < 0.0 else 'more'}"
+        raise _impossible(f"the body would have to weigh {amount} than the {mass_kg:.0f} kg that are used")
     for segment, share in account.segment_mass_changes.items():
         if abs(share) > _MOST_MASS_SHARE:
             raise _impossible(f"the mass of {segment} would have to be another one by {100 * share:+.0f} %")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -28,6 +29,11 @@ UNSEEN: Final = ik.UNSEEN  # not enough markers seen
 UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave some coordinate undetermined
 # A frame with fewer visible markers has no solution: three points fix a rigid body.
 MIN_MARKERS: Final = 3
+# 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees.
+_LEAST_SPREAD_M: Final = 0.02
+# Nobody turns by this from frame to frame; the root's markers are then as rigid as skin lets them be.
+_TURNED_RAD: Final = np.pi / 3.0
+_RIGID_M: Final = 0.02
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,40 @@ def _placed_base(
     x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
     use = np.isfinite(p_WM).all(axis=1) & (weights > 0)
     own = use & (marker_body == 0)
-    # 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees
-    chosen = own if _spread(x_root[own]) > 0.02 else use
+    chosen = own if _spread(x_root[own]) > _LEAST_SPREAD_M else use
     R, p = rigid_fit(x_root[chosen], p_WM[chosen], weights[chosen])
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
     q = q0.copy()
     q[:3] = R_PJ.T @ (p - p_PJ)
     q[3:7] = quaternion_from_matrix(R_PJ.T @ R)
     return q
+
+
+def _turned(mb: Multibody, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray) -> list[int]:
+    """Return the frames before which a free root body has turned by more than `_TURNED_RAD` since it was last seen.
+
+    A person who left and comes back, or frames far apart: from the pose before, the fit may end with a twisted arm. All root
+    markers must say so, as one rigid body: an exchanged pair turns nothing.
+    """
+    own = np.flatnonzero(marker_body == 0)
+    if len(own) < MIN_MARKERS or not (mb.tree.kind[0] == FREE and mb.tree.parent[0] == -1):
+        return []
+    apart = np.linalg.norm(p_BM[own, None] - p_BM[None, own], axis=2)
+    one, other = own[list(np.unravel_index(np.argmax(apart), apart.shape))]
+    line = p_WM[:, other] - p_WM[:, one]
+    rows = np.flatnonzero(np.isfinite(line).all(axis=1))
+    line = line[rows] / np.maximum(np.linalg.norm(line[rows], axis=1, keepdims=True), np.finfo(float).tiny)
+    sharp = np.flatnonzero(np.sum(line[1:] * line[:-1], axis=1) < np.cos(_TURNED_RAD))
+    found = []
+    for before, after in zip(rows[sharp], rows[sharp + 1], strict=True):
+        both = own[np.isfinite(p_WM[[before, after]][:, own]).all(axis=(0, 2))]
+        if _spread(p_WM[before, both]) <= _LEAST_SPREAD_M:
+            continue
+        R, p = rigid_fit(p_WM[before, both], p_WM[after, both])
+        off = p_WM[after, both] - p_WM[before, both] @ R.T - p
+        if np.sqrt(np.mean(np.sum(off**2, axis=1))) < _RIGID_M:
+            found.append(int(after))
+    return found
 
 
 def workspace(tree: Tree, nq: int, markers: int) -> Work:
@@ -217,9 +249,10 @@ def inverse_kinematics(
             (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
             Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
 
-    Every frame starts from the one before. Newton's method with exact curvature, damped where a step fails, limits by
-    an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.
-    Angles without limits are continuous from one determined frame to the next, within half a turn.
+    Every frame starts from the one before, with the root laid over the markers anew where it has turned meanwhile. Newton's
+    method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible marker moves
+    stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined frame to the
+    next, within half a turn.
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
@@ -242,4 +275,25 @@ def inverse_kinematics(
         prior_weights=pulls,
         q_prior=prior,
     )
-    return _solved(mb, problem, start, float(tolerance), int(max_iterations))
+    begins = _turned(mb, body, places, np.where(seen[..., None], recorded, np.nan))
+    if not begins:
+        return _solved(mb, problem, start, float(tolerance), int(max_iterations))
+    pieces: list[InverseKinematics] = []
+    for first, stop in pairwise((0, *begins, len(recorded))):
+        if pieces:
+            known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
+            shown = shares[min(first, len(shares) - 1)]
+            start = _placed_base(mb, known[-1] if len(known) else start, body, places, recorded[first], shown)
+        pieces.append(_solved(mb, _frames_of(problem, first, stop), start, float(tolerance), int(max_iterations)))
+    columns = zip(*((p.q, p.marker_error, p.cost, p.iterations, p.status) for p in pieces), strict=True)
+    return InverseKinematics(*(np.concatenate(column) for column in columns))
+
+
+def _frames_of(problem: Problem, first: int, stop: int) -> Problem:
+    """The problem in the frames first to stop (exclusive)."""
+    rows = slice(first, stop)
+    return problem._replace(
+        p_WM=problem.p_WM[rows],
+        weights=problem.weights if len(problem.weights) == 1 else problem.weights[rows],
+        q_prior=problem.q_prior if len(problem.q_prior) <= 1 else problem.q_prior[rows],
+    )

@@ -16,6 +16,7 @@ from biodyn.model.from_library.motion_frames import evenly, points_of, usable_fr
 from biodyn.model.from_library.scaling import ScalingOptions
 from biodyn.model.from_library.skeleton import SkeletonRecipe, foot_bodies
 from biodyn.model.marker_roles import MarkerMapping
+from biodyn.processing.calibration.carried import with_carried
 from biodyn.processing.calibration.standing import (
     SOURCE_WORDS,
     CalibrationSource,
@@ -67,7 +68,7 @@ def calibrate(
     """
     rows = files.standing_rows
     if files.source == "static trial":
-        return Calibration("static trial", quiet_standing(static, rows), {})
+        return Calibration("static trial", with_carried(quiet_standing(static, rows), walk, mapping), {})
     offsets = stored_offsets(options.measures)
     quiet = _quiet_part(static, rows, skeleton, mapping, options)
     if quiet is not None:

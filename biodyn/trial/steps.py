@@ -34,7 +34,7 @@ from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.standing import Standing
 from biodyn.processing.calibration.stored_centres import centre_roles, stored_centres, with_stored_centres
-from biodyn.processing.calibration.subject import known_mass, standing_mass, stride_mass
+from biodyn.processing.calibration.subject import in_kilograms, known_mass, standing_mass, stride_mass
 from biodyn.processing.calibration.subject_fit.notes import fit_notes
 from biodyn.processing.contacts.feet import GaitPoints, gait_points
 from biodyn.processing.contacts.find import contact_decisions, reaction_of
@@ -56,6 +56,7 @@ from biodyn.recording import Contact, GaitEvent, GroundReaction
 from biodyn.threads import side_by_side
 from biodyn.trial.files import read_files, require_plates
 from biodyn.trial.on_poses import pose_mapping, scaled_on_poses, system_of, with_origins
+from biodyn.trial.plate_corners import reorder_corners
 from biodyn.trial.pose_offsets import pose_errors
 from biodyn.trial.session_constants import SessionConstants, constants_of_session
 from biodyn.trial.standing import Calibration, calibrate, calibration_note, standing_points
@@ -175,6 +176,9 @@ def scaling(trial: TrialState) -> None:
             trial.static, trial.standing, trial.mapping, foot_bodies(skeleton)
         )
     trial.mass = known_mass(trial.given_mass_kg, (trial.walk, trial.static)) or trial.plates_mass
+    if trial.mass is not None:
+        trial.mass, in_pounds = in_kilograms(trial.mass, trial.plates_mass, settings.limits.mass_mismatch_fraction)
+        mass_notes += in_pounds
     options = replace(
         options,
         mass_kg=1.0
@@ -232,15 +236,21 @@ def inverse_kinematics(trial: TrialState) -> None:
 def contacts(trial: TrialState) -> None:
     """Decide whose foot loads which plate; the plates' offsets first, now that the feet are known."""
     trial.points = gait_points(trial.fit, SIDES, trial.rate_hz)
-    soles = _points_of_steps(trial).sole
-    signals = with_known_feet(trial.signals, trial.walk.plates, soles)
-    trial.signals = with_zero_from_balance(signals, soles, trial.fit, trial.mass_kg)
-    _require_possible_loads(trial)
-    trial.decided = contact_decisions(trial.signals, soles, trial.settings.contacts, trial.mass_kg, trial.fit)
+    points = _points_of_steps(trial)
+    _decide_contacts(trial, points)
+    if reorder_corners(trial, points):
+        _decide_contacts(trial, points)
     trial.other_loads = other_loads(trial.decided.contacts, trial.signals.plates, trial.rate_hz, trial.mass_kg)
     trial.contacts, trial.reaction = _reaction(trial, trial.signals)
     _require_contact(trial)
     trial.notes += [*trial.signals.diagnostics, *contact_diagnostics(trial.contacts, trial.rate_hz)]
+
+
+def _decide_contacts(trial: TrialState, points: GaitPoints) -> None:
+    signals = with_known_feet(trial.signals, trial.walk.plates, points.sole)
+    trial.signals = with_zero_from_balance(signals, points.sole, trial.fit, trial.mass_kg)
+    _require_possible_loads(trial)
+    trial.decided = contact_decisions(trial.signals, points.sole, trial.settings.contacts, trial.mass_kg, trial.fit)
 
 
 def _points_of_steps(trial: TrialState) -> GaitPoints:

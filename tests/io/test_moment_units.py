@@ -49,11 +49,46 @@ def test_right_moments_are_left_alone(laboratory):
         assert "moment-unit-corrected" not in [note.code for note in read_c3d(path).diagnostics]
 
 
-def test_plates_that_contradict_each_other_are_left_alone(laboratory):
-    """One plate's moments alone are no unit of the file: the checks of the trial name that plate."""
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_one_plate_alone_is_put_right_by_its_own_steps(laboratory, factor):
+    first, *others = sound = read_c3d(laboratory.walk).plates
+    wrong = replace(first, channels=first.channels * np.repeat([1.0, factor], 3))
+    found, (note,) = corrected_moments((wrong, *others))
+    np.testing.assert_allclose(found[0].channels, sound[0].channels, rtol=1e-12)
+    assert list(found[1:]) == others
+    assert "the moments of force plate 1 have" in note.message
+
+
+def on_a_pole(plate, place_m, tilts=0.0):
+    """The plate under a pole at (2,) m from its centre that somebody presses by hand, in plate axes; its tilt swings, rad."""
+    t = np.linspace(0.0, 1.0, len(plate.channels))
+    vertical = -300.0 * np.clip(np.sin(4.0 * np.pi * t), 0.0, None)
+    force = np.column_stack([tilts * np.sin(9.0 * t) * vertical, tilts * np.cos(7.0 * t) * vertical, vertical])
+    at_surface = np.cross([*place_m, 0.0], force)
+    noise = np.random.default_rng(3).normal(scale=[0.05] * 3 + [0.001] * 3, size=(len(t), 6))
+    return replace(plate, channels=np.hstack([force, at_surface - np.cross(force, plate.origin)]) + noise)
+
+
+@pytest.mark.parametrize("place_mm", [(0.3, 0.2), (-0.1, 0.45), (0.02, -0.03)])
+def test_a_pole_on_the_centre_of_a_plate_is_no_wrong_unit(laboratory, place_mm):
+    """Less than half a millimetre from it, as near as a step whose moments are a thousandfold too small; among plates with steps
+    and alone, upright and tilted."""
     first, *others = read_c3d(laboratory.walk).plates
-    mixed = (replace(first, channels=first.channels * np.repeat([1.0, 1e-3], 3)), *others)
-    assert corrected_moments(mixed) == (mixed, ())
+    centred = replace(first, origin=np.array([0.0, 0.0, first.origin[2]]))
+    for tilts in (0.0, 0.005, 0.05):
+        pole = on_a_pole(centred, 1e-3 * np.array(place_mm), tilts)
+        for plates in ((pole,), (pole, *others)):
+            assert corrected_moments(plates) == (plates, ())
+
+
+def test_a_step_is_told_from_a_pole_where_the_sensor_is_in_the_surface(laboratory):
+    """Without a depth the direction of the force tells nothing; the foot's pressure still wanders."""
+    plates = [replace(plate, origin=np.zeros(3)) for plate in read_c3d(laboratory.walk).plates]
+    wrong = [replace(plate, channels=plate.channels * np.repeat([1.0, 1e-3], 3)) for plate in plates]
+    found, notes = corrected_moments(wrong)
+    assert [note.code for note in notes] == ["moment-unit-corrected"]
+    for plate, true in zip(found, plates, strict=True):
+        np.testing.assert_allclose(plate.channels, true.channels, rtol=1e-12)
 
 
 def test_moments_that_are_noise_are_not_blown_up(laboratory):

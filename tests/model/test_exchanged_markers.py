@@ -15,7 +15,7 @@ from biodyn.checks.files import FileFacts, noticed
 from biodyn.io import read
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.recognition.corrected import corrected, places_of
-from biodyn.model.from_library.recognition.exchanged import judge
+from biodyn.model.from_library.recognition.exchanged import exchange_gain, judge
 from biodyn.model.from_library.recognition.person import person_with, place_names
 from biodyn.processing.calibration.standing import quiet_standing
 from biodyn.processing.signals.orientation import find_world
@@ -51,6 +51,18 @@ def test_people_whose_labels_are_right_are_left_alone(marker_set: str) -> None:
         judged = judge(points, places_of(recognise(tuple(points))))
         assert judged.fit is not None
         assert (judged.exchanges, judged.unclear) == ((), ()), seed
+
+
+def test_an_exchange_with_a_marker_of_no_known_place_is_judged_by_the_other_one() -> None:
+    """A person's shape knows where the knee marker is, whatever the other label means."""
+    for seed in SEEDS:
+        points = standing_person(SETS[0], np.random.default_rng(seed))
+        places = places_of(recognise(tuple(points)))
+        knee, wand = (next(label for label in places if label.startswith(start)) for start in ("LKNE", "LTIB"))
+        unknown = {label: place for label, place in places.items() if label != wand}
+        gain = exchange_gain(points, unknown, knee, wand)
+        assert gain < -10.0, seed
+        assert exchange_gain(swapped(points, knee, wand), unknown, knee, wand) == pytest.approx(-gain)
 
 
 @pytest.mark.parametrize("marker_set", slow_but(SETS, SETS[:1]))

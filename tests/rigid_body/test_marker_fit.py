@@ -151,6 +151,42 @@ def test_any_place_and_heading_of_the_base():
         assert apart(mb, fit.q, q) < 1e-7
 
 
+def test_who_comes_back_facing_the_other_way_is_found_again():
+    """Turned by any angle from one frame to the next, across a gap or not: from the pose before, the fit would end elsewhere."""
+    mb = leg()
+    bodies, p_BM = on_every_body(mb)
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        q = walk(mb, int(rng.integers(1000)), frames=12)
+        turns = np.repeat(rng.normal(size=(4, 4)), 3, axis=0)
+        q[:, 3:7] = turns / np.linalg.norm(turns, axis=1, keepdims=True)
+        q[:, :3] += np.repeat(rng.normal(size=(4, 3)), 3, axis=0)
+        p_WM = markers_at(mb, q, bodies, p_BM)
+        p_WM[5] = np.nan
+        seen = np.arange(12) != 5
+        shares = rng.uniform(0.5, 2.0, size=(12, len(bodies)))
+        fit = inverse_kinematics(mb, bodies, p_BM, p_WM, shares)
+        assert (fit.status == np.where(seen, CONVERGED, UNSEEN)).all()
+        assert apart(mb, fit.q[seen], q[seen]) < 1e-7
+        held = inverse_kinematics(mb, bodies, p_BM, p_WM, shares, prior_weights=np.full(mb.nv, 1e3), q_prior=q)
+        assert apart(mb, held.q[seen], q[seen]) < 1e-7  # the prior is the truth of each frame
+
+
+def test_an_exchanged_pair_of_root_markers_is_no_turn(monkeypatch):
+    """Its line turns round, the markers together do not: every frame starts from the one before, as ever."""
+    mb = leg()
+    bodies, p_BM = on_every_body(mb)
+    p_WM = markers_at(mb, walk(mb, 2), bodies, p_BM)
+    own = np.flatnonzero(bodies == 0)
+    apart_m = np.linalg.norm(p_BM[own][:, None] - p_BM[own][None], axis=2)
+    one, other = own[list(np.unravel_index(np.argmax(apart_m), apart_m.shape))]
+    p_WM[4:7, [one, other]] = p_WM[4:7, [other, one]]
+    placed = []
+    monkeypatch.setattr("biodyn.rigid_body.marker_fit._placed_base", lambda mb, q0, *rest: placed.append(1) or q0)
+    inverse_kinematics(mb, bodies, p_BM, p_WM, np.ones(len(bodies)), q0=walk(mb, 2)[0])
+    assert len(placed) == 1  # the first frame's
+
+
 def test_wrong_input_is_named():
     mb = leg()
     bodies, p_BM = on_every_body(mb)

@@ -115,7 +115,7 @@ class Evidence:
 def gather(
     fit: Fit,
     points: GaitPoints,
-    dynamics: Dynamics,
+    required: FloatArray,
     plates: Sequence[PlateWrench],
     contacts: Sequence[Contact],
     rate_hz: float,
@@ -126,15 +126,15 @@ def gather(
 ) -> Evidence:
     """Collect the evidence of a trial.
 
-    `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which the filter spreads an edge.
+    `required` (T, 6): see `Evidence`. `threshold_n` is the vertical force that loads a plate; `smear_s` half the time over which
+    the filter spreads an edge.
     `steps_ahead`: the person steps forwards; in a jump, a squat or a side step no pressure runs from the heel to the toes.
     """
     outlines = {side: foot_outline(points.sole[side], rate_hz) for side in SIDES}
     bearing = {side: outline.bearing for side, outline in outlines.items()}
-    loads = _loads(contacts, plates, len(dynamics.tau), rate_hz)
+    loads = _loads(contacts, plates, len(required), rate_hz)
     vertical = np.stack([plate.wrench[:, 4] for plate in plates])
     stances = [(side, first, stop) for side in SIDES for first, stop in finite_stretches(bearing[side])]
-    required = required_wrench(fit, dynamics)
     found: list[tuple[Step, tuple[Side, int, int] | None, float]] = []
     complete = np.isfinite(required[:, 0])
     carried = {side: np.zeros(len(complete), dtype=bool) for side in SIDES}

@@ -7,8 +7,8 @@ import numpy as np
 from biodyn.checks.evidence.evidence import Evidence
 from biodyn.conventions import STANDARD_GRAVITY_M_S2
 from biodyn.diagnostics import Diagnostic
+from biodyn.processing.calibration.body_mass import KG_A_POUND
 
-_KG_A_POUND = 0.45359237
 # Shorter than this, the change of the centre of mass's velocity is not known well enough.
 _LEAST_S = 0.35
 
@@ -27,7 +27,7 @@ def walking_mass_kg(evidence: Evidence) -> float | None:
 
 
 def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -> tuple[Diagnostic, ...]:
-    """Say where plates and stated mass differ by more than the share `limit`; `standing_kg` from the static trial."""
+    """Say where plates and the mass that is used differ by more than the share `limit`; `standing_kg` from the static trial."""
     stated = evidence.weight_n / STANDARD_GRAVITY_M_S2
     walking = walking_mass_kg(evidence)
     known = [mass for mass in (walking, standing_kg) if mass is not None]
@@ -42,8 +42,8 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
     # Walk and standing agree with each other: it is the number that is wrong. Only one is off: it is that recording.
     if walking is None or standing_kg is None or abs(walking / standing_kg - 1.0) <= limit:
         hint = "Check the stated mass (clothes and shoes count), then the gain of the plates."
-        if all(abs(stated * _KG_A_POUND / mass - 1.0) <= limit for mass in known):
-            hint = f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * _KG_A_POUND:.1f} kg. Give it by --mass."
+        if all(abs(stated * KG_A_POUND / mass - 1.0) <= limit for mass in known):
+            hint = f"The stated mass seems to be in pounds: {stated:.1f} lb are {stated * KG_A_POUND:.1f} kg. Give it by --mass."
     elif abs(standing_kg / stated - 1.0) <= limit:
         hint = "Standing agrees: look for a foot partly beside the plates, a support, or the offset of a plate."
     elif abs(walking / stated - 1.0) <= limit:
@@ -55,7 +55,7 @@ def mass_mismatch(evidence: Evidence, standing_kg: float | None, limit: float) -
         Diagnostic(
             "mass-mismatch",
             "warning",
-            f"Force plates: {' and '.join(parts)}; stated mass: {stated:.1f} kg ({100 * worst:+.1f} %).",
+            f"Force plates: {' and '.join(parts)}; mass used: {stated:.1f} kg ({100 * worst:+.1f} %).",
             value=worst,
             limit=limit,
             hint=hint,

@@ -29,8 +29,8 @@ _LEAST_FRAMES = 5
 
 
 @dataclass(frozen=True)
-class _Fault:
-    """How to undo a fault: factors on the plate's own force and moment after turning them by `quarter_turns`."""
+class PlateFault:
+    """How to undo a fault: factors on force and moment in plate axes, then `quarter_turns`; `z_up`: only of plates with z up."""
 
     code: str
     what: str
@@ -39,69 +39,86 @@ class _Fault:
     exchange: bool = False
     force: tuple[float, float, float] = (1.0, 1.0, 1.0)
     moment: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    z_up: bool = False
 
+
+# Of a plate whose corners run the wrong way round, z points up, not down, and one level axis is turned round or both are
+# exchanged. With the force told as a reaction again, that leaves a quarter turn and one level axis of force and moment reversed.
+_REVERSED = tuple(
+    PlateFault(
+        "plate-corners-reversed",
+        "as if its corners were listed the other way round",
+        "The z axis that the corners tell points up; C3D lists them clockwise seen from above: correct FORCE_PLATFORM:CORNERS.",
+        quarter_turns=turns,
+        force=(-1.0, 1.0, 1.0),
+        moment=(-1.0, 1.0, 1.0),
+        z_up=True,
+    )
+    for turns in range(4)
+)
 
 _FAULTS = (
-    _Fault(
+    PlateFault(
         "plate-rotated",
         "as if the plate were turned by 90 degrees",
         "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
         quarter_turns=1,
     ),
-    _Fault(
+    PlateFault(
         "plate-rotated",
         "as if the plate were turned by -90 degrees",
         "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
         quarter_turns=3,
     ),
-    _Fault(
+    PlateFault(
         "plate-rotated",
         "as if the plate were turned by 180 degrees",
         "The corners are listed in a wrong order, or the plate was mounted turned: correct FORCE_PLATFORM:CORNERS.",
         quarter_turns=2,
     ),
-    _Fault(
+    PlateFault(
         "plate-axes-exchanged",
         "as if Fx and Fy were swapped",
         "Check the order of the channels in FORCE_PLATFORM:CHANNEL and the cables.",
         exchange=True,
     ),
-    _Fault(
+    PlateFault(
         "plate-moment-sign",
         "as if the moments had the opposite sign",
         "Check the sign of the moment channels (ANALOG:SCALE) and the sense in which the file stores the reaction.",
         moment=(-1.0, -1.0, -1.0),
     ),
-    _Fault(
+    PlateFault(
         "plate-moment-sign",
         "as if Mx had the opposite sign",
         "Check the sign of the moment channels (ANALOG:SCALE).",
         moment=(-1.0, 1.0, 1.0),
     ),
-    _Fault(
+    PlateFault(
         "plate-moment-sign",
         "as if My had the opposite sign",
         "Check the sign of the moment channels (ANALOG:SCALE).",
         moment=(1.0, -1.0, 1.0),
     ),
-    _Fault(
+    PlateFault(
         "plate-force-sign",
         "as if Fx and Fy had the opposite sign",
         "Check the sign of the horizontal force channels (ANALOG:SCALE).",
         force=(-1.0, -1.0, 1.0),
     ),
-    _Fault(
+    PlateFault(
         "plate-force-sign",
         "as if Fx had the opposite sign",
         "Check the sign of the force channels (ANALOG:SCALE).",
         force=(-1.0, 1.0, 1.0),
     ),
-    _Fault(
+    PlateFault(
         "plate-force-sign",
         "as if Fy had the opposite sign",
         "Check the sign of the force channels (ANALOG:SCALE).",
         force=(1.0, -1.0, 1.0),
     ),
+    *_REVERSED,
 )
 
 
@@ -146,8 +163,8 @@ def plate_faults(evidence: Evidence) -> tuple[Diagnostic, ...]:
         before = mismatch(evidence, number, plate)
         if before is None or before.total <= SOUND:
             continue
-        best: tuple[float, _Fault] | None = None
-        for fault, candidate in _undone(plate):
+        best: tuple[float, PlateFault] | None = None
+        for fault, candidate in undone(plate):
             result = mismatch(evidence, number, candidate)
             if result is not None and (best is None or result.total < best[0]):
                 best = (result.total, fault)
@@ -199,13 +216,15 @@ def levers(evidence: Evidence, plate: PlateWrench, rows: IntArray) -> FloatArray
     return np.column_stack([missing[:, 2], np.zeros(len(missing)), -missing[:, 0]]) / weight
 
 
-def _undone(plate: PlateWrench) -> Iterator[tuple[_Fault, PlateWrench]]:
-    """Every fault with the plate's wrench as it would be without it."""
+def undone(plate: PlateWrench) -> Iterator[tuple[PlateFault, PlateWrench]]:
+    """Every fault that the plate can have, with its wrench as it would be without it."""
     R, centre = plate_axes(plate.corners)
     force = plate.wrench[:, 3:]
     moment = (plate.wrench[:, :3] - cross(centre, force)) @ R
     force = force @ R
     for fault in _FAULTS:
+        if fault.z_up and R[1, 2] < 0.0:
+            continue
         f, m = force, moment
         if fault.exchange:
             f = f[:, [1, 0, 2]]

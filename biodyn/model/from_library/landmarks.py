@@ -81,7 +81,8 @@ class StaticPose:
             raise StaticTrialError(
                 f"The {skeleton.root.name} cannot be placed in the static trial: it needs {_needs(skeleton.root)}, and "
                 f"the trial does not show {', '.join(self.lacking(skeleton.root))}.",
-                "Use a static trial in which these markers are seen.",
+                "Use a static trial in which these markers are seen, or a walk that shows them with three others of that "
+                "segment, which carry them into the static trial.",
             )
         self.height_m = self._estimated_height() if height_m is None else height_m
         self.height_estimated = height_m is None

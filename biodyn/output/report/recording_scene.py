@@ -98,8 +98,9 @@ def links(positions: FloatArray, bodies: Sequence[str]) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class MarkerMotion:
-    """How one marker moves: share of frames seen, its largest jump (m) beyond an even motion and when (s), and how much its
-    distances to the joined markers of its segment vary (m, standard deviation); NaN where that cannot be said."""
+    """How one marker moves: share of the frames with the person there in which it is seen, its largest jump (m) beyond an even
+    motion and when (s), and how much its distances to the joined markers of its segment vary (m, standard deviation); NaN where
+    that cannot be said."""
 
     label: str
     body: str
@@ -126,7 +127,7 @@ def marker_motions(file: FileFacts) -> list[MarkerMotion]:
             MarkerMotion(
                 label,
                 body,
-                float(np.isfinite(own[:, 0]).mean()),
+                file.seen[label],
                 float(bend[at]) if at >= 0 else np.nan,
                 (at + 1) / markers.rate_hz if at >= 0 else np.nan,
                 max(stretch) if stretch and np.isfinite(stretch).all() else np.nan,

@@ -14,6 +14,7 @@ from biodyn.recording import GaitEvent, GroundReaction, PlateWrench
 
 # Lighter or heavier, and something else than one person stood there.
 PLAUSIBLE_MASS_KG = (8.0, 300.0)
+KG_A_POUND = 0.45359237
 # Quiet standing: the vertical force sways by about 1 % of weight; more, and somebody moved.
 _QUIET_FORCE_FRACTION = 0.03
 _LOADED_N = 20.0
@@ -24,10 +25,11 @@ _FILTER_TAIL_S = 0.08
 
 @dataclass(frozen=True)
 class MassEstimate:
-    """A mass in kg and, in words, where it comes from."""
+    """A mass in kg and, in words, where it comes from; `stored`: in a file, as somebody typed it."""
 
     mass_kg: float
     source: str
+    stored: bool = False
 
 
 def mass_from_standing(

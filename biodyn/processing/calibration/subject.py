@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.processing.calibration.body_mass import (
+    KG_A_POUND,
     PLAUSIBLE_MASS_KG,
     MassEstimate,
     mass_from_standing,
@@ -45,8 +47,30 @@ def known_mass(given_kg: float | None, files: Sequence[Recording]) -> MassEstima
     for source in files:
         stored = source.subject.mass_kg
         if stored is not None and PLAUSIBLE_MASS_KG[0] <= stored <= PLAUSIBLE_MASS_KG[1]:
-            return MassEstimate(stored, f"stored in {source.subject.file or source.path.name}")
+            return MassEstimate(stored, f"stored in {source.subject.file or source.path.name}", stored=True)
     return None
+
+
+def in_kilograms(
+    mass: MassEstimate, stands: MassEstimate | None, limit: float
+) -> tuple[MassEstimate, tuple[Diagnostic, ...]]:
+    """Return a stored mass in kg where the file has it in pounds, with its warning.
+
+    It is in pounds where that is what stands on the plates, to the share `limit`. A mass that the user gives stays.
+    """
+    pounds_kg = KG_A_POUND * mass.mass_kg
+    if stands is None or not mass.stored or abs(pounds_kg / stands.mass_kg - 1.0) > limit:
+        return mass, ()
+    note = Diagnostic(
+        "mass-in-pounds",
+        "warning",
+        f"Body mass is {mass.mass_kg:.1f} in the file; {stands.mass_kg:.1f} kg stand on the plates in the static trial. It is "
+        f"taken as pounds: {pounds_kg:.1f} kg are used.",
+        value=mass.mass_kg,
+        limit=limit,
+        hint="Store the body mass in kg, or give it with --mass.",
+    )
+    return replace(mass, mass_kg=pounds_kg, source=f"{mass.source}, in pounds"), (note,)
 
 
 def stored_height(files: Sequence[Recording]) -> tuple[float | None, str]:

@@ -20,12 +20,14 @@ def corners_run_backwards(plates: Sequence[ForcePlate]) -> bool:
     From above they run clockwise: +x+y, -x+y, -x-y, +x-y of axes whose z points down (C3D user guide, FORCE_PLATFORM). So
     they do in every plate of some fifteen laboratories at hand; a mirror image turns them round. False without a plate.
     """
-    normals = [
-        np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
-        for plate in plates
-        if plate.outlined
-    ]
-    return bool(normals) and all(normal[1] > 0.0 for normal in normals)
+    outlined = [plate for plate in plates if plate.outlined]
+    return bool(outlined) and all(z_points_up(plate) for plate in outlined)
+
+
+def z_points_up(plate: ForcePlate) -> bool:
+    """Whether the z axis that the corners (World, Y up) of a plate tell points up. False where the file does not tell corners."""
+    normal = np.cross(plate.corners[0] - plate.corners[2], plate.corners[1] - plate.corners[3])
+    return bool(plate.outlined and normal[1] > 0.0)
 
 
 def mirrored_note() -> Diagnostic:

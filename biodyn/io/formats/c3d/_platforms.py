@@ -11,6 +11,7 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.io.formats.c3d._parameters import continued
 from biodyn.io.names import letters, names
+from biodyn.io.plate_units import PlateUnit
 from biodyn.recording import ForcePlate
 
 # Channels a plate of each C3D type needs, facts: c3d.org manual, BTK, for 5 to 7 also Visual3D's documentation.
@@ -18,6 +19,7 @@ _CHANNELS = {1: 6, 2: 6, 3: 8, 4: 6, 5: 8, 6: 12, 7: 8}
 # Types with a calibration matrix, and what comes out of it: forces and moments, or as many forces as there are sensors.
 _CALIBRATED_BY_MATRIX = {4: 6, 5: 6, 6: 12, 7: 8}
 _POSITION_CHANNELS = (3, 4)  # of type 1: centre of pressure
+_METRES = PlateUnit(1.0, 1.0, 1.0)
 
 Group = Mapping[str, Mapping[str, Any]]
 
@@ -32,13 +34,14 @@ def read_plates(
     analog_group: Group,
     samples: FloatArray,
     kept_channels: Sequence[int],
-    metres_per_unit: float,
+    units: Mapping[int, PlateUnit] | None,
     frame_count: int,
     rate_hz: float,
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
     """Return the plates that are fully described, and a diagnostic for each that is not.
 
-    `samples` (Ta, C) scaled analog samples of the 0-based channels `kept_channels`; `rate_hz` marker frames per second.
+    `samples` (Ta, C) scaled analog samples of the 0-based channels `kept_channels`; `rate_hz` marker frames per second. `units`:
+    of the plates by number, others are left out; None = all as if the file unit were the metre.
     """
     types = _numbers(plate_group, "TYPE")
     used = _numbers(plate_group, "USED")
@@ -52,10 +55,13 @@ def read_plates(
     if count > types.size:
         diagnostics.append(_unreadable(f"{types.size + 1} to {count}", count, "FORCE_PLATFORM:TYPE names no type"))
     for number in range(1, min(count, types.size) + 1):
+        unit = _METRES if units is None else units.get(number)
         try:
-            plate = _plate(number, plate_group, analog_group, samples, kept_channels, metres_per_unit)
+            plate = _plate(number, plate_group, analog_group, samples, kept_channels, unit or _METRES)
         except _Incomplete as problem:
             diagnostics.append(_unreadable(str(number), count, str(problem)))
+            continue
+        if unit is None:
             continue
         plates.append(ForcePlate(**plate, rate_hz=analog_rate_hz, zero_frames=zero))
     return tuple(plates), tuple(diagnostics)
@@ -95,7 +101,7 @@ def _plate(
     analog_group: Group,
     samples: FloatArray,
     kept_channels: Sequence[int],
-    metres_per_unit: float,
+    unit: PlateUnit,
 ) -> dict[str, Any]:
     types = _numbers(group, "TYPE")
     kind = int(types[number - 1])
@@ -109,18 +115,18 @@ def _plate(
     channels = samples[:, columns]
     matrix = None
     if kind in _CALIBRATED_BY_MATRIX:
-        matrix = _calibration(number, group, _CALIBRATED_BY_MATRIX[kind], len(columns), metres_per_unit)
+        matrix = _calibration(number, group, _CALIBRATED_BY_MATRIX[kind], len(columns), unit.moments)
     else:
         factors = [
-            _factor(kind, place, str(units[i]) if i < len(units) else "", metres_per_unit)
+            _factor(kind, place, str(units[i]) if i < len(units) else "", unit.moments)
             for place, i in enumerate(indices)
         ]
         channels = channels * np.asarray(factors)
     return {
         "number": number,
         "type": kind,
-        "corners": corners.reshape(4, 3) * metres_per_unit,
-        "origin": np.zeros(3) if origin is None else origin * metres_per_unit,
+        "corners": corners.reshape(4, 3) * unit.corners,
+        "origin": np.zeros(3) if origin is None else origin * unit.origin,
         "channels": channels,
         "cal_matrix": matrix,
         "channel_labels": tuple(str(labels[i]) if i < len(labels) else "" for i in indices),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,7 @@ from biodyn.io.labels import point_roles
 from biodyn.io.length_units import LengthUnit, length_unit
 from biodyn.io.moment_units import corrected_moments
 from biodyn.io.names import names
+from biodyn.io.plate_units import PlateUnit
 from biodyn.io.positions import dropped_note, require_markers, unseen_as_nan, without_impossible
 from biodyn.io.segment_poses import StoredPoses, require_known, require_seen, virtual_points, with_landmarks
 from biodyn.library.pose_systems import pose_system_of
@@ -196,22 +197,20 @@ def _length_unit(
     path: Path, groups: Groups, markers: FloatArray, data: DataSection, height_m: float | None
 ) -> LengthUnit:
     text = str(next(iter(values_of(groups, "POINT", "UNITS")), "")).strip()
-    in_units, _ = _plates(groups, data, 1.0, len(markers), 1.0)
+    in_units, _ = _plates(groups, data, None, len(markers), 1.0)
     return length_unit(path.name, text, names()["length_units"], markers, in_units, height_m)
 
 
 def _plates(
-    groups: Groups, data: DataSection, metres_per_unit: float, frame_count: int, rate_hz: float
+    groups: Groups, data: DataSection, units: Mapping[int, PlateUnit] | None, frame_count: int, rate_hz: float
 ) -> tuple[tuple[ForcePlate, ...], tuple[Diagnostic, ...]]:
-    """The force plates and what is wrong with them; none where the unit of their geometry is not known (NaN)."""
-    if not np.isfinite(metres_per_unit):
-        return (), ()
+    """The force plates and what is wrong with them; without those whose unit is not known, None = in file units."""
     return read_plates(
         groups.get("FORCE_PLATFORM", {}),
         groups.get("ANALOG", {}),
         data.samples,
         data.channels,
-        metres_per_unit,
+        units,
         frame_count,
         rate_hz,
     )

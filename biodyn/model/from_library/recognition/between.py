@@ -35,7 +35,9 @@ _ALWAYS = 0.9
 class TimedExchange:
     """Markers `one` and `other` carry each other's label in frames first to last (inclusive).
 
-    It shows in `frames` of the `told` frames in which it could; `gain_m` as `exchanges` counts it.
+    It shows in `frames` of the `told` frames in which it could; in `as_labelled` of them the opposite shows as clearly. `gain_m`
+    as `exchanges` counts it. `steadier_m`: by how much both trajectories jump less, summed over the frames where the exchange
+    begins and ends; 0 where it has neither.
     """
 
     one: str
@@ -45,12 +47,18 @@ class TimedExchange:
     frames: int
     told: int
     gain_m: float
+    as_labelled: int = 0
+    steadier_m: float = 0.0
 
 
 def exchanges(
     markers: Markers, static: Mapping[str, FloatArray], bodies: Mapping[str, str], parents: Mapping[str, str]
 ) -> list[TimedExchange]:
-    """Find pairs that fit better exchanged, the clearest first; a marker is named once."""
+    """Find pairs that fit better exchanged, the clearest first; a marker is named once.
+
+    A pelvis or a head is its own mirror image: distances cannot tell whether its front or its back markers are exchanged. Pairs
+    whose trajectories would jump come last.
+    """
     labels = [label for label in markers.labels if label in static and label in bodies]
     step = max(1, round(markers.rate_hz / _FRAMES_A_SECOND))
     p = markers.positions[::step][:, [markers.labels.index(label) for label in labels]]
@@ -81,9 +89,11 @@ def exchanges(
                     count * step,
                     int(np.isfinite(gain).sum()) * step,
                     float(np.median(gain[better])),
+                    int(np.count_nonzero(gain < -LEAST_GAIN_M)) * step,
+                    _steadier(p[:, i], p[:, j], better),
                 )
             )
-    found.sort(key=lambda item: item.frames * item.gain_m, reverse=True)
+    found.sort(key=lambda item: (item.steadier_m >= 0.0, item.frames * item.gain_m), reverse=True)
     named: set[str] = set()
     kept = []
     for item in found:
@@ -91,6 +101,14 @@ def exchanges(
             kept.append(item)
             named |= {item.one, item.other}
     return kept
+
+
+def _steadier(one: FloatArray, other: FloatArray, exchanged: BoolArray) -> float:
+    """By how much (m) two trajectories (T, 3) jump less in sum where they are exchanged in some frames (T,)."""
+    at = np.flatnonzero(np.diff(exchanged.astype(np.int8)))
+    jumps = np.linalg.norm(one[at + 1] - one[at], axis=1) + np.linalg.norm(other[at + 1] - other[at], axis=1)
+    across = np.linalg.norm(other[at + 1] - one[at], axis=1) + np.linalg.norm(one[at + 1] - other[at], axis=1)
+    return float(np.nansum(jumps - across))
 
 
 def _neighbours(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,15 +11,16 @@ from biodyn.conventions import FloatArray
 from biodyn.diagnostics import Diagnostic
 from biodyn.library.tables import sided_rows
 from biodyn.model.from_library.recognition.between import TimedExchange, exchanges, mended
-from biodyn.model.from_library.recognition.exchanged import Exchange, Judged, judge
+from biodyn.model.from_library.recognition.exchanged import Exchange, Judged, exchange_gain, judge
 from biodyn.model.from_library.recognition.person import mirrored_places, place_names, places_by_label
 from biodyn.model.marker_roles import MarkerMapping
 from biodyn.recording import Markers
 
 CODE = "markers-exchanged"
 _FRAMES = 3  # of a walk in which an exchange must be seen
+_FRAMES_OF_PAIR = 7  # of a walk that are asked about one pair
 _LEAST_DIFFERENCE = 10.0  # of squared distances, between the two files' gains: which of them is wrong
-_ALWAYS = 0.9  # of the frames in which it can be told: an exchange of all of them
+_ALWAYS = 0.9  # of the frames in which it can be told: nothing speaks for the labels in the others
 _MOST = 12  # exchanges between static trial and walk
 
 
@@ -68,7 +69,7 @@ def corrected(walk: Markers, static: Markers, points: Mapping[str, FloatArray], 
     bodies = {role.label: role.body for role in mapping.roles}
     for _ in range(_MOST):
         found = exchanges(walk, points, bodies, _parents())
-        clear = next((one for one in found if _is_walks(one, standing, walking, places)), None)
+        clear = next((one for one in found if _is_walks(one, points, walk, places)), None)
         if clear is None:
             break
         walk, frames = mended(walk, clear, points, bodies, _parents())
@@ -119,15 +120,8 @@ def _renamed(points: Mapping[str, FloatArray], moved: Mapping[str, str]) -> Mapp
 
 def _walking(walk: Markers, places: Mapping[str, str]) -> Judged:
     """What several frames of a walk agree on."""
-    columns = [i for i, label in enumerate(walk.labels) if label in places]
-    seen = np.isfinite(walk.positions[:, columns, 0]).sum(axis=1)
-    if not columns or not seen.any():
-        return Judged()
-    rows = np.flatnonzero(seen == seen.max())
-    chosen = rows[np.linspace(0, len(rows) - 1, _FRAMES + 2).round().astype(int)[1:-1]]
     first: Judged | None = None
-    for row in dict.fromkeys(int(row) for row in chosen):
-        frame = {walk.labels[i]: walk.positions[row, i] for i in columns}
+    for frame in _frames(walk, places, (), _FRAMES):
         judged = judge(frame, places)
         if first is None:
             first = judged
@@ -135,23 +129,39 @@ def _walking(walk: Markers, places: Mapping[str, str]) -> Judged:
         first = replace(first, exchanges=shared)
         if not shared:
             break
-    assert first is not None
-    return first
+    return first or Judged()
 
 
-def _is_walks(found: TimedExchange, standing: Judged, walking: Judged, places: Mapping[str, str]) -> bool:
+def _is_walks(
+    found: TimedExchange, standing: Mapping[str, FloatArray], walk: Markers, places: Mapping[str, str]
+) -> bool:
     """Whether an exchange between static trial and walk is the walk's: its own, or of markers whose names mean no place.
 
-    In some frames only, it is the walk's. In all of them, the person's shape must tell which of the two files is right.
+    Where the walk shows both orders, it is the walk's. Else the person's shape must tell which of the two files is right: in the
+    middle one of some frames of the walk, since where feet pass each other either order makes a person.
     """
-    if (found.one not in places and found.other not in places) or found.frames < _ALWAYS * found.told:
+    pair = found.one, found.other
+    if not set(pair) & set(places) or found.as_labelled > (1.0 - _ALWAYS) * found.told:
         return True
-    gains = []
-    for judged in (standing, walking):
-        if judged.fit is None or not {found.one, found.other} <= set(judged.labels):
-            return False
-        gains.append(judged.fit.exchange_gains()[judged.labels.index(found.one), judged.labels.index(found.other)])
-    return bool(gains[1] - gains[0] > _LEAST_DIFFERENCE)
+    gain = exchange_gain(standing, places, *pair)
+    gains = [exchange_gain(frame, places, *pair) for frame in _frames(walk, places, pair, _FRAMES_OF_PAIR)]
+    told = [value for value in gains if np.isfinite(value)]
+    return bool(told and np.isfinite(gain) and np.median(told) - gain > _LEAST_DIFFERENCE)
+
+
+def _frames(
+    walk: Markers, places: Mapping[str, str], needed: Sequence[str], count: int
+) -> Iterator[dict[str, FloatArray]]:
+    """Points by label of some frames that show the `needed` ones and as many others with a place as any."""
+    columns = [i for i, label in enumerate(walk.labels) if label in places]
+    whole = np.isfinite(walk.positions[:, [walk.index(label) for label in needed], 0]).all(axis=1)
+    seen = np.where(whole, np.isfinite(walk.positions[:, columns, 0]).sum(axis=1), 0)
+    if not columns or not seen.any():
+        return
+    rows = np.flatnonzero(seen == seen.max())
+    chosen = rows[np.linspace(0, len(rows) - 1, count + 2).round().astype(int)[1:-1]]
+    for row in dict.fromkeys(int(row) for row in chosen):
+        yield {walk.labels[i]: walk.positions[row, i] for i in dict.fromkeys((*columns, *map(walk.index, needed)))}
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------

@@ -66,16 +66,40 @@ class Judged:
 
 def judge(points: Mapping[str, FloatArray], places: Mapping[str, str]) -> Judged:
     """Judge labelled points (3,) m in World, Y up: `places` says which place (`person.place_names`) a label marks."""
-    labels = tuple(label for label in places if label in points and np.isfinite(points[label]).all())
-    bodies = body_of_places()
-    if len(labels) < _LEAST_POINTS or len({bodies[places[label]] for label in labels}) < _LEAST_BODIES:
+    labels = _telling(points, places)
+    if not labels:
         return Judged()
-    person = person_with(tuple(places[label] for label in labels))
     seen = np.stack([points[label] for label in labels])
-    search = _Search(labels, places, seen, fit_person(person, seen))
+    search = _Search(labels, places, seen, _as_labelled(labels, places, seen))
     search.run()
     exchanges, unclear = search.result()
     return Judged(exchanges, unclear, search.fit, labels)
+
+
+def exchange_gain(points: Mapping[str, FloatArray], places: Mapping[str, str], one: str, other: str) -> float:
+    """By how much two labels would fit better exchanged, all others as they are: squared distance in standard deviations.
+
+    One of them may mark no place: then the other's point is judged alone. NaN where the points say too little of a person.
+    """
+    labels = _telling(points, places)
+    if not {one, other} & set(labels) or not {one, other} <= set(points):
+        return float("nan")
+    costs = []
+    for seen in (points, {**points, one: points[other], other: points[one]}):
+        costs.append(_as_labelled(labels, places, np.stack([seen[label] for label in labels])).cost)
+    return float(costs[0] - costs[1])
+
+
+def _telling(points: Mapping[str, FloatArray], places: Mapping[str, str]) -> tuple[str, ...]:
+    """The labels with a place and a point; none where these are too few for a person."""
+    labels = tuple(label for label in places if label in points and np.isfinite(points[label]).all())
+    bodies = body_of_places()
+    enough = len(labels) >= _LEAST_POINTS and len({bodies[places[label]] for label in labels}) >= _LEAST_BODIES
+    return labels if enough else ()
+
+
+def _as_labelled(labels: Sequence[str], places: Mapping[str, str], seen: FloatArray) -> PersonFit:
+    return fit_person(person_with(tuple(places[label] for label in labels)), seen)
 
 
 class _Search:

@@ -1,0 +1,226 @@
+"""Force plates as less careful laboratories describe them: corners in another order, lengths and moments in another unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from biodyn.analysis import TrialAnalysis
+from biodyn.io.formats.c3d.write import C3dContent
+from biodyn.io.formats.c3d.write import write_c3d as write_content
+from biodyn.simulation import Person, SimulatedTrial, TrialOptions, session, write_c3d
+from biodyn.simulation.files import analog_channels, trial_parameters
+from biodyn.simulation.recovery import compare
+from biodyn.trial.run import analyse_trial
+
+QUICK = {"uncertainty": {"compute": False}}
+BACKWARDS = ([0, 3, 2, 1], [1, 0, 3, 2], [2, 1, 0, 3], [3, 2, 1, 0])
+Platform = dict[str, np.ndarray]
+
+
+def described(
+    path: Path,
+    trial: SimulatedTrial,
+    change: Callable[[Platform], None],
+    channels_of: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> None:
+    """Write the trial with another description of its plates, and their channels changed."""
+    channels, labels, units = analog_channels(trial)
+    parameters = {group: dict(entries) for group, entries in trial_parameters(trial, True, "").items()}
+    change(parameters["FORCE_PLATFORM"])
+    write_content(
+        path,
+        C3dContent(
+            list(trial.labels),
+            1e3 * trial.markers @ trial.options.R_LW.T,
+            trial.options.rate_hz,
+            analog=channels_of(channels),
+            analog_labels=labels,
+            analog_units=units,
+            parameters=parameters,
+        ),
+    )
+
+
+def analysed(folder: Path, standing: SimulatedTrial, walking: SimulatedTrial, *changes) -> TrialAnalysis:
+    for name, trial in (("static", standing), ("walk", walking)):
+        described(folder / f"{name}.c3d", trial, *changes)
+    return analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=QUICK)
+
+
+@pytest.fixture(scope="module")
+def torques(standing, walking, tmp_path_factory) -> np.ndarray:
+    """(T, V) Nm of the recording as the format has it."""
+    folder = tmp_path_factory.mktemp("sound")
+    write_c3d(folder / "static.c3d", standing)
+    write_c3d(folder / "walk.c3d", walking)
+    return analyse_trial(folder / "walk.c3d", folder / "static.c3d", settings=QUICK).dynamics.torques
+
+
+def causes(analysis: TrialAnalysis) -> list[str]:
+    assert analysis.verdict is not None
+    return [cause.code for cause in analysis.verdict.causes]
+
+
+@pytest.mark.parametrize("order", BACKWARDS)
+def test_corners_listed_the_other_way_round_are_put_in_order(standing, walking, torques, tmp_path, order):
+    """Then z points up and the level axes are exchanged, or one is reversed: feet and body tell which."""
+
+    def backwards(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"][:, order]
+
+    found = analysed(tmp_path, standing, walking, backwards)
+    assert causes(found) == ["plate-corners-corrected"]
+    (note,) = [note for note in found.diagnostics if note.code == "plate-corners-corrected"]
+    assert note.message.startswith("Plates 1, 2 and 3 ")
+    # listed again in the same order, they are as they were
+    assert f"in the order {', '.join(str(corner + 1) for corner in order)}," in note.message
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_corners_of_one_plate_listed_the_other_way_round_leave_the_others(standing, walking, torques, tmp_path):
+    def backwards(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] = platform["CORNERS"][1][BACKWARDS[0]]
+
+    found = analysed(tmp_path, standing, walking, backwards)
+    assert causes(found) == ["plate-corners-corrected"]
+    (note,) = [note for note in found.diagnostics if note.code == "plate-corners-corrected"]
+    assert note.message.startswith("Plate 2 has ")
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_exchanged_coordinates_of_the_corners_are_exchanged_back(standing, walking, torques, tmp_path):
+    def exchanged(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"][:, :, [1, 0, 2]]
+
+    found = analysed(tmp_path, standing, walking, exchanged)
+    assert causes(found) == ["plate-corners-corrected"]
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) == 0.0
+
+
+def test_plates_whose_z_points_up_by_design_stay_as_they_are(standing, walking, torques, tmp_path):
+    """Corners, ORIGIN and channels all in the same axes, x and y exchanged and z up: nothing contradicts anything."""
+
+    def upward(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"][:, BACKWARDS[0]]
+        platform["ORIGIN"] = platform["ORIGIN"][:, [1, 0, 2]] * (1.0, 1.0, -1.0)
+
+    def channels(stored: np.ndarray) -> np.ndarray:
+        plates = stored.reshape(len(stored), -1, 6)
+        turned = plates[..., [1, 0, 2, 4, 3, 5]] * (1.0, 1.0, -1.0, 1.0, 1.0, -1.0)
+        return np.asarray(turned.reshape(stored.shape))
+
+    found = analysed(tmp_path, standing, walking, upward, channels)
+    assert causes(found) == []
+    # the same numbers in other axes
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-6
+
+
+def test_plates_that_ask_for_different_orders_are_named_and_left(standing, walking, tmp_path):
+    """No program lists the corners of each plate in another wrong order; what is wrong is still named."""
+
+    def mixed(platform: Platform) -> None:
+        platform["CORNERS"] = np.stack(
+            [corners[order] for corners, order in zip(platform["CORNERS"], BACKWARDS, strict=False)]
+        )
+
+    found = analysed(tmp_path, standing, walking, mixed)
+    codes = [note.code for note in found.diagnostics]
+    assert "plate-corners-corrected" not in codes
+    assert codes.count("plate-corners-reversed") == 3
+    assert not {"plate-moment-sign", "plate-rotated"} & set(codes)
+    assert found.verdict is not None
+    assert found.verdict.status == "fail"
+
+
+@pytest.mark.parametrize("wrong", [3, 4], ids=["Mx", "My"])
+def test_a_wrong_sign_of_a_plate_whose_z_points_up_is_no_wrong_order(standing, walking, tmp_path, wrong):
+    def upward(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"][:, BACKWARDS[0]]
+        platform["ORIGIN"] = platform["ORIGIN"][:, [1, 0, 2]] * (1.0, 1.0, -1.0)
+
+    def channels(stored: np.ndarray) -> np.ndarray:
+        plates = stored.reshape(len(stored), -1, 6)
+        turned = plates[..., [1, 0, 2, 4, 3, 5]] * (1.0, 1.0, -1.0, 1.0, 1.0, -1.0)
+        turned[..., wrong] *= -1.0
+        return np.asarray(turned.reshape(stored.shape))
+
+    codes = [note.code for note in analysed(tmp_path, standing, walking, upward, channels).diagnostics]
+    assert "plate-corners-corrected" not in codes
+    assert "plate-moment-sign" in codes
+
+
+PLATE_TYPES = [(2, 2, 2), (3, 4, 1), (6, 7, 5)]
+THOUSANDTHS = [("CORNERS",), ("ORIGIN",), ("CORNERS", "ORIGIN")]
+
+
+@pytest.fixture(scope="module", params=PLATE_TYPES, ids=str)
+def laboratory(request):
+    """Static trial and walk over plates of several types, clean."""
+    options = TrialOptions(forward="-x", plate_types=request.param)
+    return session(Person("P", height_m=1.75, mass_kg=70.0, sex="female"), options)
+
+
+@pytest.mark.parametrize("plates", [slice(None), slice(1, 2)], ids=["all", "one"])
+@pytest.mark.parametrize("entries", THOUSANDTHS, ids="+".join)
+def test_lengths_of_plates_in_m_among_mm_are_told_by_plates(laboratory, tmp_path, entries, plates):
+    """Corners by the size of plates, ORIGIN by where plates have their sensors; each plate by itself."""
+
+    def in_metres(platform: Platform) -> None:
+        for entry in entries:
+            platform[entry] = np.array(platform[entry], dtype=np.float64)
+            platform[entry][plates] /= 1e3
+
+    found = analysed(tmp_path, *laboratory, in_metres)
+    assert found.verdict is not None
+    assert found.verdict.status == "warn"
+    wanted = {"CORNERS": "plate-unit-corrected", "ORIGIN": "origin-unit-corrected"}[entries[0]]
+    # moments behind a matrix have the corners' unit; where it is not theirs their lever tells
+    assert wanted in causes(found)
+    assert set(causes(found)) <= {wanted, "moment-unit-corrected"}
+    if plates != slice(None):
+        assert "late 2" in next(note for note in found.diagnostics if note.code == wanted).message
+    # as with everything in mm; float32 in the file
+    for joint in ("hip", "knee", "ankle"):
+        assert compare(found, laboratory[1]).sagittal_rms_nm_kg(joint) < 0.011
+
+
+def test_corners_in_cm_among_mm_leave_the_sensors_where_they_are(standing, walking, torques, tmp_path):
+    """41 cm below the surface no plate has its sensor; 41 mm is usual."""
+
+    def in_centimetres(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"] / 10.0
+
+    found = analysed(tmp_path, standing, walking, in_centimetres)
+    assert causes(found) == ["plate-unit-corrected"]
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-3  # corners of 4-byte floats, tenfold
+
+
+def test_a_plate_of_no_possible_size_is_left_out_and_the_others_are_used(standing, walking, tmp_path):
+    def nonsense(platform: Platform) -> None:
+        platform["CORNERS"] = platform["CORNERS"].copy()
+        platform["CORNERS"][1] *= 1e6
+
+    found = analysed(tmp_path, standing, walking, nonsense)
+    (note,) = [note for note in found.diagnostics if note.code == "plate-size"]
+    assert note.message.startswith("Plate 2 would measure ")
+    assert [plate.number for plate in found.plates] == [1, 3]
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3])
+def test_moments_of_one_plate_in_another_unit_are_told_by_its_own_steps(standing, walking, torques, tmp_path, factor):
+    def channels(stored: np.ndarray) -> np.ndarray:
+        scaled = stored.copy()
+        scaled[:, 9:12] *= factor
+        return scaled
+
+    found = analysed(tmp_path, standing, walking, lambda platform: None, channels)
+    assert causes(found) == ["moment-unit-corrected"]
+    (note,) = [note for note in found.diagnostics if note.code == "moment-unit-corrected"]
+    assert "the moments of force plate 2 have" in note.message
+    # Moments of 4-byte floats scaled: relative errors of 1e-7, which the estimate's weights carry on.
+    assert np.nanmax(np.abs(found.dynamics.torques - torques)) < 1e-2
