@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Numbers, Strict, Table, Texts, Three
+from biodyn.library.schema.base import Name, Names, Numbers, OneOrMore, Strict, Table, Texts, Three
 
 Metres = Annotated[float, Field(gt=0, lt=3)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -22,6 +22,34 @@ class Person(Table):
     along_the_leg: Texts
     measures: dict[Name, Metres]
     markers: dict[Name, Three]
+
+
+class _Place(Table):
+    body: Name
+    at: Three | None = None
+    marker: Name | None = None
+    from_: Name | None = Field(None, alias="from")
+    through: Name | None = None
+    rods: Three | None = None
+
+
+class _Outfit(Table):
+    wears: dict[Name, Name]
+    sides: Annotated[tuple[Name, Name], Field(strict=False)] | None = None
+    also: Names = ()
+    static_only: Names = ()
+    walk_only: Names = ()
+    plates: Annotated[tuple[OneOrMore, ...], Field(strict=False)] = ()
+    set: Name | None = None
+    prefix: Name | None = None
+
+
+@SCHEMAS.register("simulation/outfits")
+class Outfits(Table):
+    """Marker sets that simulated people wear beside the template's."""
+
+    place: dict[Name, _Place]
+    outfit: dict[Name, _Outfit]
 
 
 class _Bulge(Strict):
@@ -53,6 +81,7 @@ class SoftTissue(Table):
     body: dict[Name, Annotated[float, Field(ge=0)]]
     muscle: dict[Name, _Bulge]
     wobble: _Wobble
+    plate_turn_deg: dict[Name, Annotated[float, Field(ge=0, le=20)]]
 
 
 class _Timing(Strict):
