@@ -26,6 +26,11 @@ CONVERGED: Final = ik.CONVERGED
 STOPPED: Final = ik.STOPPED  # at the largest number of iterations
 UNSEEN: Final = ik.UNSEEN  # not enough markers seen
 UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave some coordinate undetermined
+# A coordinate this near to its limit lies at it, rad or m; frames in which the start's posture is looked for; the share of the
+# cost that another minimum has at most.
+_AT_LIMIT: Final = 1e-6
+_COMPARED_FRAMES: Final = 50
+_BETTER: Final = 0.999
 # A frame with fewer visible markers has no solution: three points fix a rigid body.
 MIN_MARKERS: Final = 3
 
@@ -55,9 +60,15 @@ def _spread(points: FloatArray) -> float:
 
 
 def _placed_base(
-    mb: Multibody, q0: FloatArray, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray, weights: FloatArray
+    mb: Multibody,
+    q0: FloatArray,
+    marker_body: IntArray,
+    p_BM: FloatArray,
+    p_WM: FloatArray,
+    weights: FloatArray,
+    by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it, else all."""
+    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it, else (`by_all`) all."""
     tree = mb.tree
     if not (tree.kind[0] == FREE and tree.parent[0] == -1):
         return q0
@@ -67,7 +78,7 @@ def _placed_base(
     use = np.isfinite(p_WM).all(axis=1) & (weights > 0)
     own = use & (marker_body == 0)
     # 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees
-    chosen = own if _spread(x_root[own]) > 0.02 else use
+    chosen = own if not by_all and _spread(x_root[own]) > 0.02 else use
     R, p = rigid_fit(x_root[chosen], p_WM[chosen], weights[chosen])
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
     q = q0.copy()
@@ -217,7 +228,9 @@ def inverse_kinematics(
             (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
             Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
 
-    Every frame starts from the one before. Newton's method with exact curvature, damped where a step fails, limits by
+    Every frame starts from the one before. A first frame whose posture is far from q0 can end in a wrong minimum (an elbow bent
+    backwards, with the upper arm turned round), and many others with it: where a coordinate lies at its limit in some frame, the
+    first is also reached backwards from the frame that q0 resembles most, and the better fit counts. Newton's method with exact curvature, damped where a step fails, limits by
     an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.
     Angles without limits are continuous from one determined frame to the next, within half a turn.
 
@@ -242,4 +255,60 @@ def inverse_kinematics(
         prior_weights=pulls,
         q_prior=prior,
     )
-    return _solved(mb, problem, start, float(tolerance), int(max_iterations))
+    result = _solved(mb, problem, start, float(tolerance), int(max_iterations))
+    if usable.size and _at_a_limit(mb, result.q[usable], low, high):
+        posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
+        better = _reached_backwards(mb, problem, posture, usable, result, float(tolerance), int(max_iterations))
+        if better is not None:
+            result = _solved(mb, problem, better, float(tolerance), int(max_iterations))
+    return result
+
+
+def _at_a_limit(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> bool:
+    """True where a one-axis coordinate lies at a limit in some row of q (T, nq), and its limits leave it room to move."""
+    for body in mb.bodies:
+        place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
+        if place.stop - place.start != 1 or not low[row] < high[row]:
+            continue
+        angle = q[:, place.start]
+        if (angle < low[row] + _AT_LIMIT).any() or (angle > high[row] - _AT_LIMIT).any():
+            return True
+    return False
+
+
+def _reached_backwards(
+    mb: Multibody,
+    problem: Problem,
+    posture: FloatArray,
+    usable: IntArray,
+    found: InverseKinematics,
+    tolerance: float,
+    max_iterations: int,
+) -> FloatArray | None:
+    """Return q (nq,) of the first usable frame as it is reached from the frame that the posture (nq,) resembles most.
+
+    None where that is the first frame, or the fit there is no better than the one that was found.
+    """
+    seen, shares = problem.p_WM, problem.weights
+    some = usable[np.unique(np.linspace(0, len(usable) - 1, _COMPARED_FRAMES).astype(int))]
+    starts = [
+        _placed_base(mb, posture, problem.marker_link, problem.p_BM, seen[t], shares[min(t, len(shares) - 1)], True)
+        for t in some
+    ]
+    R, p = body_poses(mb, np.array(starts))
+    links = problem.marker_link
+    places = np.einsum("tmij,mj->tmi", R[:, links], problem.p_BM) + p[:, links]
+    away = np.nanmean(np.sum((seen[some] - places) ** 2, axis=2), axis=1)
+    nearest = int(np.argmin(away))
+    rows = usable[usable <= some[nearest]][::-1]
+    if len(rows) < 2:
+        return None
+    prior = problem.q_prior
+    back = problem._replace(
+        p_WM=np.ascontiguousarray(seen[rows]),
+        weights=shares if len(shares) == 1 else np.ascontiguousarray(shares[rows]),
+        q_prior=prior if len(prior) <= 1 else np.ascontiguousarray(prior[rows]),
+    )
+    solution = _solved(mb, back, starts[nearest], tolerance, max_iterations)
+    better = solution.cost[-1] < _BETTER * found.cost[usable[0]]
+    return solution.q[-1] if better and np.isfinite(solution.q[-1]).all() else None
