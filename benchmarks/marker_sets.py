@@ -159,7 +159,7 @@ def main() -> None:
     parser.add_argument("--tell", action="store_true", help="name what the verdicts rest on")
     arguments = parser.parse_args()
     record, watch = Record("marker_sets", vars(arguments)), Stopwatch()
-    names = [WHOLE, LOWER, *(name for name in outfit_names() if arguments.only in name)]
+    names = [WHOLE, LOWER, *(name for name in outfit_names() if any(part in name for part in arguments.only.split(",")))]
     for walk_class in arguments.classes:
         recordings = [rough_recording(walk_class, seed) for seed in arguments.people]
         heads = ("outfit", "recognised as", "mistaken", *TORQUES, "ratio", *(f"{joint} mm" for joint in CENTRES), "verdicts")

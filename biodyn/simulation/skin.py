@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -45,11 +45,14 @@ def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int, common:
     labels, sits = marker_labels(body), body.patches
     by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in for_each_side(pattern)}
     by_body = {name: mm for pattern, mm in table["body"].items() for _, name in for_each_side(pattern)}
+    on_toes = {name: entry for pattern, entry in table["toes"].items() for _, name in for_each_side(pattern)}
     moved = np.zeros((len(q), len(labels), 3))
     for i, label in enumerate(labels):
         patch = sits[label]
         largest_m = 1e-3 * by_landmark.get("" if patch.plate else patch.landmark, by_body[patch.body])
         moved[:, i] = largest_m * _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode())])
+        if patch.landmark in on_toes:
+            moved[:, i] += _bent_toes(on_toes[patch.landmark], phase, patch.body)
         if patch.plate:
             turn = _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode()), 1])[:, 1]
             moved[:, i] += _turned(body, label, turn)
@@ -67,6 +70,14 @@ def _course(body: Body, q: FloatArray, phase: FloatArray, segment: str, seed: Se
         with_cycle += waves @ rng.normal(size=(2, 3)) / k
     share = table["cycle_share"]
     return _unit_size((1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle))
+
+
+def _bent_toes(entry: Mapping[str, float], phase: FloatArray, segment: str) -> FloatArray:
+    """Movement (T, 3) m in the axes of the foot of a marker on the toes, which bend up at push-off."""
+    late = entry["phase"] + (0.5 if segment.endswith("_l") else 0.0)
+    away = np.mod(phase - late + 0.5, 1.0) - 0.5
+    course = np.exp(-0.5 * (away / entry["width"]) ** 2)
+    return 1e-3 * np.outer(course, [entry["forward_mm"], entry["upward_mm"], 0.0])
 
 
 def _turned(body: Body, label: str, course: FloatArray) -> FloatArray:

@@ -58,6 +58,13 @@ class _Bulge(Strict):
     width: float = Field(gt=0, le=0.5)
 
 
+class _Toes(Strict):
+    forward_mm: float
+    upward_mm: float
+    phase: Share
+    width: float = Field(gt=0, le=0.5)
+
+
 class _Swing(Strict):
     mm: float = Field(ge=0)
     hz: float = Field(gt=0, le=100)
@@ -81,6 +88,7 @@ class SoftTissue(Table):
     body: dict[Name, Annotated[float, Field(ge=0)]]
     muscle: dict[Name, _Bulge]
     wobble: _Wobble
+    toes: dict[Name, _Toes]
     plate_turn_deg: dict[Name, Annotated[float, Field(ge=0, le=20)]]
 
 
