@@ -70,11 +70,9 @@ def load_outfit(name: str) -> Outfit:
         raise ModelError(f"Nobody can wear '{name}'.", nearest(name, outfit_names()))
     raw = table[name]
     words = dict(zip(SIDES, raw.get("sides", ("R", "L")), strict=True))
-    prefix = raw.get("prefix", "")
-
     def labels(pattern: str) -> list[tuple[str, str]]:
         """(label, side) of both sides, or once."""
-        filled = {prefix + pattern.replace("{S}", words[side]).replace("{s}", side): side for side in SIDES}
+        filled = {pattern.replace("{S}", words[side]).replace("{s}", side): side for side in SIDES}
         return [(label, side if len(filled) > 1 else "") for label, side in filled.items()]
 
     places: dict[str, str] = {}

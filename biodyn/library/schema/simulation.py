@@ -41,7 +41,6 @@ class _Outfit(Table):
     walk_only: Names = ()
     plates: Annotated[tuple[OneOrMore, ...], Field(strict=False)] = ()
     set: Name | None = None
-    prefix: Name | None = None
 
 
 @SCHEMAS.register("simulation/outfits")
