@@ -30,7 +30,7 @@ UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave s
 # cost that another minimum has at most.
 _AT_LIMIT: Final = 1e-6
 _COMPARED_FRAMES: Final = 50
-_BETTER: Final = 0.999
+_BETTER: Final = 0.98
 # A frame with fewer visible markers has no solution: three points fix a rigid body.
 MIN_MARKERS: Final = 3
 
@@ -230,9 +230,12 @@ def inverse_kinematics(
 
     Every frame starts from the one before. A first frame whose posture is far from q0 can end in a wrong minimum (an elbow bent
     backwards, with the upper arm turned round), and many others with it: where a coordinate lies at its limit in some frame, the
-    first is also reached backwards from the frame that q0 resembles most, and the better fit counts. Newton's method with exact curvature, damped where a step fails, limits by
-    an active set. Coordinates that no visible marker moves stay where they were; such frames are UNDETERMINED.
-    Angles without limits are continuous from one determined frame to the next, within half a turn.
+    first is also reached backwards from the frame that q0 resembles most; what fits all frames better and lies less often at a
+    limit counts.
+
+    Newton's method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible
+    marker moves stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined
+    frame to the next, within half a turn.
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
@@ -256,24 +259,26 @@ def inverse_kinematics(
         q_prior=prior,
     )
     result = _solved(mb, problem, start, float(tolerance), int(max_iterations))
-    if usable.size and _at_a_limit(mb, result.q[usable], low, high):
+    if usable.size and (limited := _at_limits(mb, result.q[usable], low, high)):
         posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
         better = _reached_backwards(mb, problem, posture, usable, result, float(tolerance), int(max_iterations))
         if better is not None:
-            result = _solved(mb, problem, better, float(tolerance), int(max_iterations))
+            other = _solved(mb, problem, better, float(tolerance), int(max_iterations))
+            better_fit = np.nansum(other.cost) < _BETTER * np.nansum(result.cost)
+            if better_fit and _at_limits(mb, other.q[usable], low, high) < limited:
+                result = other
     return result
 
 
-def _at_a_limit(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> bool:
-    """True where a one-axis coordinate lies at a limit in some row of q (T, nq), and its limits leave it room to move."""
+def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> int:
+    """How often a one-axis coordinate lies at a limit in the rows of q (T, nq), where its limits leave it room to move."""
+    count = 0
     for body in mb.bodies:
         place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
-        if place.stop - place.start != 1 or not low[row] < high[row]:
-            continue
-        angle = q[:, place.start]
-        if (angle < low[row] + _AT_LIMIT).any() or (angle > high[row] - _AT_LIMIT).any():
-            return True
-    return False
+        if place.stop - place.start == 1 and low[row] < high[row]:
+            angle = q[:, place.start]
+            count += np.count_nonzero((angle < low[row] + _AT_LIMIT) | (angle > high[row] - _AT_LIMIT))
+    return int(count)
 
 
 def _reached_backwards(

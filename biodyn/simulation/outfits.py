@@ -99,7 +99,7 @@ def patches(outfit: Outfit) -> dict[str, Patch]:
     for label, name in outfit.places.items():
         entry, plate = table[name], outfit.plates.get(label, "")
         # a marker of the template keeps its own skin
-        found[label] = Patch(entry["body"], name, plate or entry.get("marker", name), plate)
+        found[label] = Patch(entry["body"], entry.get("marks", name), plate or entry.get("marker", name), plate)
     return found
 
 

@@ -26,6 +26,7 @@ class Person(Table):
 
 class _Place(Table):
     body: Name
+    marks: Name | None = None
     at: Three | None = None
     marker: Name | None = None
     from_: Name | None = Field(None, alias="from")
