@@ -68,7 +68,7 @@ def _placed_base(
     weights: FloatArray,
     by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it, else (`by_all`) all."""
+    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it and not `by_all`."""
     tree = mb.tree
     if not (tree.kind[0] == FREE and tree.parent[0] == -1):
         return q0
@@ -277,8 +277,8 @@ def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) 
         place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
         if place.stop - place.start == 1 and low[row] < high[row]:
             angle = q[:, place.start]
-            count += np.count_nonzero((angle < low[row] + _AT_LIMIT) | (angle > high[row] - _AT_LIMIT))
-    return int(count)
+            count += int(np.count_nonzero((angle < low[row] + _AT_LIMIT) | (angle > high[row] - _AT_LIMIT)))
+    return count
 
 
 def _reached_backwards(

@@ -1,7 +1,7 @@
 """What else simulated people can wear: other laboratories' marker sets on the same body, as `outfits.toml` says.
 
-`load_outfit` reads labels and places, `standing_places` puts them on the template person. The bones know nothing of it: `person.dressed`
-attaches the markers to the segments on which they sit while standing.
+`load_outfit` reads labels and places, `standing_places` puts them on the standing person. The bones know nothing of it:
+`person.dressed` attaches the markers to the segments on which they sit while standing.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def load_outfit(name: str) -> Outfit:
         raise ModelError(f"Nobody can wear '{name}'.", nearest(name, outfit_names()))
     raw = table[name]
     words = dict(zip(SIDES, raw.get("sides", ("R", "L")), strict=True))
+
     def labels(pattern: str) -> list[tuple[str, str]]:
         """(label, side) of both sides, or once."""
         filled = {pattern.replace("{S}", words[side]).replace("{s}", side): side for side in SIDES}

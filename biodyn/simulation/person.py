@@ -235,6 +235,4 @@ def dressed(body: Body, outfit: str) -> Body:
         )
         for label, p_WM in points.items()
     )
-    return replace(
-        body, person=person, model=replace(body.model, markers=markers), static_points=points, outfit=worn
-    )
+    return replace(body, person=person, model=replace(body.model, markers=markers), static_points=points, outfit=worn)
