@@ -131,11 +131,11 @@ def mistaken(analysis: TrialAnalysis, truth: SimulatedTrial) -> list[str]:
     return found
 
 
-def run(outfit: str, recordings: Sequence[RoughRecording], kept: bool) -> Tally:
+def run(outfit: str, recordings: Sequence[RoughRecording], count: int, kept: bool) -> Tally:
     """Analyse everybody in one outfit."""
     tally = Tally()
     for recording in recordings:
-        walks = session_of(recording, outfit, kept)
+        walks = session_of(recording, outfit, kept)[:count]
         with tempfile.TemporaryDirectory() as place:
             for path, walk in zip(write(Path(place), walks), walks, strict=True):
                 try:
@@ -158,6 +158,7 @@ def main() -> None:
     parser = parser_of(__doc__, only="")
     parser.add_argument("--classes", nargs="+", default=CLASSES, help="of rough_walks.toml")
     parser.add_argument("--people", nargs="+", type=int, default=SEEDS, metavar="SEED", help="seeds of the people")
+    parser.add_argument("--walks", type=int, default=2, choices=(1, 2), help="of each person")
     parser.add_argument("--kept", action="store_true", help="calibration markers stay on in the walk")
     parser.add_argument("--tell", action="store_true", help="name what the verdicts rest on")
     arguments = parser.parse_args()
@@ -183,7 +184,7 @@ def main() -> None:
         bases: dict[str, Tally] = {}
         largest: dict[str, float] = {}
         for name in names:
-            tally = run(name, recordings, arguments.kept)
+            tally = run(name, recordings, arguments.walks, arguments.kept)
             base = bases.setdefault(base_of(name), tally)
             ratios = [tally.rms(torque) / base.rms(torque) for torque in TORQUES]
             wanted = name if name in (WHOLE, LOWER) else load_outfit(name).recognised_as
