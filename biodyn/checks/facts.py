@@ -102,9 +102,13 @@ class TrialFacts:
 
     @cached_property
     def long_gaps(self) -> list[Gap]:
-        """Gaps over the plates that are too long to be bridged by the other markers."""
-        limit_s = self.settings.signals.rigid_gap_s
-        return long_gaps(self.analysis.gaps, self.rate_hz, limit_s, self.measured_span, self.absent)
+        """Gaps over the plates that are too long to be bridged by the other markers.
+
+        A label that is never seen is an empty place in the laboratory's list: no more than one that the file does not have.
+        """
+        limit_s, end = self.settings.signals.rigid_gap_s, len(self.markers.time_s) - 1
+        gaps = [gap for gap in self.analysis.gaps if gap.first > 0 or gap.last < end]
+        return long_gaps(gaps, self.rate_hz, limit_s, self.measured_span, self.absent)
 
     @cached_property
     def absent(self) -> BoolArray:

@@ -16,6 +16,8 @@ from biodyn.io.names import matcher, names
 _SEPARATORS = " _.-"
 # 251112_KUO_LASI has two words before its labels
 _MOST_STARTS = 4
+_FEWEST_NAMED = 4
+_STRANGERS = 0.1  # share of the labels that need not have the start that the others share
 _MOSTLY = 0.5  # share of the frames in which a point that nobody named is seen
 
 
@@ -86,7 +88,10 @@ def _without_prefix(
 
 
 def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[str]:
-    """Strip starts like `Subject_` that all labels share: the stored subject's name, or any words that are no side."""
+    """Strip starts like `Subject_` that the labels share: the stored subject's name, or any words that are no side.
+
+    Nearly all must share it: what software computed and points that nobody named may stand beside them without it.
+    """
     for _ in range(_MOST_STARTS):
         prefix = _common_start(labels, subjects)
         if not prefix:
@@ -96,17 +101,21 @@ def _without_common_start(labels: list[str], subjects: Sequence[str]) -> list[st
 
 
 def _common_start(labels: Sequence[str], subjects: Sequence[str]) -> str:
-    named = [label for label in labels if label and not _is_unnamed(label)]
-    if len(named) < 4:
+    outputs = names()["model_outputs"]["patterns"].values()
+    computed = matcher(tuple(pattern for patterns in outputs for pattern in patterns))
+    named = [label for label in labels if label and not _is_unnamed(label) and not computed.fullmatch(label)]
+    if len(named) < _FEWEST_NAMED:
         return ""
     for separator in ("_", ".", "-", " "):
-        start = named[0].partition(separator)[0]
+        starts = Counter(label.partition(separator)[0] for label in named if separator in label)
+        start = starts.most_common(1)[0][0] if starts else ""
         known = any(start.lower() == subject.lower() for subject in subjects)
         is_side = start.lower() in names()["subject_prefix"]["not_a_name"]
         if not start or is_side or (separator != "_" and not known):
             continue
         prefix = start + separator
-        if all(label.startswith(prefix) and len(label) > len(prefix) for label in named):
+        shared = sum(label.startswith(prefix) for label in named)
+        if len(named) - shared <= _STRANGERS * len(named):
             return prefix
     return ""
 

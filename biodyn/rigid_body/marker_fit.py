@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -27,6 +28,11 @@ CONVERGED: Final = ik.CONVERGED
 STOPPED: Final = ik.STOPPED  # at the largest number of iterations
 UNSEEN: Final = ik.UNSEEN  # not enough markers seen
 UNDETERMINED: Final = ik.UNDETERMINED  # converged, but the markers seen leave some coordinate undetermined
+# A coordinate this near to its limit lies at it, rad or m; frames in which the start's posture is looked for; the share of the
+# cost that another minimum has at most.
+_AT_LIMIT: Final = 1e-6
+_COMPARED_FRAMES: Final = 50
+_BETTER: Final = 0.98
 # A frame with fewer visible markers has no solution: three points fix a rigid body.
 MIN_MARKERS: Final = 3
 # 2 cm across: with less, marker noise of some mm would turn the base by tens of degrees.
@@ -61,9 +67,15 @@ def _spread(points: FloatArray) -> float:
 
 
 def _placed_base(
-    mb: Multibody, q0: FloatArray, marker_body: IntArray, p_BM: FloatArray, p_WM: FloatArray, weights: FloatArray
+    mb: Multibody,
+    q0: FloatArray,
+    marker_body: IntArray,
+    p_BM: FloatArray,
+    p_WM: FloatArray,
+    weights: FloatArray,
+    by_all: bool = False,
 ) -> FloatArray:
-    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it, else all."""
+    """Return q0 with the free root body laid over the markers of one frame (M, 3): its own if they fix it and not `by_all`."""
     tree = mb.tree
     if not (tree.kind[0] == FREE and tree.parent[0] == -1):
         return q0
@@ -72,7 +84,7 @@ def _placed_base(
     x_root = (x - p_WB[0, 0]) @ R_WB[0, 0]
     use = np.isfinite(p_WM).all(axis=1) & (weights > 0)
     own = use & (marker_body == 0)
-    chosen = own if _spread(x_root[own]) > _LEAST_SPREAD_M else use
+    chosen = own if not by_all and _spread(x_root[own]) > _LEAST_SPREAD_M else use
     R, p = rigid_fit(x_root[chosen], p_WM[chosen], weights[chosen])
     R_PJ, p_PJ = tree.R_PJ[0].reshape(3, 3), tree.p_PJ[0]
     q = q0.copy()
@@ -191,35 +203,6 @@ def _rows(values: ArrayLike, width: int, frames: int, name: str) -> FloatArray:
     return checked(array[None] if once else array, (1 if once else frames, width), name)
 
 
-def _solved(
-    mb: Multibody, problem: Problem, start: FloatArray, tolerance: float, max_iterations: int
-) -> InverseKinematics:
-    """Run the kernel from `start` (nq,) over all frames."""
-    frames, markers = problem.p_WM.shape[:2]
-    result = InverseKinematics(
-        q=np.empty((frames, mb.nq)),
-        marker_error=np.empty((frames, markers)),
-        cost=np.empty(frames),
-        iterations=np.empty(frames, dtype=np.int64),
-        status=np.empty(frames, dtype=np.int8),
-    )
-    ik.inverse_kinematics(
-        mb.tree,
-        problem,
-        start,
-        tolerance,
-        max_iterations,
-        MIN_MARKERS,
-        workspace(mb.tree, mb.nq, markers),
-        result.q,
-        result.marker_error,
-        result.cost,
-        result.iterations,
-        result.status,
-    )
-    return result
-
-
 def inverse_kinematics(
     mb: Multibody,
     marker_body: ArrayLike,
@@ -249,10 +232,14 @@ def inverse_kinematics(
             (unit m^2 / rad^2 against markers of weight 1), for coordinates the markers see badly or not at all.
             Quaternions count by the rotation vector to the prior in the body's axes, a free joint's place as in q.
 
-    Every frame starts from the one before, with the root laid over the markers anew where it has turned meanwhile. Newton's
-    method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible marker moves
-    stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined frame to the
-    next, within half a turn.
+    Every frame starts from the one before, with the root laid over the markers anew where it has turned meanwhile. A first frame
+    whose posture is far from q0 can end in a wrong minimum (an elbow bent backwards, with the upper arm turned round), and many
+    others with it: where a coordinate lies at its limit in some frame, the first is also reached backwards from the frame that q0
+    resembles most; what fits all frames better and lies less often at a limit counts.
+
+    Newton's method with exact curvature, damped where a step fails, limits by an active set. Coordinates that no visible
+    marker moves stay where they were; such frames are UNDETERMINED. Angles without limits are continuous from one determined
+    frame to the next, within half a turn.
 
     Raises ModelError for wrong shapes, unknown bodies, negative weights, crossed limits.
     """
@@ -275,25 +262,114 @@ def inverse_kinematics(
         prior_weights=pulls,
         q_prior=prior,
     )
-    begins = _turned(mb, body, places, np.where(seen[..., None], recorded, np.nan))
-    if not begins:
-        return _solved(mb, problem, start, float(tolerance), int(max_iterations))
-    pieces: list[InverseKinematics] = []
-    for first, stop in pairwise((0, *begins, len(recorded))):
-        if pieces:
-            known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
-            shown = shares[min(first, len(shares) - 1)]
-            start = _placed_base(mb, known[-1] if len(known) else start, body, places, recorded[first], shown)
-        pieces.append(_solved(mb, _frames_of(problem, first, stop), start, float(tolerance), int(max_iterations)))
-    columns = zip(*((p.q, p.marker_error, p.cost, p.iterations, p.status) for p in pieces), strict=True)
-    return InverseKinematics(*(np.concatenate(column) for column in columns))
+    turned = _turned(mb, body, places, np.where(seen[..., None], recorded, np.nan))
+    fit = _Fit(mb, body, problem, turned, float(tolerance), int(max_iterations))
+    result = fit.from_start(start)
+    if usable.size and (limited := _at_limits(mb, result.q[usable], low, high)):
+        posture = mb.neutral() if q0 is None else checked(q0, (mb.nq,), "q0")
+        better = fit.reached_backwards(posture, usable[usable < (*turned, len(recorded))[0]], result)
+        if better is not None:
+            other = fit.from_start(better)
+            better_fit = np.nansum(other.cost) < _BETTER * np.nansum(result.cost)
+            if better_fit and _at_limits(mb, other.q[usable], low, high) < limited:
+                result = other
+    return result
 
 
-def _frames_of(problem: Problem, first: int, stop: int) -> Problem:
-    """The problem in the frames first to stop (exclusive)."""
-    rows = slice(first, stop)
-    return problem._replace(
-        p_WM=problem.p_WM[rows],
-        weights=problem.weights if len(problem.weights) == 1 else problem.weights[rows],
-        q_prior=problem.q_prior if len(problem.q_prior) <= 1 else problem.q_prior[rows],
-    )
+def _at_limits(mb: Multibody, q: FloatArray, low: FloatArray, high: FloatArray) -> int:
+    """How often a one-axis coordinate lies at a limit in the rows of q (T, nq), where its limits leave it room to move."""
+    count = 0
+    for body in mb.bodies:
+        place, row = mb.q_slice(body.name), mb.v_slice(body.name).start
+        if place.stop - place.start == 1 and low[row] < high[row]:
+            angle = q[:, place.start]
+            count += int(np.count_nonzero((angle < low[row] + _AT_LIMIT) | (angle > high[row] - _AT_LIMIT)))
+    return count
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """The fit of all frames from wherever it starts.
+
+    Attributes: marker_body: (M,) bodies. turned: frames before which the root has turned (`_turned`), ascending.
+    """
+
+    mb: Multibody
+    marker_body: IntArray
+    problem: Problem
+    turned: Sequence[int]
+    tolerance: float
+    max_iterations: int
+
+    def from_start(self, start: FloatArray) -> InverseKinematics:
+        """The fit from q (nq,) on, with the root laid over the markers of every frame before which it has turned."""
+        pieces: list[InverseKinematics] = []
+        for first, stop in pairwise((0, *self.turned, len(self.problem.p_WM))):
+            if pieces:
+                known = pieces[-1].q[np.isfinite(pieces[-1].q).all(axis=1)]
+                start = self._placed(known[-1] if len(known) else start, first)
+            pieces.append(self._solved(slice(first, stop), start))
+        if len(pieces) == 1:
+            return pieces[0]
+        columns = zip(*((p.q, p.marker_error, p.cost, p.iterations, p.status) for p in pieces), strict=True)
+        return InverseKinematics(*(np.concatenate(column) for column in columns))
+
+    def reached_backwards(self, posture: FloatArray, usable: IntArray, found: InverseKinematics) -> FloatArray | None:
+        """Return q (nq,) of the first of the frames `usable` as it is reached from the one that the posture (nq,) resembles most.
+
+        None where that is the first frame, or the fit there is no better than the one that was found.
+        """
+        if not len(usable):
+            return None
+        some = usable[np.unique(np.linspace(0, len(usable) - 1, _COMPARED_FRAMES).astype(int))]
+        starts = [self._placed(posture, int(frame), by_all=True) for frame in some]
+        R, p = body_poses(self.mb, np.array(starts))
+        places = np.einsum("tmij,mj->tmi", R[:, self.marker_body], self.problem.p_BM) + p[:, self.marker_body]
+        away = np.nanmean(np.sum((self.problem.p_WM[some] - places) ** 2, axis=2), axis=1)
+        nearest = int(np.argmin(away))
+        rows = usable[usable <= some[nearest]][::-1]
+        if len(rows) < 2:
+            return None
+        solution = self._solved(rows, starts[nearest])
+        better = solution.cost[-1] < _BETTER * found.cost[usable[0]]
+        return solution.q[-1] if better and np.isfinite(solution.q[-1]).all() else None
+
+    def _placed(self, q: FloatArray, frame: int, by_all: bool = False) -> FloatArray:
+        """q (nq,) with the root laid over the markers of a frame, see `_placed_base`."""
+        shares = self.problem.weights
+        shown = shares[min(frame, len(shares) - 1)]
+        return _placed_base(
+            self.mb, q, self.marker_body, self.problem.p_BM, self.problem.p_WM[frame], shown, by_all=by_all
+        )
+
+    def _solved(self, rows: slice | IntArray, start: FloatArray) -> InverseKinematics:
+        """Run the kernel from `start` (nq,) over some frames, in their order."""
+        own, mb = self.problem, self.mb
+        problem = own._replace(
+            p_WM=np.ascontiguousarray(own.p_WM[rows]),
+            weights=own.weights if len(own.weights) == 1 else np.ascontiguousarray(own.weights[rows]),
+            q_prior=own.q_prior if len(own.q_prior) <= 1 else np.ascontiguousarray(own.q_prior[rows]),
+        )
+        frames, markers = problem.p_WM.shape[:2]
+        result = InverseKinematics(
+            q=np.empty((frames, mb.nq)),
+            marker_error=np.empty((frames, markers)),
+            cost=np.empty(frames),
+            iterations=np.empty(frames, dtype=np.int64),
+            status=np.empty(frames, dtype=np.int8),
+        )
+        ik.inverse_kinematics(
+            mb.tree,
+            problem,
+            start,
+            self.tolerance,
+            self.max_iterations,
+            MIN_MARKERS,
+            workspace(mb.tree, mb.nq, markers),
+            result.q,
+            result.marker_error,
+            result.cost,
+            result.iterations,
+            result.status,
+        )
+        return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ from biodyn.session.path_names import difference as path_difference
 from biodyn.session.words import plain_text, tokens, vocabulary
 
 _ROLE_KINDS = ("static", "activity", "other", "empty")
+_STRANGERS = 0.1  # share of the labels that need not have the start that the others share (io/labels.py)
 _SAME_MEASURE = 0.01  # relative difference of mass, height and leg length stored for one person
 
 
@@ -77,11 +79,14 @@ def _letters_and_digits(text: str) -> str:
 
 @lru_cache(256)
 def bare_labels(labels: frozenset[str]) -> frozenset[str]:
-    """Return labels without a start that all share, up to '_': 'Anna_static_LASI' and 'Anna_walk_LASI' are one."""
+    """Return labels without a start that nearly all share, up to '_': 'Anna_static_LASI' and 'Anna_walk_LASI' are one."""
     while len(labels) > 1:
-        starts = {label.partition("_")[0] for label in labels}
-        rest = frozenset(label.partition("_")[2] for label in labels)
-        if len(starts) > 1 or "" in rest:
+        starts = Counter(label.partition("_")[0] for label in labels if "_" in label)
+        start, count = starts.most_common(1)[0] if starts else ("", 0)
+        if not start or len(labels) - count > _STRANGERS * len(labels):
+            break
+        rest = frozenset(label.removeprefix(f"{start}_") for label in labels) - {""}
+        if len(rest) < len(labels) - 1:  # what stands behind it tells the labels no longer apart
             break
         labels = rest
     return labels

@@ -4,12 +4,12 @@ In: a `Person` and `TrialOptions` (speed, plates, noise, gaps, axes, what is wro
 static trials and walks as arrays or C3D files, with the truth beside them. The walk obeys physics: ground forces are what
 its motion needs, so an analysis without error gives its torques back. Seeds make every number repeatable.
 
-Read `person` (template markers scaled to a body), `curves` and `walking` (published curves bent until physics holds;
-`solver`, `reaction` and `feet` are its parts), `laboratory`, `plates` and `skin` (what devices record of it), `trial` (one
-recording) and `files` (as C3D; `poses` as a markerless system stores them). `dataset` writes sample_data, `study` whole
-folders of people, `damage` what happens to files; `recovery` compares an analysis with the truth, `uncertain` makes people
-who are not what the analysis believes. `rough_walks` puts together what does not flatter an analysis: `rough`, `landing` and
-`impacts` (feet that strike), `wobble`, `knees`, `styles`; `roughness` and `strikes` measure it.
+Read `person` (template markers scaled to a body; `outfits`: other laboratories' markers on it), `curves` and `walking`
+(published curves bent until physics holds; `solver`, `reaction` and `feet` are its parts), `laboratory`, `plates` and `skin`
+(what devices record of it), `trial` (one recording) and `files` (as C3D; `poses` as a markerless system stores them). `dataset`
+writes sample_data, `study` whole folders of people, `damage` what happens to files; `recovery` compares an analysis with the
+truth, `uncertain` makes people who are not what the analysis believes. `rough_walks` puts together what does not flatter an
+analysis: `rough`, `landing` and `impacts` (feet that strike), `wobble`, `knees`, `styles`; `roughness` and `strikes` measure it.
 """
 
 from biodyn.simulation.files import write_c3d, write_truth, write_truth_table

@@ -1,9 +1,12 @@
-"""A person who can be simulated: template markers scaled to body height, and the model that biodyn makes of them."""
+"""A person who can be simulated: template markers scaled to body height, and the model that biodyn makes of them.
+
+Other laboratories' markers (`outfits`) are put on the same body afterwards: bones, motion and torques stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -13,14 +16,18 @@ from biodyn.conventions import FloatArray
 from biodyn.library.load import load_table
 from biodyn.library.tables import for_each_side
 from biodyn.model.assembly import Coordinate
-from biodyn.model.body_model import SubjectModel
+from biodyn.model.body_model import AttachedMarker, SubjectModel
 from biodyn.model.from_library.anthropometry import Sex
 from biodyn.model.from_library.label_reading.spelling import normalise
 from biodyn.model.from_library.marker_set_table import load_marker_set
 from biodyn.model.from_library.markersets import recognise
 from biodyn.model.from_library.scaling import ScalingOptions, scale
 from biodyn.model.from_library.skeleton import load_skeleton
+from biodyn.model.static_figure import StaticFigure
 from biodyn.simulation.curves import motion
+from biodyn.simulation.outfits import Outfit, Patch, load_outfit, outfit_names, patches, standing_places
+
+_TEMPLATE_SET = "plug_in_gait_full"
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class Person:
     Attributes:
         name: as stored in the files.
         height_m, mass_kg, sex: of the body.
-        marker_set: of the library; its markers are worn.
+        marker_set: whose markers are worn: an outfit, or a set of the library that has them under the template's labels.
         skeleton: of the library; the true body.
         anthropometry, hip_centre: of the library, of the true body.
         marker_diameter_m: of the skin markers.
@@ -105,6 +112,7 @@ class Body:
         measures: what a laboratory would have measured, in m.
         static_q: (nq,) the true configuration while standing.
         coupling: of coordinates that follow others; None: all are free.
+        outfit: worn instead of the template's markers; None: those.
     """
 
     person: Person
@@ -113,6 +121,15 @@ class Body:
     measures: Mapping[str, float]
     static_q: FloatArray
     coupling: Coupling | None = None
+    outfit: Outfit | None = None
+
+    @property
+    def patches(self) -> dict[str, Patch]:
+        """Where each marker sits, by label."""
+        if self.outfit is not None:
+            return {label: patch for label, patch in patches(self.outfit).items() if label in self.static_points}
+        roles = recognise(tuple(self.static_points)).roles
+        return {role.label: Patch(role.body, role.landmark, role.label) for role in roles}
 
     @property
     def coordinates(self) -> tuple[Coordinate, ...]:
@@ -138,18 +155,25 @@ def template_points(
     """Return (3,) m in World of every template marker of the set, scaled to body height and the person's proportions."""
     table = load_data("person")
     worn = load_marker_set(marker_set)
-    reference = table["reference_height_m"]
-    size = height_m / reference
-    hips = table["hip_height_m"]
-    heights = (0.0, hips, reference), (0.0, leg_length * hips, reference)
     points: dict[str, FloatArray] = {}
     for pattern, position in table["markers"].items():
         for side, label in for_each_side(pattern):
             if worn.find(normalise(label)) is not None:
-                x, y, z = position
-                own = np.array([breadth * x, np.interp(y, *heights), breadth * z])
-                points[label] = size * own * (1.0, 1.0, -1.0 if side == "l" else 1.0)
+                own = _scaled_place(position, height_m, leg_length, breadth)
+                points[label] = own * (1.0, 1.0, -1.0 if side == "l" else 1.0)
     return points
+
+
+def _scaled_place(
+    position: Sequence[float] | FloatArray, height_m: float, leg_length: float, breadth: float
+) -> FloatArray:
+    """A place (3,) m on the template person, on a person of that height and those proportions."""
+    table = load_data("person")
+    reference, hips = table["reference_height_m"], table["hip_height_m"]
+    heights = (0.0, hips, reference), (0.0, leg_length * hips, reference)
+    x, y, z = position
+    own = np.array([breadth * x, np.interp(y, *heights), breadth * z])
+    return np.asarray(height_m / reference * own)
 
 
 def measures(height_m: float, leg_length: float = 1.0, breadth: float = 1.0) -> dict[str, float]:
@@ -167,7 +191,10 @@ def embody(person: Person, joint_offsets_rad: Mapping[str, float] | None = None)
     """Return the body that biodyn's scaling makes of the person's template markers.
 
     `joint_offsets_rad`: how far the wands sit off the true joints' planes, by the names that landmarks.toml asks for.
+    Who wears an outfit has the body of the template's markers.
     """
+    if person.marker_set in outfit_names():
+        return dressed(embody(replace(person, marker_set=_TEMPLATE_SET), joint_offsets_rad), person.marker_set)
     points = template_points(person.height_m, person.marker_set, person.leg_length, person.breadth)
     sizes = measures(person.height_m, person.leg_length, person.breadth)
     options = ScalingOptions(
@@ -184,3 +211,28 @@ def embody(person: Person, joint_offsets_rad: Mapping[str, float] | None = None)
     model, _ = scale(load_skeleton(person.skeleton), recognise(tuple(points)), points, frozenset(points), options)
     root = model.bodies[0]
     return Body(person, model, points, sizes, model.static_configuration(root.R_PB, root.p_PB))
+
+
+def dressed(body: Body, outfit: str) -> Body:
+    """Return the same body in an outfit, by its name; ModelError where there is none of that name.
+
+    The markers sit where they do on the person that the template describes, and ride on this body's segments: a body whose
+    joints are not where its markers say has them there in every outfit.
+    """
+    person, worn = replace(body.person, marker_set=outfit), load_outfit(outfit)
+    proportions = person.height_m, person.leg_length, person.breadth
+    usual = embody(replace(person, marker_set=_TEMPLATE_SET))
+    points = standing_places(
+        worn,
+        usual.static_points,
+        StaticFigure.of(usual.model).p_WB,
+        lambda position: _scaled_place(position, *proportions),
+    )
+    figure, sits = StaticFigure.of(body.model), patches(worn)
+    markers = tuple(
+        AttachedMarker(
+            label, sits[label].body, figure.R_WB[sits[label].body].T @ (p_WM - figure.p_WB[sits[label].body]), 1.0
+        )
+        for label, p_WM in points.items()
+    )
+    return replace(body, person=person, model=replace(body.model, markers=markers), static_points=points, outfit=worn)

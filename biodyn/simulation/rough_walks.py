@@ -18,7 +18,7 @@ from biodyn.simulation.files import write_c3d, write_truth
 from biodyn.simulation.kinds import Scene, running
 from biodyn.simulation.knees import with_true_knees
 from biodyn.simulation.motions import PlannedMotion, solve_motion
-from biodyn.simulation.person import Body, Person, embody, load_data
+from biodyn.simulation.person import Body, Person, dressed, embody, load_data
 from biodyn.simulation.plates import Plate
 from biodyn.simulation.rough import drawn_strike, run_with_impacts, with_impacts
 from biodyn.simulation.scenes import record_scene, with_labels
@@ -71,11 +71,35 @@ class RoughRecording:
             options = replace(options, noise_mm=0.0, smoothed_hz=0.0)
         if plates:
             options = replace(options, force_noise_n=0.0, force_offset_n=0.0, force_gain=0.0)
+        again = self.recorded_again(options)
+        return replace(again, filed=again.truth.plates if plates else self.filed)
+
+    def recorded_again(self, options: TrialOptions) -> RoughRecording:
+        """Return the same motion and markers as other options have them recorded."""
         walk, static = (
-            with_labels(_recorded(self.motion, self.scene, options, kind), self.truth.labels)
-            for kind in ("walk", "static")
+            with_labels(_recorded(self.motion, self.scene, options, seen.kind), seen.labels)
+            for seen in (self.truth, self.static)
         )
-        return replace(self, truth=walk, static=static, filed=walk.plates if plates else self.filed)
+        return replace(self, truth=walk, static=static)
+
+    def lower_body(self) -> RoughRecording:
+        """Return the recording with the markers of pelvis and legs alone."""
+        walk, static = (with_labels(trial, _lower_labels(trial.labels)) for trial in (self.truth, self.static))
+        return replace(self, truth=walk, static=static)
+
+    def wearing(self, outfit: str, *, kept: bool = False, later_strides: float = 0.0) -> RoughRecording:
+        """Return the recording of the same motion in other markers (`outfits.toml`); ModelError for an unknown outfit.
+
+        Parameters: `kept`: markers of the static trial alone stay on in the walk; `later_strides`: the recording begins that many
+        cycles later: another walk of the session.
+        """
+        body = dressed(self.motion.body, outfit)
+        if kept and body.outfit is not None:
+            body = replace(body, outfit=replace(body.outfit, static_only=frozenset()))
+        motion = replace(self.motion, body=body)
+        options = replace(self.truth.options, lead_in=self.truth.options.lead_in - later_strides)
+        walk, static = (_recorded(motion, self.scene, options, kind) for kind in ("walk", "static"))
+        return replace(self, motion=motion, truth=walk, static=static)
 
     def clean(self) -> SimulatedTrial:
         """Return the same walk without errors of markers and plates, at 400 Hz: markers on the bones."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from biodyn.conventions import FloatArray
 from biodyn.library.tables import for_each_side
 from biodyn.model.body_model import SubjectModel
-from biodyn.model.from_library.markersets import recognise
 from biodyn.rigid_body import body_poses
 from biodyn.simulation.person import Body, load_data
 
@@ -43,24 +42,58 @@ def soft_tissue(body: Body, q: FloatArray, phase: FloatArray, seed: int, common:
     common: share of the movement's variance that all markers of a segment make together; each by itself where 0.
     """
     table = load_data("soft_tissue")
-    labels = marker_labels(body)
-    roles = {role.label: role for role in recognise(labels).roles}
+    labels, sits = marker_labels(body), body.patches
     by_landmark = {name: mm for pattern, mm in table["landmark"].items() for _, name in for_each_side(pattern)}
     by_body = {name: mm for pattern, mm in table["body"].items() for _, name in for_each_side(pattern)}
+    on_toes = {name: entry for pattern, entry in table["toes"].items() for _, name in for_each_side(pattern)}
     moved = np.zeros((len(q), len(labels), 3))
     for i, label in enumerate(labels):
-        role = roles[label]
-        largest_m = 1e-3 * by_landmark.get(role.landmark, by_body[role.body])
-        rng = np.random.default_rng([seed, zlib.crc32(label.encode())])
-        with_joints = _with_joints(body.model, body.static_q, q, role.body, rng)
-        with_cycle = np.zeros((len(q), 3))
-        for k in range(1, table["cycle_harmonics"] + 1):
-            waves = np.stack([np.cos(2 * np.pi * k * phase), np.sin(2 * np.pi * k * phase)], axis=1)
-            with_cycle += waves @ rng.normal(size=(2, 3)) / k
-        share = table["cycle_share"]
-        whole = (1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle)
-        moved[:, i] = largest_m * _unit_size(whole)
-    return _together(moved, [roles[label].body for label in labels], common) if common else moved
+        patch = sits[label]
+        largest_m = 1e-3 * by_landmark.get("" if patch.plate else patch.landmark, by_body[patch.body])
+        moved[:, i] = largest_m * _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode())])
+        if patch.landmark in on_toes:
+            moved[:, i] += _bent_toes(on_toes[patch.landmark], phase, patch.body)
+        if patch.plate:
+            turn = _course(body, q, phase, patch.body, [seed, zlib.crc32(patch.skin.encode()), 1])[:, 1]
+            moved[:, i] += _turned(body, label, turn)
+    return _together(moved, [sits[label].body for label in labels], common) if common else moved
+
+
+def _course(body: Body, q: FloatArray, phase: FloatArray, segment: str, seed: Sequence[int]) -> FloatArray:
+    """How a patch of skin on a segment moves (T, 3), its largest displacement 1."""
+    table = load_data("soft_tissue")
+    rng = np.random.default_rng(seed)
+    with_joints = _with_joints(body.model, body.static_q, q, segment, rng)
+    with_cycle = np.zeros((len(q), 3))
+    for k in range(1, table["cycle_harmonics"] + 1):
+        waves = np.stack([np.cos(2 * np.pi * k * phase), np.sin(2 * np.pi * k * phase)], axis=1)
+        with_cycle += waves @ rng.normal(size=(2, 3)) / k
+    share = table["cycle_share"]
+    return _unit_size((1.0 - share) * _unit_size(with_joints) + share * _unit_size(with_cycle))
+
+
+def _bent_toes(entry: Mapping[str, float], phase: FloatArray, segment: str) -> FloatArray:
+    """Movement (T, 3) m in the axes of the foot of a marker on the toes, which bend up at push-off."""
+    late = entry["phase"] + (0.5 if segment.endswith("_l") else 0.0)
+    away = np.mod(phase - late + 0.5, 1.0) - 0.5
+    course = np.exp(-0.5 * (away / entry["width"]) ** 2)
+    return 1e-3 * np.outer(course, [entry["forward_mm"], entry["upward_mm"], 0.0])
+
+
+def _turned(body: Body, label: str, course: FloatArray) -> FloatArray:
+    """Movement (T, 3) m of a marker of a plate that turns about its middle along the segment's long axis; course (T,) to 1."""
+    sits = body.patches
+    largest = {
+        name: np.deg2rad(degrees)
+        for pattern, degrees in load_data("soft_tissue")["plate_turn_deg"].items()
+        for _, name in for_each_side(pattern)
+    }
+    places = {m.label: m.p_BM for m in body.model.markers if sits[m.label].skin == sits[label].skin}
+    arm = places[label] - np.mean(list(places.values()), axis=0)
+    angle = largest.get(sits[label].body, 0.0) * course
+    across = np.array([arm[2], 0.0, -arm[0]])  # Y x arm
+    flat = np.array([arm[0], 0.0, arm[2]])
+    return np.outer(np.sin(angle), across) + np.outer(np.cos(angle) - 1.0, flat)
 
 
 def _together(moved: FloatArray, bodies: Sequence[str], common: float) -> FloatArray:

@@ -252,6 +252,8 @@ def recorded(
         clean = gain * plate.components(on_plate)
         noise = options.force_noise_n * rng.normal(size=clean.shape) + options.force_offset_n * rng.normal(size=(1, 6))
         components.append(clean + noise * np.array([1.0, 1.0, 1.0, 0.05, 0.05, 0.05]))
+    labels = marker_labels(body)
+    kept = [i for i, label in enumerate(labels) if body.outfit is None or body.outfit.seen_in(label, kind)]
     return SimulatedTrial(
         body=body,
         options=options,
@@ -264,9 +266,9 @@ def recorded(
         tau=tau,
         wrench=wrench,
         measured=measured,
-        labels=marker_labels(body),
-        markers=seen,
-        bone_markers=bone,
+        labels=tuple(labels[i] for i in kept),
+        markers=seen[:, kept],
+        bone_markers=bone[:, kept],
         plates=plates,
         components=tuple(components),
         events=events,

@@ -10,7 +10,6 @@ import numpy as np
 
 from biodyn.conventions import FloatArray, Side, other_side
 from biodyn.library.tables import for_each_side
-from biodyn.model.from_library.markersets import recognise
 from biodyn.simulation.person import Body, load_data
 from biodyn.simulation.skin import marker_labels
 
@@ -22,14 +21,14 @@ def swinging(body: Body, time_s: FloatArray, strikes: Sequence[tuple[Side, float
     same skin in every trial.
     """
     table = load_data("soft_tissue")["wobble"]
-    labels, bodies = _places(body)
+    skins, bodies = _places(body)
     by_body = _by_body(table["segments"])
-    moved = np.zeros((len(time_s), len(labels), 3))
-    for i, (label, segment) in enumerate(zip(labels, bodies, strict=True)):
+    moved = np.zeros((len(time_s), len(skins), 3))
+    for i, (skin, segment) in enumerate(zip(skins, bodies, strict=True)):
         entry = by_body.get(segment)
         if entry is None:
             continue
-        direction = _direction(table["together"], seed, segment, label)
+        direction = _direction(table["together"], seed, segment, skin)
         own = np.random.default_rng([seed, 19, zlib.crc32(segment.encode())]).normal(size=2)
         size = 1e-3 * entry["mm"] * float(np.clip(1.0 + table["spread"] * own[0], 0.3, 2.0))
         hz = entry["hz"] * float(np.clip(1.0 + 0.1 * own[1], 0.8, 1.25))
@@ -45,36 +44,36 @@ def bulging(body: Body, phase: FloatArray, seed: int) -> FloatArray:
 
     phase: (T,) of the gait cycle, 0 = strike of the right foot.
     """
-    labels, bodies = _places(body)
+    skins, bodies = _places(body)
     by_body = _by_body(load_data("soft_tissue")["muscle"])
-    moved = np.zeros((len(phase), len(labels), 3))
-    for i, (label, segment) in enumerate(zip(labels, bodies, strict=True)):
+    moved = np.zeros((len(phase), len(skins), 3))
+    for i, (skin, segment) in enumerate(zip(skins, bodies, strict=True)):
         entry = by_body.get(segment)
         if entry is None:
             continue
         late = entry["phase"] + (0.5 if segment.endswith("_l") else 0.0)
         away = np.mod(phase - late + 0.5, 1.0) - 0.5
         course = np.exp(-0.5 * (away / entry["width"]) ** 2)
-        moved[:, i] = 1e-3 * entry["mm"] * np.outer(course, _direction(0.3, seed + 1, segment, label))
+        moved[:, i] = 1e-3 * entry["mm"] * np.outer(course, _direction(0.3, seed + 1, segment, skin))
     return moved
 
 
 def _places(body: Body) -> tuple[tuple[str, ...], list[str]]:
-    labels = marker_labels(body)
-    roles = {role.label: role.body for role in recognise(labels).roles}
-    return labels, [roles[label] for label in labels]
+    patches = body.patches
+    sits = [patches[label] for label in marker_labels(body)]
+    return tuple(patch.skin for patch in sits), [patch.body for patch in sits]
 
 
 def _by_body(table: dict[str, Any]) -> dict[str, Any]:
     return {name: entry for pattern, entry in table.items() for _, name in for_each_side(pattern)}
 
 
-def _direction(together: float, seed: int, segment: str, label: str) -> FloatArray:
-    """Direction and size (3,) about 1 of a marker: partly its segment's, mostly along it, partly its own."""
+def _direction(together: float, seed: int, segment: str, skin: str) -> FloatArray:
+    """Direction and size (3,) about 1 of a patch of skin: partly its segment's, mostly along it, partly its own."""
     common = np.array([0.4, -1.0, 0.2]) * np.random.default_rng([seed, 23, zlib.crc32(segment.encode())]).normal(
         1.0, 0.3, size=3
     )
-    own = np.random.default_rng([seed, 23, zlib.crc32(label.encode())]).normal(size=3) / np.sqrt(3.0)
+    own = np.random.default_rng([seed, 23, zlib.crc32(skin.encode())]).normal(size=3) / np.sqrt(3.0)
     return np.asarray(np.sqrt(together) * common + np.sqrt(1.0 - together) * own)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from biodyn.diagnostics import Diagnostic
+from biodyn.model.body_model import PLACED_WHILE_STANDING, SubjectModel
 from biodyn.model.from_library.recognition.corrected import corrected
 from biodyn.model.from_library.subject_scaling import SubjectScaling
 from biodyn.processing.calibration.subject_fit.fit import FittedSubject, fit_subject
@@ -19,6 +20,8 @@ from biodyn.session import SessionFiles
 from biodyn.trial.session_trials import content_of, serving, session_files, session_trials
 from biodyn.trial.state import TrialState
 
+# With two of its own markers and the joint to its neighbour a segment's pose is known.
+_ENOUGH_MARKERS = 2
 _REMEMBERED = 8  # the walks of a session follow each other
 
 
@@ -41,7 +44,7 @@ def subject_model_fit(trial: TrialState) -> SubjectModelFit:
     scaling = replace(trial.scaling, options=replace(trial.scaling.options, height_m=trial.model.height_m))
     session = session_files(trial.path, trial.companions) if trial.settings.model.fit == "session" else None
     if session is None or not serving(session):
-        return SubjectModelFit(fit_subject([_walk_alone(trial)], trial.model, scaling, soft))
+        return SubjectModelFit(fit_subject([_walk_alone(trial)], without_guesses(trial.model), scaling, soft))
     key = _key(trial, scaling, session)
     found = _known.pop(key, None) or _fitted(trial, scaling, soft, session)
     _known[key] = found
@@ -67,7 +70,18 @@ def _fitted(trial: TrialState, scaling: SubjectScaling, soft: frozenset[str], se
 
     found = session_trials(session, trial.files, trial.walk.markers, prepared)
     trials = found.trials if len(found.trials) > 1 else (_walk_alone(trial),)
-    return SubjectModelFit(fit_subject(trials, trial.model, scaling, soft), found.notes)
+    return SubjectModelFit(fit_subject(trials, without_guesses(trial.model), scaling, soft), found.notes)
+
+
+def without_guesses(model: SubjectModel) -> SubjectModel:
+    """Return the model without markers that only their place while standing ties to a segment which others show.
+
+    A point that software computed, or a corner of the laboratory, may lie beside a foot; it must not move an ankle. Its movement
+    decides later what it rides on (`kinematics.tracking`).
+    """
+    sure = Counter(marker.body for marker in model.markers if marker.source != PLACED_WHILE_STANDING)
+    kept = tuple(m for m in model.markers if m.source != PLACED_WHILE_STANDING or sure[m.body] < _ENOUGH_MARKERS)
+    return model if len(kept) == len(model.markers) else replace(model, markers=kept)
 
 
 def _key(trial: TrialState, scaling: SubjectScaling, session: SessionFiles) -> str:

@@ -87,6 +87,14 @@ def test_subject_prefix(write_c3d, labels, expected):
     assert read_c3d(write_c3d(labels=labels)).markers.labels == tuple(expected)
 
 
+def test_a_prefix_that_nearly_all_labels_have(write_c3d):
+    """Points without a name, what software computed and a stranger stand beside the markers without it."""
+    labels = [f"P1_{label}" for label in LABELS[:12]] + ["*12", "CentreOfMass", "LHipAngles", "Wand"]
+    labels[13:15] = ["LHipAngles", "RHipAngles"]
+    found = read_c3d(write_c3d(labels=labels)).markers.labels
+    assert found == (*LABELS[:12], "Wand")
+
+
 def test_of_two_people_the_best_seen_is_taken_and_said(write_c3d):
     points = np.concatenate([person_mm(30), person_mm(30) + 500.0], axis=1)
     unseen = np.zeros((30, 32), dtype=bool)

@@ -44,6 +44,11 @@ def test_a_side_is_told_by_the_label_of_the_other_side() -> None:
         ("R5thMet", "L5thMet", "met5"),
         ("R_1MTH", "L_1MTH", "met1"),
         ("EIAS_D", "EIAS_G", "asis"),
+        ("MFK5_re", "MFK5_li", "met5"),
+        ("R.Mittelfuss.1", "L.Mittelfuss.1", "met1"),
+        ("GranTrocantere.dx", "GranTrocantere.sx", "trochanter"),
+        ("metatarso der", "metatarso izq", "toe"),
+        ("R_WTS", "L_WTS", "wrist_radial"),
     ],
 )
 def test_orders_languages_and_separators(right: str, left: str, landmark: str) -> None:
@@ -55,6 +60,21 @@ def test_a_letter_that_means_by_contrast_needs_the_contrast() -> None:
     found = landmarks(both("KNE", "KNI", "ANE", "ANI", "HEE"))
     assert (found["RKNE"], found["RKNI"], found["LANI"]) == ("knee_lateral_r", "knee_medial_r", "ankle_medial_l")
     assert "RANI" not in landmarks(both("ANI", "HEE", "ASI"))
+
+
+def test_letters_that_mean_something_beside_others_only() -> None:
+    """Visual3D's MK and MA are the medial side beside LK and LA; MA alone is the malleolus, which is the lateral one."""
+    found = landmarks(both("ASIS", "LK", "MK", "LA", "MA"))
+    assert (found["RMK"], found["LLK"], found["LMA"]) == ("knee_medial_r", "knee_lateral_l", "ankle_medial_l")
+    assert landmarks(both("ASIS", "MA"))["RMA"] == "ankle_lateral_r"
+    assert "RMK" not in landmarks(both("ASIS", "MK"))
+
+
+def test_a_number_behind_every_label_is_none_of_the_markers() -> None:
+    legs = both(*(f"{word}1" for word in ("ASI", "PSI", "KNE", "ANK", "HEE")))
+    found = landmarks([*legs, "C7", "T10"])
+    assert (found["RHEE1"], found["LASI1"], found["C7"]) == ("heel_r", "asis_l", "c7")
+    assert landmarks(both("ASI", "PSI", "KNE", "ANK", "HEE1", "HEE2"))["RHEE1"] == ""  # two on one heel
 
 
 def test_what_could_be_two_things_marks_neither_and_is_named() -> None:

@@ -29,6 +29,7 @@ class Recipe(Table):
     measure: Name | None = None
     same_side: bool = False
     rotation: Name | None = None
+    usual_rotation_deg: float | None = Field(None, ge=-90, le=90)
     raised: Name | None = None
     needs: Name | None = None
     notice: Text | None = None

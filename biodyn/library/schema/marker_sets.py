@@ -20,6 +20,9 @@ class MarkerEntry(Table):
     words: OneOrMore | None = Field(
         None, description="words that mean it: 'knee medial', 'a|b' either, 'a?' may be missing, '...' with any places"
     )
+    beside: dict[Name, Name] = Field(
+        default_factory=dict, description="spellings that count only where the file has the other label, too"
+    )
     or_landmark: str = Field(
         "", max_length=100, description="other landmark that it may mark: the file's other labels decide"
     )

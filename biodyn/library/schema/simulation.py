@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import Name, Numbers, Strict, Table, Texts, Three
+from biodyn.library.schema.base import Name, Names, Numbers, OneOrMore, Strict, Table, Texts, Three
 
 Metres = Annotated[float, Field(gt=0, lt=3)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,8 +24,43 @@ class Person(Table):
     markers: dict[Name, Three]
 
 
+class _Place(Table):
+    body: Name
+    marks: Name | None = None
+    at: Three | None = None
+    marker: Name | None = None
+    from_: Name | None = Field(None, alias="from")
+    through: Name | None = None
+    rods: Three | None = None
+
+
+class _Outfit(Table):
+    wears: dict[Name, Name]
+    sides: Annotated[tuple[Name, Name], Field(strict=False)] | None = None
+    also: Names = ()
+    static_only: Names = ()
+    walk_only: Names = ()
+    plates: Annotated[tuple[OneOrMore, ...], Field(strict=False)] = ()
+    set: Name | None = None
+
+
+@SCHEMAS.register("simulation/outfits")
+class Outfits(Table):
+    """Marker sets that simulated people wear beside the template's."""
+
+    place: dict[Name, _Place]
+    outfit: dict[Name, _Outfit]
+
+
 class _Bulge(Strict):
     mm: float = Field(ge=0)
+    phase: Share
+    width: float = Field(gt=0, le=0.5)
+
+
+class _Toes(Strict):
+    forward_mm: float
+    upward_mm: float
     phase: Share
     width: float = Field(gt=0, le=0.5)
 
@@ -53,6 +88,8 @@ class SoftTissue(Table):
     body: dict[Name, Annotated[float, Field(ge=0)]]
     muscle: dict[Name, _Bulge]
     wobble: _Wobble
+    toes: dict[Name, _Toes]
+    plate_turn_deg: dict[Name, Annotated[float, Field(ge=0, le=20)]]
 
 
 class _Timing(Strict):

@@ -221,6 +221,8 @@ class StaticPose:
         if operation == "chord":
             distance = 0.5 * self.measure(recipe["width"]) + self.marker_radius_m
             rotation = self._offsets.get(recipe.get("rotation", ""))
+            if rotation is None and "usual_rotation_deg" in recipe:
+                rotation = float(np.deg2rad(recipe["usual_rotation_deg"]))
             if rotation is not None:
                 raised = self._offsets.get(recipe.get("raised", ""), 0.0)
                 turn = SIDE_SIGN[recipe["side"]] * rotation

@@ -9,6 +9,9 @@ from functools import lru_cache
 
 _NO_LETTER = re.compile(r"[^A-Z0-9]+")
 _IGNORED_CHARACTERS = re.compile(r"[\s_.\-]+")
+# three letters and a 1, on this many labels and this share of them
+_NUMBERED_ONE = re.compile(r".*[^\W\d_]{3,}[\s_.\-]?1")
+_FEWEST_NUMBERED, _MOST_LABELS = 8, 0.75
 # 1st, 2nd, 5th: the number alone tells
 _ORDINAL = re.compile(r"(?<![0-9])([0-9])(ST|ND|RD|TH)(?![0-9])")
 
@@ -28,11 +31,17 @@ def pieces(label: str) -> tuple[str, ...]:
 
 
 def without_shared_ending(labels: Sequence[str], endings: frozenset[str]) -> dict[str, str]:
-    """Return label -> label without a last word of `endings` behind a separator ("_study"), where a label has one."""
+    """Return label -> label without a last word of `endings` behind a separator ("_study"), where a label has one.
+
+    A 1 behind most of the labels (RASI1, LHEE1) numbers a person or a pass, not the markers of a segment: it goes, too.
+    """
     found = {}
     for label in labels:
         head, separator, last = _last_word(label)
         found[label] = head if separator and head and last.upper() in endings else label
+    numbered = [label for label in labels if _NUMBERED_ONE.fullmatch(found[label])]
+    if len(numbered) >= max(_FEWEST_NUMBERED, _MOST_LABELS * len(labels)):
+        found |= {label: found[label].rstrip("1").rstrip("_. -") for label in numbered}
     return found
 
 

@@ -47,7 +47,7 @@ class Point:
 class Candidate:
     """A point that a stem may mean. `cost`: 0 for a whole spelling, else the words that it took.
 
-    `needs`: stems of which the file must have one, for letters that are words only by contrast (KNE beside KNI). `short`: an
+    `needs`: stems of which the file must have one, for what counts only beside it (KNE beside KNI, MK beside LK). `short`: an
     abbreviation is among the words, which needs other labels in its region of the body.
     """
 
@@ -84,7 +84,11 @@ def candidates(pieces: tuple[str, ...], sided: bool) -> tuple[Candidate, ...]:
     whole = [Candidate(point, 0.0) for point in _spellings().get(stem, ()) if point.sided == sided]
     if whole:
         return tuple(whole)
-    found: dict[Point, Candidate] = {}
+    found = {
+        point: Candidate(point, 0.0, frozenset([other]), short=True)
+        for point, other in _beside().get(stem, ())
+        if point.sided == sided
+    }
     for cut in _cuts(pieces):
         for point in _points_of(cut.means):
             known = found.get(point)
@@ -233,6 +237,17 @@ def _spellings() -> Mapping[str, tuple[Point, ...]]:
     for row, point in _entries():
         for label in row["labels"]:
             found.setdefault(normalise(label.replace("{S}", "")), {})[point] = None
+    return {stem: tuple(points) for stem, points in found.items()}
+
+
+@cache
+def _beside() -> Mapping[str, tuple[tuple[Point, str], ...]]:
+    """Whole label without its side -> the points that it may mean where the file has the other label, without its side."""
+    found: dict[str, list[tuple[Point, str]]] = {}
+    for row, point in _entries():
+        for label, other in row.get("beside", {}).items():
+            stem, needed = (normalise(text.replace("{S}", "")) for text in (label, other))
+            found.setdefault(stem, []).append((point, needed))
     return {stem: tuple(points) for stem, points in found.items()}
 
 
