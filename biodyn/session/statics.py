@@ -304,7 +304,8 @@ def _checked(
 
 def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path], title: str) -> str:
     where = ", ".join(f"'{folder}'" for folder in folders[:6]) + (" ..." if len(folders) > 6 else "")
-    text = f"No static trial was found among {len(candidates)} {title} files in {where}"
+    files = f"{len(candidates)} {title} {'file' if len(candidates) == 1 else 'files'}"
+    text = f"No static trial was found among {files} in {where}"
     if candidates:
         text += f"; the nearest, {candidates[0].path.name}, is not taken because {candidates[0].rejected}"
     return text + "."

@@ -54,6 +54,16 @@ def test_a_simulated_motion_obeys_physics(name: str) -> None:
     assert flight.any() == (name in ("running", "jump"))
 
 
+def test_who_stands_all_the_time_is_told_to_run_a_walk(laboratory: Laboratory) -> None:
+    found = analyse_trial(laboratory.static, settings={"uncertainty": {"compute": False}})
+    assert found.activity.is_standing
+    assert found.verdict is not None
+    hints = {check.code: check.hint for check in found.verdict.checks}
+    assert "as in a static trial" in hints["contacts"]
+    walk = analyse_trial(laboratory.walk, laboratory.static, settings={"uncertainty": {"compute": False}})
+    assert not walk.activity.is_standing
+
+
 # -- recognised ----------------------------------------------------------------------------------------------------------
 
 
