@@ -10,7 +10,7 @@ import numpy as np
 from biodyn.conventions import BoolArray, FloatArray
 from biodyn.errors import EstimateError, ModelError
 from biodyn.estimation.account import EstimateAccount, account_of
-from biodyn.estimation.closing import Closing, closed
+from biodyn.estimation.closing import Closing, closed, smooth_step
 from biodyn.estimation.deviation import Knots, Path
 from biodyn.estimation.inertias import InertiaUnknowns, inertia_unknowns
 from biodyn.estimation.limits import require_possible
@@ -207,14 +207,8 @@ class _Window:
             (self.kept.stop, self.kept.stop - self.rows.stop),
         ):
             if overlap:
-                result *= _smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
+                result *= smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
         return result
-
-
-def _smooth_step(x: FloatArray) -> FloatArray:
-    """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
-    x = np.clip(x, 0.0, 1.0)
-    return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))
 
 
 def _windows(rows: slice, rate_hz: float) -> list[_Window]:
