@@ -125,10 +125,11 @@ class Verdict:
     def sentence(self) -> str:
         """One line: the status and what decided it."""
         titles = list(dict.fromkeys(cause.title for cause in self.causes if cause.status == self.status))
-        passed = sum(check.status == "pass" for check in self.checks)
-        return f"Verdict: {STATUS_WORDS[self.status]} " + (
-            f"({'; '.join(titles)})" if titles else f"({passed} of {len(self.checks)} checks passed)"
-        )
+        if not titles:
+            passed, count = sum(check.status == "pass" for check in self.checks), len(self.checks)
+            open_ = sum(check.status == "not_assessed" for check in self.checks)
+            titles = [f"{passed} of {count} checks passed" + (f", {open_} not assessed" if open_ else "")]
+        return f"Verdict: {STATUS_WORDS[self.status]} ({'; '.join(titles)})"
 
 
 def gravest(statuses: Iterable[Status]) -> Status:

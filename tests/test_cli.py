@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -503,6 +504,17 @@ def walk_trc(session_copy: Laboratory) -> Path:
     path = session_copy.folder / "walk.trc"
     write_trc(path, read(session_copy.walk).markers)
     return path
+
+
+def test_check_says_why_a_set_with_more_of_its_markers_was_not_taken(tmp_path: Path) -> None:
+    """Of the walk's markers alone the set with the knee alignment device has the larger share, and not what it needs."""
+    walk = read(Path(__file__).parents[1] / "sample_data" / "subject01" / "walk01.c3d").markers
+    lower = [f"{side}{name}" for side in "LR" for name in ("ASI", "PSI", "THI", "KNE", "TIB", "ANK", "HEE", "TOE")]
+    columns = [walk.index(label) for label in lower]
+    write_trc(tmp_path / "walk.trc", replace(walk, labels=tuple(lower), positions=walk.positions[:, columns]))
+    said = next(line for line in biodyn("check", tmp_path / "walk.trc").stdout.splitlines() if "Marker set: " in line)
+    assert said.startswith("Marker set: Plug-in Gait lower body (")
+    assert "but lacks LKAX, RKAX" in said
 
 
 def test_check_of_a_trc_file(walk_trc: Path) -> None:

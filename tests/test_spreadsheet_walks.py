@@ -50,6 +50,19 @@ def test_markers_and_plates_in_spreadsheets_give_the_torques_of_the_c3d(tmp_path
     assert _difference(own, again) < 1e-3
 
 
+def test_a_mistake_in_the_map_of_the_forces_is_told(tmp_path: Path) -> None:
+    walk = read(SAMPLE / "walk01.c3d")
+    write_markers(tmp_path / "walk.csv", walk)
+    write_plates(tmp_path / "walk_forces.csv", walk)
+    maps = tmp_path / "walk_forces.columns.toml"
+    assert read(tmp_path / "walk.csv").plates
+    maps.write_text(maps.read_text().replace("moment =", "momnt ="))
+    found = read(tmp_path / "walk.csv")
+    assert not found.plates
+    (note,) = (note for note in found.diagnostics if note.code == "forces-unusable")
+    assert "key 'momnt': there is no such entry" in note.message
+
+
 @pytest.mark.slow
 def test_poses_in_a_spreadsheet_give_the_torques_of_the_poses(tmp_path: Path) -> None:
     analysis = analyse_trial(SAMPLE / "walk01.c3d", settings=QUICK, torques_only=True)

@@ -17,6 +17,10 @@ _COVERAGE = "time of the {} foot on the ground against the time in which its gro
 #: Of a motion on a model without any forces.
 NO_FORCES = "No ground forces were given."
 _SILENT_HINT = "That plate was switched off, not recorded, or lost its vertical force: check it and its channels."
+_STANDING_HINT = (
+    "The person stands still all the time, as in a static trial: run a walk instead, which finds it beside itself or is told it "
+    "with --static."
+)
 _BESIDE = "a foot beside the plates, half on one, or together with the other foot"
 
 
@@ -40,7 +44,9 @@ def contacts(trial: TrialFacts, limit: float) -> CheckResult:
     if not_used:
         text += " Not used: " + "; ".join(f"plate {c.plate} at {c.start_s:.2f} s, {c.reason}" for c in not_used) + "."
     hint = (
-        "Only a contact of one whole foot gives joint moments of that leg's stance: record again, or check the plates."
+        _STANDING_HINT
+        if trial.analysis.activity.is_standing
+        else "Only a contact of one whole foot gives joint moments of that leg's stance: record again, or check the plates."
     )
     return CheckResult("pass" if any(used.values()) else "fail", text, float(sum(used.values())), hint=hint)
 
@@ -134,7 +140,9 @@ def joint_moments(trial: TrialFacts, limit: float) -> CheckResult:
         "fail",
         f"No frame has the moment of a leg on the ground{why}.",
         0.0,
-        hint="See the checks of contacts, coverage and fitted frames; there is no result to use.",
+        hint=_STANDING_HINT
+        if trial.analysis.activity.is_standing
+        else "See the checks of contacts, coverage and fitted frames; there is no result to use.",
     )
 
 

@@ -125,7 +125,7 @@ def _residual(trial: TrialFacts, kind: Literal["force", "moment"]) -> CheckResul
     )
     text = f"{mean:.1f} {unit} RMS (limit {limit:.1f} {unit}, fail above {beyond:.0f} {unit}), {peak:.1f} {unit} peak ({share})."
     unseen = limits.unseen_force_n if force else limits.unseen_moment_nm
-    if unseen > 0.0:
+    if unseen >= 0.5:
         text += (
             f" {unseen:.0f} {unit} of the limit stand for the {100 * unseen_share(model):.0f} % of body mass without "
             f"markers ({', '.join(model.locked_segments)})."

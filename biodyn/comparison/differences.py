@@ -12,11 +12,13 @@ from biodyn.comparison.exchange import CAUSES, Exchange
 from biodyn.comparison.loads import PLANES
 from biodyn.comparison.segments import MovingBody
 from biodyn.comparison.shapley import shares
-from biodyn.conventions import BoolArray, FloatArray
+from biodyn.conventions import SIDE_NAMES, BoolArray, FloatArray
 from biodyn.errors import ResultError
 
 #: Curves in time, and over 0-100 % of the gait cycle.
 Quantity = Literal["angle", "moment", "cycle angle", "cycle moment"]
+#: In place of a plane: the torque of one coordinate.
+OF_COORDINATE = "torque"
 UNITS: dict[Quantity, str] = {"moment": "Nm", "angle": "deg", "cycle moment": "Nm", "cycle angle": "deg"}
 #: What they are called in sentences.
 WORDS: dict[Quantity, str] = {
@@ -64,6 +66,18 @@ class Difference:
     def is_none(self) -> bool:
         """True where the two are equal."""
         return self.rms <= _NOTHING * max(self.size, 1.0)
+
+    @property
+    def of_coordinate(self) -> bool:
+        """True of the torque of one coordinate, which has no plane."""
+        return self.plane == OF_COORDINATE
+
+    @property
+    def title(self) -> str:
+        """What differs, for people: "right hip sagittal moment", "hip_flexion_r torque"."""
+        if self.of_coordinate:
+            return f"{self.joint} {self.plane}"
+        return f"{SIDE_NAMES.get(self.side, '')} {self.joint} {self.plane} {self.quantity}".strip()
 
 
 def analyses_in_common(

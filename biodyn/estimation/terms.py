@@ -189,7 +189,7 @@ def add_dynamics(
     rest, step = -tau[:, :6] * scale, problem.knots.step
 
     def of_balance() -> list[Rows]:
-        return [_balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
+        return [balance_rows(problem, parts, rest, scale, offset) for offset in range(step)]
 
     def of_torques() -> list[TorqueRows]:
         if problem.knots.knots < len(_SECOND) or not np.isfinite(problem.torque_change_nm).any():
@@ -208,7 +208,7 @@ def add_dynamics(
     return found, torques
 
 
-def _balance_rows(problem: Problem, parts: Derivatives, rest: FloatArray, scale: FloatArray, offset: int) -> Rows:
+def balance_rows(problem: Problem, parts: Derivatives, rest: FloatArray, scale: FloatArray, offset: int) -> Rows:
     """The balance in the frames that lie `offset` behind a knot; rest, scale: (T, 6)."""
     frames = slice(offset, None, problem.knots.step)
     by_place = on_coefficients(problem.knots, [part[frames, :6] for part in parts], offset)

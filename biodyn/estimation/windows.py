@@ -43,11 +43,11 @@ class TimeWindow:
             (self.kept.stop, self.kept.stop - self.rows.stop),
         ):
             if overlap:
-                result *= _smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
+                result *= smooth_step(0.5 + 0.5 * (frames - seam) / overlap)
         return result
 
 
-def _smooth_step(x: FloatArray) -> FloatArray:
+def smooth_step(x: FloatArray) -> FloatArray:
     """From 0 at x = 0 to 1 at 1, with two derivatives that vanish at both ends; s(x) + s(1 - x) = 1."""
     x = np.clip(x, 0.0, 1.0)
     return np.asarray(x**3 * (10.0 + x * (6.0 * x - 15.0)))

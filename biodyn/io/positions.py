@@ -74,6 +74,8 @@ def dropped_note(roles: PointRoles) -> tuple[Diagnostic, ...]:
     dropped = [label for label, kind in zip(roles.labels, roles.kinds, strict=True) if kind == "dropped"]
     if not dropped:
         return ()
-    shown = ", ".join(label for label in dropped[:8] if label) + (" ..." if len(dropped) > 8 else "")
-    text = f"{len(dropped)} unnamed points are left out" + (f": {shown}." if shown else ".")
+    shown = ", ".join(label for label in dropped[:8] if label) + (" and more" if len(dropped) > 8 else "")
+    text = f"{len(dropped)} unnamed {'point is' if len(dropped) == 1 else 'points are'} left out" + (
+        f": {shown}." if shown else "."
+    )
     return (Diagnostic("points-dropped", "info", text, value=float(len(dropped))),)

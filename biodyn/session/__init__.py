@@ -4,8 +4,8 @@ Comes in: a walk (its path or its `Recording`), and the files that lie around it
 it, already read, with what spoke for and against every candidate (`find_static`, the one call of an analysis); the other
 recordings of its session (`session_of`); and the `Role` of a file by what is done in it, its names and its header: static,
 functional, walk, run, other (`judge_role`, which a study asks of every file; `role_of` for a single one).
-A walk alone and a study take the static trial by one judgement, `choose_static`. Nothing is computed from the data but
-distances and ranges of markers, from glimpses of the files.
+A walk alone and a study take the static trial by one judgement, `choose_static`; one that is named is held against it by
+`another_person`. Nothing is computed from the data but distances and ranges of markers, from glimpses of the files.
 
 Read `statics` (the search, in its order), then what it asks: `places` (where companions lie), `path_names` and `file_names`
 (what names say), `same_person` (stored name, mass, measures), `motion` (who stands, by the quietest half second),
@@ -15,6 +15,7 @@ For roles read `role`, then `words` (names split into words of known kinds). The
 
 from biodyn.session.companions import Companion, SessionFiles, role_of, session_of
 from biodyn.session.motion import MotionFacts, glimpse_of_file, motion_of
+from biodyn.session.named_static import another_person
 from biodyn.session.role import Role, TrialNames, judge_role
 from biodyn.session.static_choice import typical_motion_m
 from biodyn.session.statics import (
@@ -33,6 +34,7 @@ __all__ = [
     "SessionFiles",
     "StaticSearch",
     "TrialNames",
+    "another_person",
     "choose_static",
     "find_static",
     "glimpse_of_file",

@@ -35,7 +35,7 @@ _LEAST_COMMON_MARKERS = 0.5  # of the walk's markers, in the candidate
 # Difference of the distances between markers on one segment, walk to static: 0.002-0.005 for one person, one session
 # (12 recordings), 0.006-0.07 for two people. A shared subject name forgives more: markers put on again.
 SAME_BODY_M = 0.012
-_SAME_NAME_BODY_M = 0.03
+SAME_NAME_BODY_M = 0.03
 DOUBTFUL_BODY_M = 0.005  # where the name may be somebody else's
 
 
@@ -291,7 +291,7 @@ def _checked(
     body = body_difference_m(markers, standing)
     if body is not None:
         same_name = bool(walk.subject) and candidate.same_name
-        limit = _SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
+        limit = SAME_NAME_BODY_M if same_name else DOUBTFUL_BODY_M if candidate.doubt else SAME_BODY_M
         if body > limit:
             doubt = f" and {candidate.doubt}" if candidate.doubt else ""
             text = f"its marker distances differ from the walk's by {1000 * body:.0f} mm{doubt}: another person"
@@ -304,7 +304,8 @@ def _checked(
 
 def _nothing_found(candidates: Sequence[StaticCandidate], folders: Sequence[Path], title: str) -> str:
     where = ", ".join(f"'{folder}'" for folder in folders[:6]) + (" ..." if len(folders) > 6 else "")
-    text = f"No static trial was found among {len(candidates)} {title} files in {where}"
+    files = f"{len(candidates)} {title} {'file' if len(candidates) == 1 else 'files'}"
+    text = f"No static trial was found among {files} in {where}"
     if candidates:
         text += f"; the nearest, {candidates[0].path.name}, is not taken because {candidates[0].rejected}"
     return text + "."

@@ -137,11 +137,9 @@ class Comparison:
         """Lines for a screen: what, RMS difference, RMS of the first, the largest causes."""
         found = []
         for one in self.differences:
-            side = SIDE_NAMES.get(one.side, "")
             why = sorted(one.shares.items(), key=lambda item: -abs(item[1]))[:_NAMED]
             said = ", ".join(f"{name} {100 * share:.0f} %" for name, share in why if abs(share) >= _WORTH_SAYING)
-            what = f"{side} {one.joint} {one.plane} {one.quantity}".strip()
-            found.append((what, f"{one.rms:.3g} {one.unit}", f"{one.size:.3g}", "equal" if one.is_none else said))
+            found.append((one.title, f"{one.rms:.3g} {one.unit}", f"{one.size:.3g}", "equal" if one.is_none else said))
         return found
 
     def plot(self) -> Figure:

@@ -14,7 +14,7 @@ from biodyn.library.load import UserFile, read_user_toml
 from biodyn.model.from_library.user_tables import user_tables
 from biodyn.processing.calibration.standing import CalibrationSource
 from biodyn.recording import Recording
-from biodyn.session import find_static
+from biodyn.session import another_person, find_static
 from biodyn.settings import Settings
 from biodyn.trial.on_poses import PoseUse, with_choice
 from biodyn.trial.quiet_parts import is_quiet_somewhere, quiet_part_elsewhere
@@ -114,9 +114,18 @@ def _on_markers(
     walk_read, static_read = read_many([walk, static]) if given is None else (given, *read_many([static]))
     same = _same_file(walk, Path(static))
     source: CalibrationSource = "walk" if same else "static trial"
-    return TrialFiles(
+    files = TrialFiles(
         _readable(walk_read), _readable(static_read), "named by the user", source, static_frames=static_frames
     )
+    return files if same else with_doubt(files)
+
+
+def with_doubt(files: TrialFiles) -> TrialFiles:
+    """Return the files of a walk whose static trial was named, with a warning where that looks like another person's."""
+    doubt = another_person(files.walk, files.static)
+    if doubt is None:
+        return files
+    return replace(files, walk=replace(files.walk, diagnostics=(*files.walk.diagnostics, doubt)))
 
 
 def _holds_poses(walk: Path) -> bool:

@@ -201,7 +201,7 @@ def _markers(file: FileFacts) -> Iterator[str]:
         if marker_set != "auto":
             yield from _found(load_marker_set(marker_set), labels)
         return
-    yield f"Marker set: {mapping.title} ({_share(mapping, mapping.name)}){_runner_up(mapping)}"
+    yield f"Marker set: {mapping.title} ({_share(mapping, mapping.name)}){_runner_up(mapping, labels)}"
     if marker_set != "auto":
         yield from _under(load_marker_set(marker_set), mapping)
     else:
@@ -218,10 +218,14 @@ def _share(mapping: MarkerMapping, name: str) -> str:
     return f"{100 * mapping.scores[name]:.0f} % of {'the labels' if name == DICTIONARY else 'its markers'}"
 
 
-def _runner_up(mapping: MarkerMapping) -> str:
-    """The set that fits second best, where several were tried."""
+def _runner_up(mapping: MarkerMapping, labels: Sequence[str]) -> str:
+    """The set that fits second best, where several were tried, and what it lacks."""
     second = mapping.runner_up
-    return f"; next: {load_marker_set(second).title} ({_share(mapping, second)})" if second else ""
+    if not second:
+        return ""
+    lacks = lacking(load_marker_set(second), labels)
+    but = f", but lacks {', '.join(lacks)}" if lacks else ""
+    return f"; next: {load_marker_set(second).title} ({_share(mapping, second)}{but})"
 
 
 def _missing(mapping: MarkerMapping, labels: Sequence[str]) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from biodyn.comparison.curves import FILTER, SHIFT, SIGN, UNIT, curve_causes
-from biodyn.comparison.differences import LEAST_FRAMES, Difference, difference
+from biodyn.comparison.differences import LEAST_FRAMES, OF_COORDINATE, Difference, difference
 from biodyn.comparison.facts import Fact
 from biodyn.conventions import FloatArray
 from biodyn.errors import ResultError
@@ -102,7 +102,7 @@ def compare_tables(ours: TorqueTable, theirs: TorqueTable) -> dict[str, Any]:
     differences: list[Difference] = []
     for c, name in enumerate(names):
         parts = {cause: part[:, c] for cause, part in found.parts.items()}
-        one = difference(name, "", "torque", "moment", (first[:, c], other[:, c]), parts, frames)
+        one = difference(name, "", OF_COORDINATE, "moment", (first[:, c], other[:, c]), parts, frames)
         differences.append(one)
     turned = [name for name, sign in zip(names, found.signs, strict=True) if sign < 0]
     facts = [Fact(SIGN, f"{name} has the other sign") for name in turned]

@@ -58,7 +58,11 @@ class Walker:
             return f"{self.age_years:.0f} years old"
         if not math.isfinite(self.height_m):
             return "age and body height not known"
-        taken = {"adult": "is taken for an adult's", "child": "is taken for a child's", "": "may be either's"}
+        taken = {
+            "adult": "is taken for an adult's",
+            "child": "is taken for a child's",
+            "": "may be an adult's or a child's",
+        }
         return f"age not known; a body of {self.height_m:.2f} m {taken[self.stage]}"
 
     def is_served(self, serves: tuple[float, float]) -> bool:

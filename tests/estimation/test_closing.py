@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
+from biodyn.estimation import closing
 from biodyn.estimation import estimate as module
 from biodyn.estimation import windows
 from biodyn.estimation.estimate import Estimate, estimate_trial
@@ -64,6 +65,28 @@ def test_a_short_disagreement_is_closed_and_the_legs_keep_their_torques(inputs: 
     # each is held within 0.01 Nm/kg in every frame
     assert np.sqrt(np.nanmean((leg_torques(found) - leg_torques(unclosed)) ** 2)) < 0.01
     assert account.marker_rms_m < unclosed.account.marker_rms_m + 5e-4
+
+
+def test_torques_do_not_jump_where_the_balance_begins_to_count(
+    inputs: TrialInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closed at once where all feet come to be measured, the last step would be an impact: a third of it at most is left."""
+    time_s = np.arange(len(inputs.fit.solved)) / inputs.rate_hz
+    reaction = lifted(inputs, 40.0 * np.cos(2.0 * np.pi * 3.0 * time_s))
+    unclosed, fading = (estimated(inputs, reaction, closed_share=share) for share in (1.0, 0.075))
+    monkeypatch.setattr(closing, "_FADE_S", 1e-9)
+    at_once = estimated(inputs, reaction)
+    edges = np.flatnonzero(np.diff(np.isfinite(fading.dynamics.residual_force[:, 0])))
+    assert len(edges)
+
+    def jump(one: Estimate) -> float:
+        change = np.diff(leg_torques(one) - leg_torques(unclosed), axis=0)
+        return float(np.nanmax(np.abs(change[edges])))
+
+    assert jump(fading) < jump(at_once) / 3.0
+    assert (
+        fading.account.residual_after[0] < 1.5 * at_once.account.residual_after[0]
+    )  # and the frames within stay closed
 
 
 def test_what_the_estimate_believes_is_told_beside_what_is_left(inputs: TrialInputs) -> None:

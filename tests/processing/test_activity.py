@@ -13,11 +13,13 @@ from support.sessions import Laboratory
 
 from biodyn.analysis import TrialAnalysis
 from biodyn.checks.evidence.signals import LEAST_IMPACT_HZ, cutoff_too_low
-from biodyn.conventions import STANDARD_GRAVITY_M_S2
+from biodyn.conventions import SIDES, STANDARD_GRAVITY_M_S2
 from biodyn.output.tables.gait import spatiotemporal
 from biodyn.processing.contacts.other_loads import OtherLoad, other_loads
+from biodyn.recording import GaitEvent
 from biodyn.simulation.recovery import compare
 from biodyn.simulation.scenes import record_scene, record_treadmill, with_labels
+from biodyn.trial.files import NO_STATIC, read_files
 from biodyn.trial.run import analyse_trial
 
 Analysed = Callable[[str], TrialAnalysis]
@@ -52,6 +54,22 @@ def test_a_simulated_motion_obeys_physics(name: str) -> None:
     assert total.max() > 0.8 * mover().model.mass_kg * STANDARD_GRAVITY_M_S2
     flight = total < 1e-9
     assert flight.any() == (name in ("running", "jump"))
+
+
+def test_who_stands_all_the_time_is_told_to_run_a_walk(laboratory: Laboratory) -> None:
+    # laboratory software stores strikes in static trials too, of which no foot off follows
+    stored = tuple(GaitEvent(time_s, side, "foot_strike", "file") for side in SIDES for time_s in (0.3, 1.0))
+    files = read_files(laboratory.static, NO_STATIC)
+    standing = replace(files.walk, events=stored)
+    files = replace(files, walk=standing, static=standing)
+    found = analyse_trial(laboratory.static, files=files, settings={"uncertainty": {"compute": False}})
+    assert "gait-event-missing" not in [note.code for note in found.diagnostics]
+    assert found.activity.is_standing
+    assert found.verdict is not None
+    hints = {check.code: check.hint for check in found.verdict.checks}
+    assert "as in a static trial" in hints["contacts"]
+    walk = analyse_trial(laboratory.walk, laboratory.static, settings={"uncertainty": {"compute": False}})
+    assert not walk.activity.is_standing
 
 
 # -- recognised ----------------------------------------------------------------------------------------------------------

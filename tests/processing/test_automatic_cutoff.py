@@ -33,6 +33,12 @@ def noisy(p: np.ndarray, noise_m: float, seed: int = 2) -> np.ndarray:
     return p + noise_m * np.random.default_rng(seed).normal(size=p.shape)
 
 
+def test_the_reason_tells_the_noise_where_there_is_any() -> None:
+    filtered = butterworth_lowpass(noisy(paths(0.9), 0.0005), RATE_HZ, 6.0)
+    assert "(noise 0.5" in automatic_cutoff(noisy(paths(0.9), 0.0005), RATE_HZ).reason
+    assert "(noise below 0.01 mm, as if filtered before)" in automatic_cutoff(filtered, RATE_HZ).reason
+
+
 @pytest.mark.parametrize(("cadence", "noise_m"), [(0.6, 0.0005), (0.9, 0.0005), (0.9, 0.001), (1.4, 0.001)])
 def test_no_other_cutoff_leaves_the_markers_much_nearer_the_truth(cadence: float, noise_m: float) -> None:
     true = paths(cadence)

@@ -9,7 +9,7 @@ import biodyn
 from biodyn.checks.registry import checks
 from biodyn.output.report.data_checks import data_check_rows, frames_words
 from biodyn.output.report.trial_page import trial_report
-from biodyn.output.report.words import evidence_words
+from biodyn.output.report.words import evidence_words, signed
 from biodyn.trial.result import TrialResult
 from biodyn.variables import variable, variables
 
@@ -30,6 +30,15 @@ def test_every_check_is_listed_with_a_number_within_its_limit(result: TrialResul
         # a sound recording, so every number is on the good side; the units and the handedness have a side of their own
         if entry["value"] is not None and entry["key"] not in ("force_unit", "moment_unit", "sides"):
             assert abs(entry["value"]) <= entry["limit"], entry
+
+
+def test_what_is_nothing_beside_its_limit_is_shown_as_zero_and_zero_has_no_sign(result: TrialResult) -> None:
+    entries = [
+        {**entry, "value": -1e-12} if entry["key"] == "zero" else entry for entry in result.record["data_checks"]
+    ]
+    rows = {row["title"]: row for row in data_check_rows({**result.record, "data_checks": entries})}
+    assert rows["Force-plate offset"]["value"] == "0 N"
+    assert [signed(value) for value in (-0.04, 0.0, 0.04, 0.06, -1.25)] == ["0.0", "0.0", "0.0", "+0.1", "-1.2"]
 
 
 def test_a_fault_is_shown_with_value_frames_and_what_to_do(laboratory: Laboratory) -> None:

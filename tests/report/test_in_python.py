@@ -49,7 +49,7 @@ def test_a_variable_is_drawn_by_its_name(walk_result: TrialResult) -> None:
     ("names", "said"),
     [
         (("knee_angel",), "Did you mean 'knee_angle'"),
-        (("joint_torques", "knee_angle"), "'joint_torques' beside others"),
+        (("joint_torques", "knee_angle"), "'joint_torques' is a figure of the report, and drawn alone"),
         ((), "There is no figure ''"),
     ],
 )

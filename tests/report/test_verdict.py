@@ -365,3 +365,9 @@ def test_the_page_says_every_state_in_a_word() -> None:
     )
     assert len(states) >= 11
     assert all(word == STATUS_WORDS[status] for status, word in states)  # type: ignore[index]
+
+
+def test_a_pass_with_something_open_does_not_look_like_a_failed_check() -> None:
+    passed, unknown = Check("a", "A", "pass", "."), Check("b", "B", "not_assessed", ".")
+    assert verdict_of([passed, passed], []).sentence == "Verdict: pass (2 of 2 checks passed)"
+    assert verdict_of([passed, unknown], []).sentence == "Verdict: pass (1 of 2 checks passed, 1 not assessed)"

@@ -260,10 +260,18 @@ def joint_limits(fit: Fit) -> tuple[Diagnostic, ...]:
                 value=share,
                 limit=LIMIT_SHARE,
                 frames=(int(first), int(stop - 1)),
-                hint="A misplaced or mislabelled marker, or a joint axis that does not fit the subject.",
+                hint=f"{_markers_of(fit, coordinate.body)} misplaced or with exchanged labels, or a joint axis that does not fit "
+                "the subject.",
+                about=coordinate.name,
             )
         )
     return tuple(notes)
+
+
+def _markers_of(fit: Fit, body: str) -> str:
+    """The fitted markers of a body, for a sentence."""
+    labels = [marker.label for marker in fit.model.markers if marker.body == body and marker.label in fit.labels]
+    return f"Markers of {body} ({', '.join(labels)})" if labels else f"Markers beyond {body}"
 
 
 def rests(fit: Fit, coordinate: Coordinate) -> BoolArray:

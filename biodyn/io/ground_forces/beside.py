@@ -78,9 +78,13 @@ def bare_name(stem: str) -> str:
     """Return the name of a file without the words that say what it holds: walk1 of walk1_grf, walk1_ik and walk1_markers."""
     table = load_table("formats/opensim_names")["beside"]
     words = {*table["force_words"], *table["motion_words"]}
-    # walk1GRF, WalkForces: a change from small to large letters begins a word
+    return " ".join(part for part in _parts(stem) if part not in words)
+
+
+def _parts(stem: str) -> list[str]:
+    """The words of a file's name: a change from small to large letters begins one (walk1GRF, WalkForces)."""
     parts = re.split(r"[\W_]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", stem))
-    return " ".join(part.lower() for part in parts if part and part.lower() not in words)
+    return [part.lower() for part in parts if part]
 
 
 def _folders(own: Path) -> Iterator[Path]:
@@ -127,6 +131,6 @@ def _is_forces(path: Path) -> bool:
 def _is_sheet_of_forces(path: Path, changed_ns: int) -> bool:
     try:
         roles = read_spreadsheet(path).roles
-    except InputFileError:
-        return False
+    except InputFileError:  # called after forces it is taken for them: who reads it is told what is wrong with it
+        return not set(_parts(path.stem)).isdisjoint(load_table("formats/opensim_names")["beside"]["force_words"])
     return bool(roles.forces or roles.plates) and not (roles.markers or roles.poses)

@@ -67,7 +67,8 @@ def assumptions(model: SubjectModel, pose: StaticPose) -> list[Diagnostic]:
             Diagnostic(
                 "carried-segments",
                 "info",
-                f"No markers on {', '.join(model.locked_segments)}: carried by the segment before them, with their mass.",
+                f"No markers on {', '.join(model.locked_segments)}: masses and lengths there are those of the tables, "
+                "and how these segments move is not measured.",
             )
         )
     if alone:

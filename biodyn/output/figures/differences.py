@@ -55,6 +55,8 @@ def differences_figure(
 
 
 def _title(one: Difference) -> str:
+    if one.of_coordinate:
+        return one.title
     return f"{SIDE_NAMES.get(one.side, '')} {one.joint}, {one.plane} {one.quantity}".strip()
 
 

@@ -9,6 +9,7 @@ from biodyn.checks.registry import checks
 
 # Checks that ask the markers.
 _OF_MARKERS = frozenset({"sides", "labels", "moved_marker", "marker_error", "gap", "spike", "joint_limit"})
+_NOTHING = 1e-6  # of its limit: round-off, shown as 0
 
 
 def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -29,7 +30,7 @@ def data_check_rows(record: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "status": entry["status"],
                 "text": entry.get("text", ""),
                 "why_not": _why_not(check.code, record),
-                "value": _shown(entry["value"], factor, unit),
+                "value": _shown(entry["value"], factor, unit, entry["limit"]),
                 "limit": _shown(entry["limit"], factor, unit),
                 "findings": [
                     {"message": d["message"], "hint": d["hint"], "frames": frames_words(d["frames"], rate_hz)}
@@ -59,8 +60,10 @@ def frames_words(frames: list[int] | None, rate_hz: float) -> str:
     return f"frames {first}–{last}, {first / rate_hz:.2f} to {last / rate_hz:.2f} s"
 
 
-def _shown(value: float | None, factor: float, unit: str) -> str:
+def _shown(value: float | None, factor: float, unit: str, limit: float | None = None) -> str:
     if value is None:
         return ""
+    if limit is not None and abs(value) < _NOTHING * abs(limit):
+        return f"0 {unit}".strip()
     text = f"{factor * value:.3g}"
     return f"{'0' if text == '-0' else text} {unit}".strip()

@@ -153,9 +153,13 @@ class ShownResult(TableAttributes):
         known = [*self.view.figures, *values.curves]
         for name in names or ("",):
             if name not in values.curves:
-                several = " beside others" if name in self.view.figures else ""
+                if name in self.view.figures:
+                    raise ResultError(
+                        f"'{name}' is a figure of the report, and drawn alone.",
+                        f"Beside others stand variables: {', '.join(self.variables[:_LISTED])}, ...",
+                    )
                 raise ResultError(
-                    f"There is no figure '{name}'{several}, and no variable of that name.", nearest(name, known)
+                    f"There is no figure '{name}', and no variable of that name.", nearest(str(name), known)
                 )
         behind = only_known(self.norms_behind(norms), signs)
         title = ", ".join(variable(name).title for name in names)

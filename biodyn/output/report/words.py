@@ -52,6 +52,11 @@ def evidence_words(name: str, value: float) -> str:
     return f"{name.replace('_', ' ')} {value:.3g}"
 
 
+def signed(value: float, digits: int = 1) -> str:
+    """A difference with its sign; what rounds to zero is neither more nor less."""
+    return f"{value:+z.{digits}f}" if round(value, digits) else f"{0.0:.{digits}f}"
+
+
 def decimal(value: float, digits: int) -> str:
     """A number with so many decimals; what rounds to zero has no sign."""
     return f"{value:z.{digits}f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 
@@ -33,7 +34,11 @@ def require_plausible(mass_kg: float | None, height_m: float | None) -> None:
         ("Body mass", mass_kg, PLAUSIBLE_MASS_KG, "kg", "--mass"),
         ("Body height", height_m, PLAUSIBLE_HEIGHT_M, "m", "--height"),
     ):
-        if value is not None and not limits[0] <= value <= limits[1]:
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise SubjectError(f"{what}: expected a number ({unit}), found {value!r}.", f"Give {option} in {unit}.")
+        if not limits[0] <= value <= limits[1]:
             raise SubjectError(
                 f"{what} of {value:g} {unit} is not plausible: expected {limits[0]:g} to {limits[1]:g} {unit}.",
                 f"Give {option} in {unit}.",

@@ -277,5 +277,5 @@ def reasons(fit: Fit, reaction: GroundReaction, sides: list[Side]) -> list[str]:
             names = ", ".join(fit.model.coordinates[c].name for c in np.flatnonzero(fit.lost[t]))
             parts.append(f"no visible marker determines {names}")
         parts += [reaction.reason[side][t] for side in sides if reaction.reason[side][t]]
-        found.append("; ".join(parts))
+        found.append("; ".join(dict.fromkeys(parts)))  # one plate under both feet is one reason
     return found

@@ -39,6 +39,7 @@ _TURN_DEG = 40.0  # pelvis rotation in straight walking stays within 10 degrees 
 _STAIRS = 2  # so many steps up, or so many down
 _SQUAT_M = 0.15  # the pelvis rises and falls by 2 to 5 cm in walking
 _SQUAT_STANDING = 0.8
+_STILL_M, _STILL_STANDING = 0.03, 0.95  # who stands still sways by less
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,12 @@ class Activity:
         """Whether somebody walks on level ground, straight or in a turn: what is known of walking holds."""
         return self.kind in ("walking", "turning")
 
+    @property
+    def is_standing(self) -> bool:
+        """Whether somebody stands still all the time, as in a static trial."""
+        still = self.values.get("pelvis_range_m", math.inf) < _STILL_M
+        return self.kind == "other" and still and self.values.get("standing_share", 0.0) > _STILL_STANDING
+
 
 #: Where nobody asked.
 WALKING = Activity("walking", "not looked at")
@@ -85,12 +92,13 @@ def recognise_activity(points: GaitPoints, contacts: Sequence[Contact], rate_hz:
         "rise_m": sum(move.rise_m for move in found) / max(len(feet), 1),
         "turn_deg": _turn_deg(points.forward),
         "pelvis_range_m": float(np.ptp(height)) if len(height) else math.nan,
+        "standing_share": standing_share(feet),
     }
     # With one foot alone in sight its steps have nothing to alternate with.
     stepping = steps >= 1 or (len(feet) < 2 and len(found) >= 1)
     if stepping and travelled >= LEAST_TRAVEL_M:
         return _gait(found, flown, values, travel_direction(velocity, points.forward))
-    return _in_place(flown, contacts, standing_share(feet), values)
+    return _in_place(flown, contacts, values)
 
 
 def travel_velocity(pelvis_W: FloatArray, floor_velocity_W: FloatArray, rate_hz: float) -> FloatArray:
@@ -148,10 +156,8 @@ def _gait(
     return Activity("walking", steps, direction, True, values)
 
 
-def _in_place(
-    flown: Sequence[Flight], contacts: Sequence[Contact], stood: float, values: Mapping[str, float]
-) -> Activity:
-    drop = values["pelvis_range_m"]
+def _in_place(flown: Sequence[Flight], contacts: Sequence[Contact], values: Mapping[str, float]) -> Activity:
+    drop, stood = values["pelvis_range_m"], values["standing_share"]
     if flown:
         sides = {contact.side for contact in contacts if contact.decision == "assigned"}
         leg = next((f" from and to the {SIDE_NAMES[side]} foot" for side in sides if side and len(sides) == 1), "")
@@ -160,10 +166,5 @@ def _in_place(
     if drop > _SQUAT_M and stood > _SQUAT_STANDING:
         reason = f"the feet stay, the pelvis goes down and up by {100.0 * drop:.0f} cm"
         return Activity("squat", reason, "", False, values)
-    return Activity(
-        "other",
-        f"no alternate steps, no flight; the pelvis moves by {100.0 * drop:.0f} cm up and down",
-        "",
-        False,
-        values,
-    )
+    moved = "the feet stay" if stood > _STILL_STANDING else "no alternate steps, no flight"
+    return Activity("other", f"{moved}; the pelvis moves by {100.0 * drop:.0f} cm up and down", "", False, values)

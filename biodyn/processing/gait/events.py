@@ -39,6 +39,7 @@ SAME_STANCE_S = 0.05
 # A fore-aft excursion of the heel or toe below this is no gait; a peak must stand out by this share of the excursion.
 MIN_EXCURSION_M = 0.1
 PEAK_SHARE = 0.1
+_MISSING = "gait-event-missing"
 
 
 def gait_events(
@@ -85,7 +86,12 @@ def gait_events(
     if soles_W is not None:
         moved = with_standing_feet(moved, soles_W, rate_hz)
     candidates = [*plate_events(contacts, len(pelvis_W) / rate_hz, 1.0 / rate_hz), *moved, *file_events]
-    return merge_events(candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz))
+    events, notes = merge_events(
+        candidates, settings.events, (len(pelvis_W) - 1) / rate_hz, _absences(pelvis_W, rate_hz)
+    )
+    if not direction:  # without steps nothing is missing between what a file stores
+        notes = tuple(note for note in notes if note.code != _MISSING)
+    return events, notes
 
 
 def _absences(pelvis_W: FloatArray, rate_hz: float) -> list[tuple[float, float]]:
@@ -313,7 +319,7 @@ def _alternating(
             other = KINDS[1 - KINDS.index(one.kind)].replace("_", " ")
             notes.append(
                 Diagnostic(
-                    code="gait-event-missing",
+                    code=_MISSING,
                     severity="warning",
                     message=f"No {other} of the {SIDE_NAMES[side]} foot was found between {one.time_s:.2f} s and "
                     f"{two.time_s:.2f} s.",

@@ -164,10 +164,9 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
         Diagnostic(
             "assumed-motion",
             "info",
-            f"The motion of {', '.join(bodies)} is assumed, no marker shows it: upright and facing along the walk, arms swinging "
-            "against the legs. Leg torques of a filtered motion do not depend on it, those of an estimate "
-            "little; "
-            "the pelvis residual and the centre of mass do.",
+            f"The motion of {', '.join(bodies)} is assumed, no marker shows it: trunk and head upright and facing along the "
+            "walk, arms swinging against the legs. Leg torques of a filtered motion do not depend on it, those of an estimate "
+            "little; the pelvis residual and the centre of mass do.",
             value=share,
             unit="of body mass",
             hint='Markers there measure it. inverse_kinematics.unseen_segments = "fixed" fixes them to their parent.',
@@ -175,13 +174,17 @@ def _assumed_motion(model: SubjectModel) -> list[Diagnostic]:
     ]
 
 
+def _frames_words(frames: IntArray) -> str:
+    return f"{len(frames)} frames ({frames[0]}-{frames[-1]})" if len(frames) > 1 else f"frame {frames[0]}"
+
+
 def _outlier_note(label: str, frames: IntArray, worst_m: float, limit_m: float, longest_frames: float) -> Diagnostic:
     """A marker off its place; no more than an information where it was excluded for `longest_frames` at most in all."""
     return Diagnostic(
         "marker-strays",
         "warning" if len(frames) > longest_frames else "info",
-        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {len(frames)} frames ({frames[0]}-{frames[-1]}): "
-        "excluded from the fit in those frames.",
+        f"Marker {label} is up to {1000 * worst_m:.0f} mm off its segment in {_frames_words(frames)}: "
+        "excluded from the fit there.",
         value=worst_m,
         limit=limit_m,
         unit="m",

@@ -35,6 +35,7 @@ _NOISE_FROM_HZ, _ORDER = 20.0, 4
 _SKIN_S = 0.0002
 _SPEED_CUTOFF_HZ = 6.0
 _TRIED_FROM_HZ, _TRIED = 4.0, 14
+_LEAST_NOISE_MM = 0.01  # no camera is so quiet: the markers were filtered before they were stored
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,13 @@ class AutomaticCutoff:
         """Why it is this cut-off, in words for a sentence."""
         if not np.isfinite(self.asked_hz):
             return f"the lowest that is chosen: the {self.points} are seen too shortly to tell their noise"
-        asked = (
-            f"three {self.points} in four (noise {1000.0 * self.noise_m:.2f} mm) ask for {self.asked_hz:.1f} Hz or more"
+        noise_mm = 1000.0 * self.noise_m
+        noise = (
+            f"noise {noise_mm:.2f} mm"
+            if noise_mm >= _LEAST_NOISE_MM
+            else f"noise below {_LEAST_NOISE_MM} mm, as if filtered before"
         )
+        asked = f"three {self.points} in four ({noise}) ask for {self.asked_hz:.1f} Hz or more"
         if self.cutoff_hz > self.asked_hz + 0.5:
             return f"the lowest that is chosen; {asked}"
         if self.cutoff_hz < self.asked_hz - 0.5:

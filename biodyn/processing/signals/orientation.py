@@ -276,7 +276,7 @@ def _path_notes(
             Diagnostic(
                 "turning",
                 "info",  # joint moments do not depend on World's axes
-                f"The person turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_name(forward)}).",
+                f"The path turns by {turn_deg:.0f} degrees; World X stays on one laboratory axis ({_name(forward)}).",
                 value=turn_deg,
                 limit=_TURN_DEG,
                 unit="deg",

@@ -8,7 +8,7 @@ from pathlib import Path
 from biodyn.errors import InputFileError
 from biodyn.io import file_sha256, read_many
 from biodyn.recording import Recording
-from biodyn.trial.files import TrialFiles
+from biodyn.trial.files import TrialFiles, with_doubt
 
 _KEPT = 4  # the trials of a subject follow each other
 
@@ -34,4 +34,4 @@ class RecordingCache:
         self._statics[content] = standing
         while len(self._statics) > _KEPT:
             self._statics.popitem(last=False)
-        return TrialFiles(found[0], standing, "named by the study")
+        return with_doubt(TrialFiles(found[0], standing, "named by the study"))

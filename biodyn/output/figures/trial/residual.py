@@ -13,6 +13,10 @@ from biodyn.output.figures.values import TrialValues
 from biodyn.processing.signals.rms import rms
 
 _CAPTION = "Pelvis residual force and moment (about the pelvis origin): zero for perfect data."
+_OF_ESTIMATE = (
+    " Of the fitted motion and the measured forces, as the checks judge it; thin: what the estimate of both leaves."
+)
+_RAW = "raw_fx_N"  # of the table `residuals`, where motion and forces became one estimate
 _AXIS_NAMES = {"x": "x forward", "y": "y up", "z": "z right"}
 
 
@@ -30,15 +34,25 @@ def residual(trial: TrialValues) -> Figure | None:
     keys = (
         *(Key(words, axis, width=1.5) for axis, words in _AXIS_NAMES.items()),
         Key("magnitude", "ink", width=2.2),
+        *((Key("left by the estimate", "muted", width=1.0),) if _has_raw(trial) else ()),
         Key("limit of the RMS", "limit", width=1.2, dash=DASHED),
         Key("not measured", "unknown", "area"),
     )
-    return Figure("Pelvis residual", panels, keys, 2, height=232.0, caption=_CAPTION)
+    return Figure(
+        "Pelvis residual", panels, keys, 2, height=232.0, caption=_CAPTION + (_OF_ESTIMATE if _has_raw(trial) else "")
+    )
+
+
+def _has_raw(trial: TrialValues) -> bool:
+    """Whether motion and forces became one estimate: then the residual that is judged is the one before."""
+    return "residuals" in trial.tables and _RAW in trial.tables["residuals"]
 
 
 def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float | None) -> Panel:
-    table = trial.tables["joint_torques"]
-    vector = table[[f"residual_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+    raw = _has_raw(trial)
+    table = trial.tables["residuals" if raw else "joint_torques"]
+    first = "raw" if raw else "residual"
+    vector = table[[f"{first}_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
     size, time_s = np.linalg.norm(vector, axis=1), table["time_s"].to_numpy()
     known = bool(np.isfinite(vector).any())
     layers: list[Layer] = []
@@ -48,6 +62,9 @@ def _panel(trial: TrialValues, title: str, letter: str, unit: str, limit: float 
     layers.append(unmeasured(trial.tables["ground_reaction"], trial.sides))
     layers += [Line(time_s, vector[:, i], axis, 1.3) for i, axis in enumerate(_AXIS_NAMES)]
     layers.append(Line(time_s, size, "ink", 2.2))
+    if raw:
+        left = table[[f"left_{letter}{axis}_{unit}" for axis in AXES]].to_numpy()
+        layers.append(Line(time_s, np.linalg.norm(left, axis=1), "muted", 1.0))
     return Panel(
         title,
         time_axis(time_s),

@@ -7,7 +7,7 @@ from typing import Any
 
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
-from biodyn.output.report.words import decimal
+from biodyn.output.report.words import decimal, signed
 
 # Coordinates shown: those whose torque changed most.
 _SHOWN = 12
@@ -26,19 +26,19 @@ body's mass by {{ number(estimate.mass_change_kg, 2) }} kg; plate forces up to {
 {% if estimate.mass_centres %}
 <div class="scroll"><table><thead><tr><th>mass centre of</th><th class="number">forward (cm)</th><th class="number">up</th><th class="number">right</th><th class="number">SD before</th></tr></thead><tbody>
 {% for row in estimate.mass_centres %}
-<tr><td>{{ row.segment }}</td>{% for value in row.shift_cm %}<td class="number">{{ "%+.1f" % value }}</td>{% endfor %}<td class="number">{{ number(row.sd_cm) }}</td></tr>
+<tr><td>{{ row.segment }}</td>{% for value in row.shift_cm %}<td class="number">{{ signed(value) }}</td>{% endfor %}<td class="number">{{ number(row.sd_cm) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-{% if masses %}<p class="small">Masses of segments were changed by {% for name, percent in masses %}{{ "%+.1f" % percent }} % ({{ name }}){% if not loop.last %}, {% endif %}{% endfor %}.</p>
+{% if masses %}<p class="small">Masses of segments were changed by {% for name, percent in masses %}{{ signed(percent) }} % ({{ name }}){% if not loop.last %}, {% endif %}{% endfor %}.</p>
 {% endif %}
 {% if estimate.get("plates") %}
 <div class="scroll"><table><thead><tr><th>force plate</th>{% for axis in estimate.plates[0].shift_cm %}<th class="number">beside its place along {{ axis }} (cm)</th>{% endfor %}<th class="number">reads too much (%)</th></tr></thead><tbody>
 {% for row in estimate.plates %}
-<tr><td>{{ row.plate }}</td>{% for axis, value in row.shift_cm.items() %}<td class="number">{{ "%+.1f" % value }} &plusmn; {{ number(row.shift_sd_cm[axis]) }}</td>{% endfor %}<td class="number">{{ "%+.1f" % row.gain_percent }} &plusmn; {{ number(row.gain_sd_percent) }}</td></tr>
+<tr><td>{{ row.plate }}</td>{% for axis, value in row.shift_cm.items() %}<td class="number">{{ signed(value) }} &plusmn; {{ number(row.shift_sd_cm[axis]) }}</td>{% endfor %}<td class="number">{{ signed(row.gain_percent) }} &plusmn; {{ number(row.gain_sd_percent) }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="small">Forces are {{ "%+.1f" % estimate.force_delay.delay_ms }} ms late (&plusmn; {{ number(estimate.force_delay.sd_ms) }}). What is expected of plates draws
+<p class="small">Forces are {{ signed(estimate.force_delay.delay_ms) }} ms late (&plusmn; {{ number(estimate.force_delay.sd_ms) }}). What is expected of plates draws
 these numbers towards 0: a larger fault is found in part. The torques are without what was found; forces in tables and figures stay as measured.{% if estimate.get("constants_from_walks", 1) > 1 %} Mass centres, mass and plates were found
 from {{ estimate.constants_from_walks }} walks of the session together.{% endif %}</p>
 {% endif %}
@@ -63,6 +63,7 @@ def residuals(page: TrialPage) -> Data | None:
         "coordinates": rows[:_SHOWN],
         "masses": _masses(estimate),
         "number": _number,
+        "signed": signed,
         "unclosed": estimate.get("residual_unclosed"),
     }
 

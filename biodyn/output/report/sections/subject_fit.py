@@ -8,6 +8,7 @@ from typing import Any
 
 from biodyn.output.report.section import Data
 from biodyn.output.report.trial_page import SECTIONS, TrialPage
+from biodyn.output.report.words import signed
 
 _TEMPLATE = """
 <p class="quiet small">Static trial and {{ "walk" if fit.trials == 1 else fit.trials ~ " trials of the session" }} were fitted together. RMS distance of the markers from the model: {{ before }} mm with the
@@ -28,7 +29,7 @@ deviation (SD) before and after the walk was seen: where both are alike the walk
 {% if fit.axes %}
 <div class="scroll"><table><thead><tr><th>axes about the long axis of</th><th class="number">turn (deg)</th><th class="number">SD before</th><th class="number">SD after</th></tr></thead><tbody>
 {% for row in fit.axes %}
-<tr><td>{{ row.segment }}</td><td class="number">{{ "%+.1f" % row.turn_deg }}</td><td class="number">{{ "%.1f" % row.prior_sd_deg }}</td><td class="number">{{ "%.1f" % row.sd_deg }}</td></tr>
+<tr><td>{{ row.segment }}</td><td class="number">{{ signed(row.turn_deg) }}</td><td class="number">{{ "%.1f" % row.prior_sd_deg }}</td><td class="number">{{ "%.1f" % row.sd_deg }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
@@ -54,6 +55,7 @@ def subject_fit(page: TrialPage) -> Data | None:
         return None
     return {
         "fit": fit,
+        "signed": signed,
         "before": _number(fit["marker_rms_before_mm"]),
         "after": _number(fit["marker_rms_after_mm"]),
         "files": [
@@ -70,7 +72,7 @@ def subject_fit(page: TrialPage) -> Data | None:
             {
                 "segment": row["segment"],
                 "size": _number(_length(row["shift_mm"])),
-                "shift": [f"{value:+.1f}" for value in row["shift_mm"]],
+                "shift": [signed(value) for value in row["shift_mm"]],
                 "prior": ", ".join(_number(value) for value in row["prior_sd_mm"]),
                 "sd": ", ".join(_number(value) for value in row["sd_mm"]),
             }

@@ -22,8 +22,8 @@ def check_records(analysis: TrialAnalysis) -> list[dict[str, Any]]:
 
 
 def residual_limits_record(analysis: TrialAnalysis) -> dict[str, Any]:
-    """The limits of the residual in N and Nm, and what they are made of."""
-    return asdict(residual_limits(analysis))
+    """The limits of the residual that was judged, in N and Nm, and what they are made of."""
+    return asdict(residual_limits(analysis.as_fitted))
 
 
 def consistency_record(analysis: TrialAnalysis) -> dict[str, Any]:
