@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from biodyn.conventions import FloatArray
-from biodyn.estimation import closing
+from biodyn.estimation import closing, windows
 from biodyn.estimation import estimate as module
-from biodyn.estimation import windows
 from biodyn.estimation.estimate import Estimate, estimate_trial
 from biodyn.estimation.parameters import EstimationSettings
 from biodyn.recording import GroundReaction
