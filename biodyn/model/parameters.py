@@ -25,7 +25,7 @@ class ModelSettings(Section):
         True, description="exchanged labels are put right, and unnamed markers named, by where the markers are"
     )
     anthropometry: str = Field(
-        "de_leva_1996", description="table of segment masses, centres and radii of gyration, or a TOML file"
+        "de_leva_dumas", description="table of segment masses, centres and radii of gyration, or a TOML file"
     )
     hip_centre: str = Field("harrington_2007", description="hip joint centre regression, or a TOML file with one")
     fit: Literal["session", "trial", "none"] = Field(

@@ -50,7 +50,7 @@ class Person:
     sex: Sex
     marker_set: str = "plug_in_gait_full"
     skeleton: str = "full_body"
-    anthropometry: str = "de_leva_1996"
+    anthropometry: str = "de_leva_dumas"
     hip_centre: str = "harrington_2007"
     marker_diameter_m: float = 0.014
     leg_length: float = 1.0

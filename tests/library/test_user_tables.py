@@ -6,6 +6,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from biodyn.errors import BiodynError, SettingsError, TableError
@@ -14,6 +15,7 @@ from biodyn.library.schema import SCHEMAS
 from biodyn.library.tables import entry_names, library_entry
 from biodyn.model.from_library.user_tables import TableChoice, user_tables
 from biodyn.settings import Settings, settings_from
+from biodyn.simulation.person import Person, embody
 
 LIBRARY = files("biodyn.library")
 DEFAULT = Settings().tables
@@ -226,12 +228,37 @@ def test_an_extended_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
         ("skeleton", 'extends = "ful_body"\nfree = ["pelvis"]\n', ("own.toml", "'extends'", "'full_body'")),
         ("skeleton", 'extends = "full_body"\nfree = ["pelvs"]\n', ("own.toml", "pelvs", "Did you mean 'pelvis'")),
         ("skeleton", 'extends = "full_body"\nfree = ["head"]\n', ("own.toml", "pelvis", "'free'")),
+        ("anthropometry", 'extends = "de_leva_1969"\n', ("own.toml", "'extends'", "'de_leva_1996'")),
+        (
+            "anthropometry",
+            'extends = "winter_2009"\nacross = "dumas_2006"\n',
+            ("own.toml", "'across'", "'dumas_2006'", "'dumas_2007'"),
+        ),
+        ("anthropometry", 'across = "dumas_2007"\n', ("own.toml", "[[segment]]", "'extends'")),
     ],
 )
 def test_what_is_extended_must_be_there(entry: str, text: str, said: tuple[str, ...], tmp_path: Path) -> None:
     with pytest.raises(BiodynError) as caught:
         user_tables(choice(tmp_path, entry, text))
     assert [word for word in said if word not in str(caught.value)] == [], str(caught.value)
+
+
+def test_masses_of_one_s_own_lie_across_the_segments_as_another_table_says(tmp_path: Path) -> None:
+    """Rows of one's own, or those of an extended table, with the same mass centres across: the same body."""
+    own = choice(tmp_path, "anthropometry", 'across = "dumas_2007"\n' + TEXTS["anthropometry"])
+    (file,) = user_tables(own)
+    short = tmp_path / "short.toml"
+    short.write_text('extends = "winter_2009"\nacross = "dumas_2007"\n', encoding="utf-8")
+    assert len(user_tables(replace(DEFAULT, anthropometry=str(short)))) == 1
+    person = Person("Nina", height_m=1.70, mass_kg=65.0, sex="female")
+    names = (str(file.path), str(short), "winter_2009")
+    one, other, plain = (embody(replace(person, anthropometry=name)).model for name in names)
+    for a, b, c in zip(one.bodies, other.bodies, plain.bodies, strict=True):
+        np.testing.assert_array_equal(a.inertia.com, b.inertia.com)
+        np.testing.assert_array_equal(a.inertia.tensor, c.inertia.tensor)
+    thigh = [model.bodies[1].inertia.com for model in (one, plain)]
+    assert one.bodies[1].definition.name.startswith("femur")
+    assert thigh[0][0] < thigh[1][0] - 0.01  # behind the line from hip to knee
 
 
 def test_a_landmark_of_one_s_own_needs_both_sides(tmp_path: Path) -> None:

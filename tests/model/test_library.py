@@ -195,13 +195,17 @@ def pose() -> StaticPose:
     )
 
 
+def published(name: str) -> list[dict[str, Any]]:
+    """Segments of a table, or of the one that it extends."""
+    table = load_entry("anthropometry", name)
+    return published(table["extends"]) if "extends" in table else table["segment"]
+
+
 @pytest.mark.parametrize("sex", ["male", "female"])
 @pytest.mark.parametrize("name", TABLES)
 def test_published_mass_fractions_make_a_whole_body(name: str, sex: str) -> None:
     """Within the rounding of the published figures; scaling takes up the rest."""
-    total = sum(
-        entry[sex]["mass"] for raw in load_entry("anthropometry", name)["segment"] for _, entry in for_each_side(raw)
-    )
+    total = sum(entry[sex]["mass"] for raw in published(name) for _, entry in for_each_side(raw))
     assert total == pytest.approx(1.0, abs=0.01)
 
 
@@ -239,6 +243,7 @@ LONG_AXIS = {"calcn_r": "x", "calcn_l": "x"}  # heel to toe; every other body is
 # Bodies whose published inertia does not lie closest to Y, and why that is no error.
 NOT_LONGEST_ALONG_Y = {
     ("de_leva_1996", "pelvis"): "broader than high",
+    ("de_leva_dumas", "pelvis"): "broader than high",
     ("dumas_2007", "pelvis"): "broader than high",
     ("winter_2009", "pelvis"): "broader than high",
     ("winter_2009", "hand_r"): "the table gives one radius for all axes",
@@ -271,11 +276,76 @@ def test_a_foot_turns_most_easily_about_the_line_from_heel_to_toe(name: str, sex
         assert 0.35 < np.sqrt(moments[0] / moments[1]) < 0.65
 
 
+#: First segment of each body in de Leva's table: the line along which mass centres were measured.
+LINES = {
+    "pelvis": ("omphalion", "hip_mid"),
+    "torso": ("xiphoid_level", "omphalion"),
+    "femur_r": ("hip_centre_r", "knee_centre_r"),
+    "tibia_l": ("knee_centre_l", "ankle_centre_l"),
+    "calcn_r": ("heel_back_r", "toe_tip_r"),
+}
+
+
+@pytest.mark.parametrize("sex", ["male", "female", "mean"])
+@pytest.mark.parametrize("body", LINES)
+def test_mass_centres_lie_along_the_segment_by_one_table_and_across_it_by_the_other(
+    body: str, sex: Any, pose: StaticPose
+) -> None:
+    """Masses and tensors are the first one's; sideways a body in the middle keeps its mass there."""
+    along, across, both = (
+        segment_inertias(name, pose, 70.0, sex)[body] for name in ("de_leva_1996", "dumas_2007", "de_leva_dumas")
+    )
+    assert both.mass == along.mass
+    np.testing.assert_array_equal(both.tensor, along.tensor)
+    R_WB, _ = pose.pose(pose.skeleton.body(body))
+    start, end = (pose.landmark(name) for name in LINES[body])
+    line = R_WB.T @ (end - start) / np.linalg.norm(end - start)
+    # round-off of sums of decimetres
+    assert (both.com - along.com) @ line == pytest.approx(0.0, abs=1e-15)
+    left = both.com - across.com
+    left -= (left @ line) * line
+    if body in ("pelvis", "torso"):
+        assert both.com[2] == pytest.approx(along.com[2], abs=1e-15)
+        left[2] = 0.0
+    np.testing.assert_allclose(left, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("sex", ["male", "female", "mean"])
+def test_mass_lies_behind_the_lines_between_the_joints(sex: Any, pose: StaticPose) -> None:
+    """Buttocks, hamstrings and calves: one to three centimetres behind the joints' lines of thigh and shank (Dumas 2007)."""
+    on_lines, bodies = (segment_inertias(name, pose, 70.0, sex) for name in ("de_leva_1996", "de_leva_dumas"))
+    for body, least, most in (("femur_r", 0.01, 0.035), ("tibia_r", 0.01, 0.025)):
+        assert least < on_lines[body].com[0] - bodies[body].com[0] < most, body
+
+
+@pytest.mark.parametrize(
+    ("sex", "width_m", "from_asis", "from_l5s1", "length_m"),
+    [
+        ("male", 0.224, (-0.336, -0.149), (0.028, -0.280), 0.094),
+        ("female", 0.238, (-0.371, -0.050), (-0.009, -0.232), 0.107),
+    ],
+)
+def test_l5_s1_lies_where_both_rows_of_a_table_put_it(
+    sex: str, width_m: float, from_asis: tuple[float, float], from_l5s1: tuple[float, float], length_m: float
+) -> None:
+    """Dumas 2007 gives the pelvis' mass centre from the middle of the ASIS and from L5/S1, along the same axes.
+
+    The difference of both rows is where L5/S1 lies. The recipe is the mean of men and women of a regression on the same bones
+    (Dumas & Wojtusch 2018): they are 10 mm apart in height on either side of it, and 4 to 7 mm from these rows forward.
+    """
+    rows = np.array([from_asis]) * width_m - np.array([from_l5s1]) * length_m
+    (recipe,) = next(
+        entry["recipes"] for entry in load_table("body/landmarks")["landmark"] if entry["name"] == "lumbar_centre"
+    )
+    apart = np.array(recipe["position"][:2]) * width_m - rows[0]
+    assert np.linalg.norm(apart) < 0.014, sex
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_published_tensors_are_physical_but_for_one(name: str) -> None:
     """Of every row: positive, and no principal moment larger than the two others together."""
     broken = set()
-    for entry in load_entry("anthropometry", name)["segment"]:
+    for entry in published(name):
         for sex in ("male", "female"):
             row = entry[sex]
             tensor = np.diag(np.square(row["radii"]))

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from biodyn.library.faults import found
 from biodyn.library.schema import SCHEMAS
-from biodyn.library.schema.base import SIDES, Name, Table, Titled
+from biodyn.library.schema.base import SIDES, Name, Table, Text, Titled
 
 
 class SegmentRow(Table):
@@ -67,10 +67,26 @@ class Segment(Table):
 class AnthropometryTable(Titled):
     """Masses, centres of mass and radii of gyration of the segments."""
 
-    segment: Annotated[tuple[Segment, ...], Field(strict=False, min_length=1)] = Field(description="segments")
+    extends: Text | None = Field(
+        None, description="table whose segments are taken, where there are none here: a library's, or a TOML file"
+    )
+    across: Name | None = Field(
+        None, description="table of the library that says how far beside the segments' lines mass centres lie"
+    )
+    segment: Annotated[tuple[Segment, ...], Field(strict=False, min_length=1)] | None = Field(
+        None, description="segments"
+    )
+
+    @model_validator(mode="after")
+    def _has_segments(self) -> AnthropometryTable:
+        if (self.segment is None) == (self.extends is None):
+            raise ValueError("it must have either [[segment]] or 'extends', which names a table that has some")
+        return self
 
     @model_validator(mode="after")
     def _is_a_whole_body(self) -> AnthropometryTable:
+        if self.segment is None:
+            return self
         for sex in ("male", "female"):
             total = sum(segment.copies * getattr(segment, sex).mass for segment in self.segment)
             # published tables sum to 1 within their rounding, .999 to 1.002; sums are scaled, a typo must not be

@@ -1,7 +1,12 @@
-"""Segment masses, centres of mass and inertias from body mass and the subject's own segment lengths."""
+"""Segment masses, centres of mass and inertias from body mass and the subject's own segment lengths.
+
+Most tables measured mass centres along the segments alone, and set them on the line between the joints. Such a table may be
+taken `across` with another one, which says how far beside that line they lie.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -9,7 +14,7 @@ import numpy as np
 
 from biodyn.conventions import SIDE_SIGN, FloatArray
 from biodyn.errors import ModelError
-from biodyn.library.tables import sided_entries
+from biodyn.library.tables import extended, load_entry, sided_entries
 from biodyn.model.from_library.landmarks import StaticPose
 from biodyn.model.inertia import ZERO_INERTIA, Inertia
 
@@ -20,32 +25,85 @@ def segment_inertias(table_name: str, pose: StaticPose, mass_kg: float, sex: Sex
     """Return the inertia of every body in its own axes.
 
     The table's mass fractions are scaled to sum to 1, so that the bodies together weigh `mass_kg`. A published tensor
-    that violates the triangle inequality of principal moments is replaced by the nearest physical one.
+    that violates the triangle inequality of principal moments is replaced by the nearest physical one. Where the table names
+    another one `across`, mass centres lie as far beside the segments' lines as that table has them; on the line where the
+    landmarks that it starts from cannot be determined.
     """
-    segments = sided_entries("anthropometry", table_name, "segment")
+    segments = _segments(table_name)
     total = sum(_row(entry, sex)["mass"] for _, entry in segments)
-    bodies: dict[str, Inertia] = {}
-    for side, entry in segments:
-        R_WB, p_WB = pose.pose(pose.skeleton.body(entry["body"]))
-        segment = _segment(entry, _row(entry, sex), side, pose, R_WB, p_WB, mass_kg / total)
-        bodies[entry["body"]] = bodies.get(entry["body"], ZERO_INERTIA) + segment
+    bodies = _inertias(segments, pose, mass_kg / total, sex)
     missing = [body.name for body in pose.skeleton.bodies if body.name not in bodies]
     if missing:
         raise ModelError(f"Anthropometric table '{table_name}' has no segment for {', '.join(missing)}.")
+    across = load_entry("anthropometry", table_name).get("across")
+    if across is None:
+        return bodies
+    beside = _inertias([row for row in _segments(across) if _known(row[1], pose)], pose, mass_kg, sex)
+    kept = _kept(segments, pose)
+    return {
+        name: _moved_across(own, beside[name].com, kept[name]) if name in beside else own
+        for name, own in bodies.items()
+    }
+
+
+_Rows = Sequence[tuple[str, dict[str, Any]]]  # (side, entry)
+
+
+def _inertias(segments: _Rows, pose: StaticPose, kg_per_fraction: float, sex: Sex) -> dict[str, Inertia]:
+    bodies: dict[str, Inertia] = {}
+    for side, entry in segments:
+        R_WB, p_WB = pose.pose(pose.skeleton.body(entry["body"]))
+        segment = _segment(entry, _row(entry, sex), side, pose, R_WB, p_WB, kg_per_fraction)
+        bodies[entry["body"]] = bodies.get(entry["body"], ZERO_INERTIA) + segment
     return bodies
+
+
+def _known(entry: dict[str, Any], pose: StaticPose) -> bool:
+    """Whether the landmarks that place a segment can be determined."""
+    return all(pose.determined(entry[key]) for key in ("from", "to", "origin") if key in entry)
 
 
 def segment_bodies(table_name: str) -> set[str]:
     """Return the bodies that a table has segments for."""
-    return {entry["body"] for _, entry in sided_entries("anthropometry", table_name, "segment")}
+    return {entry["body"] for _, entry in _segments(table_name)}
 
 
 def segment_lines(table_name: str, pose: StaticPose) -> list[tuple[str, FloatArray, FloatArray]]:
     """Return (body, start, end) of every segment of the table in the static posture, World, m."""
     return [
-        (entry["body"], pose.landmark(entry["from"]), pose.landmark(entry["to"]))
-        for _, entry in sided_entries("anthropometry", table_name, "segment")
+        (entry["body"], pose.landmark(entry["from"]), pose.landmark(entry["to"])) for _, entry in _segments(table_name)
     ]
+
+
+def _segments(table_name: str, above: tuple[str, ...] = ()) -> _Rows:
+    """Every segment of a table, or of the one that it extends."""
+    table = load_entry("anthropometry", table_name)
+    if "extends" in table:
+        parent = extended("anthropometry", table["extends"], table_name, above)
+        return _segments(parent, (*above, table_name))
+    return sided_entries("anthropometry", table_name, "segment")
+
+
+def _kept(segments: _Rows, pose: StaticPose) -> dict[str, FloatArray]:
+    """Unit vectors (2, 3) by body, in its axes, along which a mass centre stays where the table has it.
+
+    Sideways for a body in the middle, whose sides are taken as alike (zero for others), then along the body's first segment.
+    """
+    result: dict[str, FloatArray] = {}
+    for side, entry in segments:
+        R_WB, _ = pose.pose(pose.skeleton.body(entry["body"]))
+        line = R_WB.T @ (pose.landmark(entry["to"]) - pose.landmark(entry["from"]))
+        sideways = np.array([0.0, 0.0, 0.0 if side else 1.0])
+        result.setdefault(entry["body"], np.stack([sideways, line / np.linalg.norm(line)]))
+    return result
+
+
+def _moved_across(inertia: Inertia, com: FloatArray, kept: FloatArray) -> Inertia:
+    """The inertia with its mass centre moved to `com` (3,), but not along the axes `kept` (2, 3)."""
+    shift = com - inertia.com
+    for axis in kept:
+        shift = shift - (shift @ axis) * axis
+    return Inertia(inertia.mass, inertia.com + shift, inertia.tensor)
 
 
 def _row(entry: dict[str, Any], sex: Sex) -> dict[str, Any]:

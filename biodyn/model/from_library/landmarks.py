@@ -104,6 +104,10 @@ class StaticPose:
             raise ModelError(f"Landmark '{name}' cannot be determined: no marker marks it and no recipe leads to it.")
         return point
 
+    def determined(self, name: str) -> bool:
+        """True if `landmark` finds it, by markers or assumed."""
+        return self._assumed(name) is not None
+
     def located(self, body: BodyRecipe) -> bool:
         """True if markers place the body in the static trial, False if it is only assumed."""
         return self._axes(body) is not None and self.measured(body.origin) is not None

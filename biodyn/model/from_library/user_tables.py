@@ -46,6 +46,8 @@ def user_tables(choice: TableChoice) -> tuple[UserFile, ...]:
         ("anthropometry", choice.anthropometry),
     ):
         files += _chain(kind, name)
+    for file in files:
+        _check_across(file)
     files += [user_table("hip_centres", choice.hip_centre)] if is_path(choice.hip_centre) else []
     files += [user_table("uncertainty", choice.magnitudes)] if choice.magnitudes is not None else []
     files += [user_table("norms", choice.norms)] if choice.norms is not None else []
@@ -76,6 +78,13 @@ def _chain(kind: str, name: str) -> list[UserFile]:
             raise table_error(file, ("extends",), problem, nearest(parent, entry_names(kind)))
         above, name = (*above, name), parent
     return found
+
+
+def _check_across(file: UserFile) -> None:
+    """The anthropometric table that says where mass centres lie across the segments is one of the library."""
+    name, known = file.content.get("across"), entry_names("anthropometry")
+    if name is not None and name not in known:
+        raise table_error(file, ("across",), f"the library has no anthropometric table '{name}'", nearest(name, known))
 
 
 # -- names that must exist ------------------------------------------------------------------------------------------
